@@ -1,0 +1,32 @@
+# The two commands: `make demo` (the main job on a bundled workload) and `make test` (lint, types, the whole suite).
+# Both create and fill .venv first when needed; a second call skips that at once (see .ci/setup).
+
+export PYTHON ?= python3
+export VENV ?= .venv
+BIN := $(VENV)/bin
+SAMPLE := workloads/samples/sample
+
+.PHONY: help demo test nightly bench clean
+
+help: ## say what there is (default)
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: ## replay the bundled workload into ./demo and print what happened
+	@.ci/setup
+	@$(BIN)/slurmsim run --conf $(SAMPLE).conf --workload $(SAMPLE).parquet --out demo
+
+test: ## lint, types and the whole test suite
+	@.ci/setup dev
+	@.ci/checks
+
+nightly: ## the property tests with thousands of examples each
+	@.ci/setup dev
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
+
+bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
+	@.ci/setup dev
+	@$(BIN)/python -m pytest -p no:xdist -s benchmarks
+
+clean: ## remove what the commands above left behind, .venv too
+	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

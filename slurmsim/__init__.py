@@ -1,0 +1,29 @@
+"""slurmsim: a Slurm you can hold in one process.
+
+``slurmsim.run`` replays a workload, ``slurmsim.read_trace`` opens what a run left; both are loaded when first used,
+because commands that need neither must start fast.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from slurmsim.replay import run
+    from slurmsim.trace.reader import Trace, read_trace
+
+__all__ = ["Trace", "__version__", "read_trace", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "run":
+        from slurmsim.replay import run
+
+        return run
+    if name in ("read_trace", "Trace"):
+        from slurmsim.trace import reader
+
+        return getattr(reader, name)
+    raise AttributeError(f"module 'slurmsim' has no attribute {name!r}")
