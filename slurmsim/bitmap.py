@@ -1,0 +1,79 @@
+"""Sets of nodes as Python ints: bit i is node i in table order.
+
+``&``, ``|``, ``& ~`` and ``int.bit_count`` cost well under 3 µs on 40,000 nodes; walking bits one at a time does not,
+so everything that needs indices or runs goes through NumPy here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+Bitmap = int
+Indices = npt.NDArray[np.int64]
+
+
+def from_indices(indices: Iterable[int]) -> Bitmap:
+    """The set holding `indices`."""
+    array = np.fromiter(indices, np.int64) if not isinstance(indices, np.ndarray) else indices
+    if len(array) < 8:
+        mask = 0
+        for i in array:
+            mask |= 1 << int(i)
+        return mask
+    bits = np.zeros(int(array.max()) + 1, np.uint8)
+    bits[array] = 1
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+def from_bools(flags: npt.NDArray[np.bool_]) -> Bitmap:
+    """The set of positions where `flags` is true; shape (n,)."""
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def to_bools(mask: Bitmap, n: int) -> npt.NDArray[np.bool_]:
+    """Membership of nodes 0..n-1, shape (n,)."""
+    raw = np.frombuffer(mask.to_bytes((n + 7) >> 3, "little"), np.uint8)
+    return np.unpackbits(raw, count=n, bitorder="little").view(np.bool_)
+
+
+def to_indices(mask: Bitmap) -> Indices:
+    """Members in ascending order."""
+    if mask.bit_count() <= 4:
+        out = []
+        while mask:
+            low = mask & -mask
+            out.append(low.bit_length() - 1)
+            mask ^= low
+        return np.array(out, np.int64)
+    words = np.frombuffer(mask.to_bytes((mask.bit_length() + 63) >> 6 << 3, "little"), np.uint64)
+    if len(words) > 32:  # a wide set may be sparse: unpack only the words that hold something
+        at = words.nonzero()[0]
+        bits = np.unpackbits(words[at].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        row, column = bits.view(np.bool_).nonzero()
+        return (at[row] << 6) + column
+    return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_).nonzero()[0]
+
+
+def runs(mask: Bitmap) -> list[tuple[int, int]]:
+    """Maximal runs of consecutive members as (first, length), ascending."""
+    edges = mask ^ (mask << 1)  # a set bit where a run begins and one past where it ends
+    at = to_indices(edges).tolist()
+    return [(at[i], at[i + 1] - at[i]) for i in range(0, len(at), 2)]
+
+
+def span(first: int, length: int) -> Bitmap:
+    """The run of `length` members beginning at `first`."""
+    return ((1 << length) - 1) << first
+
+
+def lowest(mask: Bitmap, k: int) -> Bitmap:
+    """The `k` lowest members; `mask` must hold at least `k`."""
+    if k == 0:
+        return 0
+    if mask.bit_count() == k:
+        return mask
+    at = int(to_indices(mask)[k - 1])
+    return mask & ((1 << (at + 1)) - 1)

@@ -1,0 +1,181 @@
+"""The free-capacity profile: how much, and which nodes, will be free when.
+
+Two levels of one idea. `CapacityProfile` counts interchangeable units over time and answers *when*; `NodeSpace` keeps
+the set of free nodes over time and answers *where* (Slurm's backfill calls it the node space map). Both are step
+functions over half-open segments ``[times[i], times[i+1])``; the last segment never ends.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from itertools import pairwise
+
+from slurmsim.bitmap import Bitmap
+
+
+class CapacityProfile:
+    """Free units over time.
+
+    Parameters
+    ----------
+    now
+        First instant described, seconds.
+    free
+        Units free from `now` on, before anything is added.
+
+    Notes
+    -----
+    All operations are linear in the segments they touch, after a binary search. Levels may not go below zero:
+    `add` checks nothing, `check` does.
+    """
+
+    __slots__ = ("free", "times")
+
+    def __init__(self, now: int, free: int) -> None:
+        self.times = [now]
+        self.free = [free]
+
+    def _cut(self, at: int) -> int:
+        """Make `at` a boundary; the index of the segment that begins there."""
+        i = bisect_left(self.times, at)
+        if i == len(self.times) or self.times[i] != at:
+            self.times.insert(i, at)
+            self.free.insert(i, self.free[i - 1])
+        return i
+
+    def add(self, begin: int, end: int | None, units: int) -> None:
+        """Add `units` (negative takes them) over ``[begin, end)``; `end` None means for ever.
+
+        `begin` earlier than the profile's first instant is moved to it.
+        """
+        first = self.times[0]
+        if begin < first:
+            begin = first
+        if end is not None and end <= begin:
+            return
+        i = self._cut(begin)
+        j = len(self.times) if end is None else self._cut(end)
+        free = self.free
+        for k in range(i, j):
+            free[k] += units
+        if j < len(free) and free[j] == free[j - 1]:
+            del self.times[j], free[j]
+        if i > 0 and free[i] == free[i - 1]:
+            del self.times[i], free[i]
+
+    def earliest(self, units: int, duration: int, after: int) -> int | None:
+        """First instant >= `after` from which `units` stay free for `duration` seconds; None when never."""
+        times, free = self.times, self.free
+        n = len(times)
+        i = max(bisect_right(times, after) - 1, 0)
+        start = after if after > times[0] else times[0]
+        stop = start + duration
+        while True:
+            while i < n and (times[i] < stop or times[i] <= start):
+                if free[i] < units:
+                    break
+                i += 1
+            else:
+                return start
+            while i < n and free[i] < units:
+                i += 1
+            if i == n:
+                return None
+            start = times[i]
+            stop = start + duration
+
+    def least(self, begin: int, end: int) -> int:
+        """Fewest units free at any instant of ``[begin, end)``."""
+        i = max(bisect_right(self.times, begin) - 1, 0)
+        j = max(bisect_left(self.times, end), i + 1)
+        return min(self.free[i:j])
+
+    def most(self, begin: int, end: int) -> int:
+        """Most units free at any instant of ``[begin, end)``."""
+        i = max(bisect_right(self.times, begin) - 1, 0)
+        j = max(bisect_left(self.times, end), i + 1)
+        return max(self.free[i:j])
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        i = bisect_right(self.times, now) - 1
+        if i > 0:
+            del self.times[:i], self.free[:i]
+        self.times[0] = max(self.times[0], now)
+
+    def check(self) -> None:
+        """Raise AssertionError unless times ascend, neighbours differ and no level is negative."""
+        assert len(self.times) == len(self.free) > 0
+        assert all(a < b for a, b in pairwise(self.times)), self.times
+        assert all(a != b for a, b in pairwise(self.free)), self.free
+        assert min(self.free) >= 0, self.free
+
+
+class NodeSpace:
+    """Sets of free nodes over time, the map of Slurm's backfill (sched/backfill, 22.05: node space).
+
+    Parameters
+    ----------
+    begin, end
+        What the map covers, seconds.
+    nodes
+        Free nodes over all of it.
+    max_segments
+        `full` turns true when the map holds that many (bf_node_space_size).
+    """
+
+    __slots__ = ("end", "max_segments", "nodes", "times")
+
+    def __init__(self, begin: int, end: int, nodes: Bitmap, max_segments: int = 1 << 60) -> None:
+        self.times = [begin]
+        self.nodes = [nodes]
+        self.end = end
+        self.max_segments = max_segments
+
+    @property
+    def full(self) -> bool:
+        return len(self.times) >= self.max_segments
+
+    def take(self, begin: int, end: int, nodes: Bitmap) -> None:
+        """Remove `nodes` over ``[begin, end)``, then merge at most one pair of equal neighbours, as Slurm does."""
+        times, sets = self.times, self.nodes
+        begin = max(begin, times[0])
+        if begin >= self.end:
+            return
+        i = bisect_right(times, begin) - 1
+        if times[i] != begin:
+            i += 1
+            times.insert(i, begin)
+            sets.insert(i, sets[i - 1])
+        if end >= self.end:
+            j = len(times)
+        else:
+            j = bisect_left(times, end)
+            if j == len(times) or times[j] != end:
+                times.insert(j, end)
+                sets.insert(j, sets[j - 1])
+        keep = ~nodes
+        for k in range(i, j):
+            sets[k] &= keep
+        for k in range(len(sets) - 1):
+            if sets[k] == sets[k + 1]:
+                del times[k + 1], sets[k + 1]
+                break
+
+    def segments(self, begin: int, end: int) -> tuple[int, int]:
+        """Indices [i, j) of the segments that end after `begin` and begin no later than `end`."""
+        i = max(bisect_right(self.times, begin) - 1, 0)
+        return i, max(bisect_right(self.times, end), i + 1)
+
+    def free_over(self, begin: int, end: int) -> Bitmap:
+        """Nodes free in every segment that ends after `begin` and begins no later than `end`.
+
+        Beyond the end of the map nothing is known to be taken: every node of its last segment's superset is free.
+        """
+        if begin >= self.end:
+            return -1
+        i, j = self.segments(begin, end)
+        mask = self.nodes[i]
+        for k in range(i + 1, j):
+            mask &= self.nodes[k]
+        return mask

@@ -1,0 +1,74 @@
+"""The one tree of errors. Whatever a user did wrong ends as one clear line built here."""
+
+from __future__ import annotations
+
+
+class SlurmSimError(Exception):
+    """Base of every error slurmsim raises on purpose; its text is one line fit for a user."""
+
+
+class InputError(SlurmSimError):
+    """Something a user handed in is wrong, and where.
+
+    Parameters
+    ----------
+    message
+        What is wrong, quoting the bad part.
+    file, line, field
+        Where: path as the user gave it, 1-based line number, column or key name. Each may be missing.
+    expected
+        What would have been right, in a few words.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        field: str | None = None,
+        expected: str | None = None,
+    ) -> None:
+        self.message, self.file, self.line, self.field, self.expected = message, file, line, field, expected
+        where = file or ""
+        if line is not None:
+            where += f":{line}" if where else f"line {line}"
+        text = f"{where}: " if where else ""
+        if field is not None:
+            text += f"{field}: "
+        text += message
+        if expected is not None:
+            text += f" (expected {expected})"
+        super().__init__(text)
+
+
+class ConfigError(InputError):
+    """A configuration file, a ``--set`` or another option is wrong."""
+
+
+class WorkloadError(InputError):
+    """A job log or workload file is wrong."""
+
+
+class OutputError(SlurmSimError):
+    """A result could not be written: unwritable path, full disk, a folder that holds something else."""
+
+
+class SubmitError(SlurmSimError):
+    """The controller refused a submission, as slurmctld would; `text` is Slurm's own message."""
+
+    def __init__(self, text: str, *, code: str = "") -> None:
+        self.text, self.code = text, code
+        super().__init__(text)
+
+
+class PolicyError(SlurmSimError):
+    """A policy broke the port: it started a job that cannot start, took a busy node, or named an unknown option."""
+
+    def __init__(self, policy: str, message: str) -> None:
+        self.policy = policy
+        super().__init__(f"policy {policy}: {message}")
+
+
+class InvariantError(SlurmSimError):
+    """slurmsim itself is wrong: a state that may not exist was reached. Please report it."""

@@ -1,0 +1,38 @@
+"""A whole configured cluster: nodes in table order, partitions, typed options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from slurmsim.model.node import NodeSpec
+from slurmsim.model.partition import PartitionSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """What the core needs to know of a cluster, already validated.
+
+    Attributes
+    ----------
+    nodes
+        In *table order*: sorted by name, numeric-aware (``n2`` before ``n10``), as slurmctld sorts them at start.
+    partitions
+        In slurm.conf order; every node they name exists.
+    options
+        slurm.conf scalars by canonical key (``"KillWait"``), typed, defaults filled in: times in seconds,
+        UNLIMITED/INFINITE as None, booleans as bool, lists as tuples of str, the rest int or str.
+    scheduler_parameters
+        SchedulerParameters by lower-cased name: ``{"bf_interval": "30", "bf_continue": ""}`` (flags map to "").
+    """
+
+    name: str
+    nodes: tuple[NodeSpec, ...]
+    partitions: tuple[PartitionSpec, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scheduler_parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def option(self, key: str) -> Any:
+        """Value of the slurm.conf scalar `key`, its default when the file does not set it."""
+        return self.options[key]

@@ -1,0 +1,45 @@
+"""A partition as slurm.conf describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSpec:
+    """One PartitionName line after DEFAULT lines. Times in seconds, memory in MiB; None means unlimited or unset.
+
+    `oversubscribe` is NO, EXCLUSIVE, YES or FORCE with `oversubscribe_max` jobs a core.
+    `state` is UP, DOWN, DRAIN or INACTIVE.
+    """
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    default: bool = False
+    max_time_s: int | None = None
+    default_time_s: int | None = None
+    min_nodes: int = 0
+    max_nodes: int | None = None
+    max_cpus_per_node: int | None = None
+    def_mem_per_cpu_mib: int | None = None
+    def_mem_per_node_mib: int | None = None
+    max_mem_per_cpu_mib: int | None = None
+    max_mem_per_node_mib: int | None = None
+    oversubscribe: str = "NO"
+    oversubscribe_max: int = 1
+    priority_tier: int = 1
+    priority_job_factor: int = 1
+    state: str = "UP"
+    over_time_limit_s: int | None = None
+    lln: bool = False
+    root_only: bool = False
+    req_resv: bool = False
+    exclusive_user: bool = False
+    allow_accounts: tuple[str, ...] = ()
+    deny_accounts: tuple[str, ...] = ()
+    allow_qos: tuple[str, ...] = ()
+    deny_qos: tuple[str, ...] = ()
+    qos: str = ""
+    grace_time_s: int = 0
+    preempt_mode: str = ""
+    tres_billing_weights: tuple[tuple[str, float], ...] = ()

@@ -1,0 +1,51 @@
+"""What a job asks for: the placement side of a submission, interned so that equal requests are one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GresRequest:
+    """`count` of GRES `name` (of `type` when not empty), per ``node``, per ``job`` or per ``task`` (`scope`)."""
+
+    name: str
+    type: str
+    count: int
+    scope: str = "node"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRequest:
+    """The resources of one job; two jobs of equal request are placed alike.
+
+    `max_nodes` 0 means the user gave no maximum (``-N`` absent or a single number: then it equals `min_nodes`
+    when `nodes_given`). `mem_*` None means not asked: the partition's or the cluster's default applies;
+    0 means all memory of each node (``--mem=0``). `n_tasks` 0 means ``-n`` was not given: one task a node, or
+    `tasks_per_node` of them. `oversubscribe` is ``-s``, `exclusive` ``--exclusive``.
+    """
+
+    min_nodes: int = 1
+    max_nodes: int = 0
+    n_tasks: int = 0
+    cpus_per_task: int = 1
+    tasks_per_node: int = 0
+    mem_per_node_mib: int | None = None
+    mem_per_cpu_mib: int | None = None
+    gres: tuple[GresRequest, ...] = ()
+    exclusive: bool = False
+    oversubscribe: bool = False
+    constraint: str = ""
+    node_list: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    contiguous: bool = False
+
+    @property
+    def min_cpus(self) -> int:
+        """CPUs the job asks for: tasks times CPUs a task (scontrol's NumCPUs while pending)."""
+        return self.tasks * self.cpus_per_task
+
+    @property
+    def tasks(self) -> int:
+        """Tasks the job will have: as given, else what its nodes imply."""
+        return self.n_tasks or max(self.min_nodes, 1) * max(self.tasks_per_node, 1)

@@ -1,0 +1,36 @@
+"""One submission as the controller receives it. No actual run time: what is not here cannot leak to a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slurmsim.model.request import ResourceRequest
+
+
+@dataclass(slots=True)
+class Submission:
+    """Facts of ``sbatch``. Times are int seconds (absolute); `time_limit_s` None means the partition's default.
+
+    `partitions` in the order given; empty means the default partition. `dependency` is Slurm's syntax with
+    job ids. `priority` is an explicitly set one; `hold` is ``-H``. `array_*`: this submission is one task of an
+    array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
+    """
+
+    job_id: int
+    request: ResourceRequest
+    time_limit_s: int | None = None
+    time_min_s: int | None = None
+    name: str = ""
+    user: str = ""
+    account: str = ""
+    qos: str = ""
+    partitions: tuple[str, ...] = ()
+    begin: int | None = None
+    nice: int = 0
+    priority: int | None = None
+    hold: bool = False
+    dependency: str = ""
+    requeue: bool = True
+    array_job_id: int | None = None
+    array_task_id: int | None = None
+    array_limit: int | None = None

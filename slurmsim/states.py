@@ -1,0 +1,90 @@
+"""Job states, pending reasons and node states with Slurm's names and squeue's short codes.
+
+Mirrors the tables of Slurm's job state documentation (22.05). All are
+plain strings grouped in classes: traces, commands and the core compare and hash them millions of times.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class JobState:
+    """Base states of a job, as squeue's %T prints them; `COMPACT` has %t."""
+
+    PENDING: Final = "PENDING"
+    RUNNING: Final = "RUNNING"
+    SUSPENDED: Final = "SUSPENDED"
+    COMPLETED: Final = "COMPLETED"
+    CANCELLED: Final = "CANCELLED"
+    FAILED: Final = "FAILED"
+    TIMEOUT: Final = "TIMEOUT"
+    NODE_FAIL: Final = "NODE_FAIL"
+    PREEMPTED: Final = "PREEMPTED"
+    BOOT_FAIL: Final = "BOOT_FAIL"
+    DEADLINE: Final = "DEADLINE"
+    OUT_OF_MEMORY: Final = "OUT_OF_MEMORY"
+
+
+COMPACT: dict[str, str] = {
+    "PENDING": "PD", "RUNNING": "R", "SUSPENDED": "S", "COMPLETED": "CD", "CANCELLED": "CA", "FAILED": "F",
+    "TIMEOUT": "TO", "NODE_FAIL": "NF", "PREEMPTED": "PR", "BOOT_FAIL": "BF", "DEADLINE": "DL",
+    "OUT_OF_MEMORY": "OOM",
+}  # fmt: skip
+_LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
+# the states no job leaves except by being requeued
+FINAL_STATES = frozenset(COMPACT) - _LIVE
+
+# The one table of legal moves (job life cycle, section 1). Anything else raises and changes nothing.
+TRANSITIONS: dict[str, frozenset[str]] = {
+    JobState.PENDING: frozenset(
+        {JobState.RUNNING, JobState.CANCELLED, JobState.DEADLINE, JobState.FAILED, JobState.BOOT_FAIL}
+    ),
+    JobState.RUNNING: frozenset(FINAL_STATES | {JobState.SUSPENDED, JobState.PENDING}),
+    JobState.SUSPENDED: frozenset(FINAL_STATES | {JobState.RUNNING, JobState.PENDING}),
+    **{s: frozenset({JobState.PENDING}) for s in FINAL_STATES},
+}
+
+
+class Reason:
+    """Why a job waits or ended, as squeue %r prints it. Texts with a node list are built where they arise."""
+
+    NONE: Final = "None"
+    PRIORITY: Final = "Priority"
+    RESOURCES: Final = "Resources"
+    DEPENDENCY: Final = "Dependency"
+    DEPENDENCY_NEVER: Final = "DependencyNeverSatisfied"
+    BEGIN_TIME: Final = "BeginTime"
+    ARRAY_TASK_LIMIT: Final = "JobArrayTaskLimit"
+    HELD_USER: Final = "JobHeldUser"
+    HELD_ADMIN: Final = "JobHeldAdmin"
+    HOLD_MAX_REQUEUE: Final = "JobHoldMaxRequeue"
+    LICENSES: Final = "Licenses"
+    RESERVATION: Final = "Reservation"
+    REQ_NODE_NOT_AVAIL: Final = "ReqNodeNotAvail"
+    PARTITION_DOWN: Final = "PartitionDown"
+    PARTITION_INACTIVE: Final = "PartitionInactive"
+    PARTITION_NODE_LIMIT: Final = "PartitionNodeLimit"
+    PARTITION_TIME_LIMIT: Final = "PartitionTimeLimit"
+    PARTITION_CONFIG: Final = "PartitionConfig"
+    BAD_CONSTRAINTS: Final = "BadConstraints"
+    MAX_MEM_PER_LIMIT: Final = "MaxMemPerLimit"
+    NON_ZERO_EXIT: Final = "NonZeroExitCode"
+    TIME_LIMIT: Final = "TimeLimit"
+    NODE_DOWN: Final = "NodeDown"
+    DEADLINE: Final = "DeadLine"
+
+
+# squeue %r prints this description instead of the code (main scheduler, fewer usable nodes than needed).
+NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+
+
+class NodeState:
+    """Base state of a node, without flags."""
+
+    IDLE: Final = "IDLE"
+    MIXED: Final = "MIXED"
+    ALLOCATED: Final = "ALLOCATED"
+    DOWN: Final = "DOWN"
+    DRAINED: Final = "DRAINED"
+    DRAINING: Final = "DRAINING"

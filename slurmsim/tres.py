@@ -1,0 +1,173 @@
+"""Trackable resources as text: TRES lists, memory sizes, GRES specifications.
+
+Mirrors the forms slurm.conf, sacct and scontrol use (22.05): ``cpu=4,mem=1000M,node=2,gres/gpu=2,billing=4``,
+``16G``, ``gpu:a100:2(S:0-1)``. Memory is in MiB throughout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+
+from slurmsim.errors import InputError
+
+# Order in which Slurm prints its built-in TRES; gres/…, license/… and others follow by name.
+_ORDER = {name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"))}
+_IN_MIB = frozenset({"mem", "vmem"})
+_EMPTY = frozenset({"", "(null)", "n/a", "none"})
+
+_MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
+_MIB = {"k": Decimal(1) / 1024, "m": Decimal(1), "g": Decimal(1024), "t": Decimal(1024**2), "p": Decimal(1024**3)}
+_COUNT = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE | re.ASCII)
+_TIMES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+_LOCALITY = re.compile(r"\([^()]*\)")
+
+
+class TresError(InputError, ValueError):
+    """A TRES list, memory size or GRES specification is wrong; the message quotes the bad part."""
+
+
+@dataclass(frozen=True, slots=True)
+class GresItem:
+    """`count` of the generic resource `name` (``gpu``), of `type` ("" when any)."""
+
+    name: str
+    type: str
+    count: int
+
+
+def parse_memory(text: str, unit: str = "M") -> int:
+    """Memory size in MiB, rounded up; `unit` (K, M, G, T, P) is meant when the text has no suffix.
+
+    Raises
+    ------
+    TresError
+        The text is no number with an optional unit.
+
+    Examples
+    --------
+    >>> parse_memory("4000"), parse_memory("62.50G"), parse_memory("1K")
+    (4000, 64000, 1)
+    """
+    match = _MEMORY.fullmatch(text.strip())
+    if match is None:
+        raise TresError(f"{text!r} is not a memory size", expected="a number with K, M, G or T")
+    factor = _MIB[(match[2] or unit).lower()]
+    return int((Decimal(match[1]) * factor).to_integral_value(ROUND_CEILING))
+
+
+def format_memory(mib: int) -> str:
+    """Memory as Slurm prints it in TRES lists: the largest unit that divides exactly (``4000M``, ``4G``)."""
+    if mib == 0:
+        return "0"
+    units = iter("MGTP")
+    unit = next(units)
+    while mib % 1024 == 0 and unit != "P":
+        mib //= 1024
+        unit = next(units)
+    return f"{mib}{unit}"
+
+
+def parse_tres(text: str) -> dict[str, int]:
+    """A TRES list by lower-cased name; mem and vmem in MiB, the rest plain counts.
+
+    Raises
+    ------
+    TresError
+        An item has no ``=``, a value is no number, or a name comes twice.
+
+    Examples
+    --------
+    >>> parse_tres("cpu=4,mem=1000M,node=2,gres/gpu:a100=2")
+    {'cpu': 4, 'mem': 1000, 'node': 2, 'gres/gpu:a100': 2}
+    """
+    counts: dict[str, int] = {}
+    if text.strip().lower() in _EMPTY:
+        return counts
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not name:
+            raise TresError(f"{item.strip()!r} is not a TRES", expected="NAME=COUNT")
+        key = name if name.lower().startswith(("gres/", "license/")) else name.lower()
+        if key in counts:
+            raise TresError(f"TRES {name!r} is given twice in {text!r}")
+        counts[key] = parse_memory(value) if key in _IN_MIB else parse_count(value)
+    return counts
+
+
+def format_tres(counts: Mapping[str, int]) -> str:
+    """A TRES list in Slurm's order: cpu, mem, energy, node, billing, fs/disk, vmem, pages, then by name."""
+    names = sorted(counts, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
+    return ",".join(f"{name}={format_memory(counts[name]) if name in _IN_MIB else counts[name]}" for name in names)
+
+
+def parse_weights(text: str) -> tuple[tuple[str, float], ...]:
+    """TRESBillingWeights, ``CPU=1.0,Mem=0.25G,GRES/gpu=2``: factors by lower-cased name, memory per MiB.
+
+    Raises
+    ------
+    TresError
+        An item has no ``=`` or its factor is no number.
+    """
+    weights = []
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([kmgtp]?)", value, re.IGNORECASE | re.ASCII)
+        if not equals or not name or match is None:
+            raise TresError(f"{item!r} is not a TRES weight", expected="NAME=FACTOR")
+        factor = Decimal(match[1])
+        if match[2]:  # "0.25G" is 0.25 a GiB
+            factor /= _MIB[match[2].lower()]
+        weights.append((name.lower(), float(factor)))
+    return tuple(weights)
+
+
+def parse_count(text: str) -> int:
+    """A whole number with an optional K, M, G or T (times 1024). Raises TresError."""
+    match = _COUNT.fullmatch(text.strip())
+    if match is None:
+        raise TresError(f"{text!r} is not a count", expected="a whole number")
+    return int(match[1]) * _TIMES[match[2].lower()]
+
+
+def parse_gres(text: str) -> tuple[GresItem, ...]:
+    """GRES specifications of a node or a job: ``gpu``, ``gpu:2``, ``gpu:a100:2(S:0-1)``, ``gres/gpu:2``.
+
+    Localities and index lists in parentheses are dropped, ``no_consume`` flags too; a missing count is 1.
+
+    Raises
+    ------
+    TresError
+        An item has no name, too many parts, or a count that is no number.
+
+    Examples
+    --------
+    >>> parse_gres("gpu:a100:2(S:0-1),gres:shard:8")
+    (GresItem(name='gpu', type='a100', count=2), GresItem(name='shard', type='', count=8))
+    """
+    if text.strip().lower() in _EMPTY:
+        return ()
+    return tuple(_gres_item(item.strip()) for item in _LOCALITY.sub("", text).split(","))
+
+
+def format_gres(items: Iterable[GresItem]) -> str:
+    """GRES specifications as slurm.conf writes them: ``gpu:a100:2,shard:8``."""
+    return ",".join(":".join(filter(None, (item.name, item.type, str(item.count)))) for item in items)
+
+
+def _gres_item(item: str) -> GresItem:
+    parts = [part for part in re.split(r"[:=]", item) if part.lower() != "no_consume"]
+    if parts[0].lower() == "gres":
+        parts = parts[1:]
+    elif parts[0].lower().startswith("gres/"):
+        parts[0] = parts[0][len("gres/") :]
+    if not 1 <= len(parts) <= 3 or not all(parts) or "(" in item or ")" in item:
+        raise TresError(f"{item!r} is not a GRES", expected="NAME[:TYPE][:COUNT]")
+    name, rest = parts[0], parts[1:]
+    if len(rest) == 2:
+        return GresItem(name, rest[0], parse_count(rest[1]))
+    if rest and not _COUNT.fullmatch(rest[0]):  # "gpu:a100" names a type, "gpu:2" a count
+        return GresItem(name, rest[0], 1)
+    return GresItem(name, "", parse_count(rest[0]) if rest else 1)
