@@ -1,0 +1,105 @@
+"""What reading a configuration found worth saying, and the collector the readers report to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slurmsim.config.option import OLDEST, Option
+from slurmsim.errors import ConfigError
+
+SEVERITIES = ("error", "warning", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One remark on a configuration.
+
+    Attributes
+    ----------
+    severity
+        "error" (the configuration is refused), "warning" (the schedule may differ from real Slurm's) or "note".
+    file, line
+        Where the key is set; None for an override or a key that is missing.
+    key, value
+        The key as slurm.conf spells it and the value as written.
+    message
+        What is wrong or what is not modelled, and what happens instead.
+    expected
+        For errors: what would have been right, in a few words; "" when the message says it.
+    """
+
+    severity: str
+    file: str | None
+    line: int | None
+    key: str
+    value: str
+    message: str
+    expected: str = ""
+
+    def __str__(self) -> str:
+        """One line for a user: ``slurm.conf:7: warning: PreemptType=preempt/qos: …``."""
+        where = f"{self.file}:{self.line}: " if self.line is not None else f"{self.file}: " if self.file else ""
+        setting = f"{self.key}={self.value}" if self.value else self.key
+        tail = f" (expected {self.expected})" if self.expected else ""
+        return f"{where}{self.severity}: {setting}: {self.message}{tail}"
+
+    def as_error(self) -> ConfigError:
+        """The finding as the exception a caller sees."""
+        return ConfigError(self.message, file=self.file, line=self.line, field=self.key, expected=self.expected or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a setting stands: a line of a file, or nowhere (an override, a default)."""
+
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A key the configuration sets, with its row of the tables; `group` is "" for scalars, else the line type."""
+
+    place: Place
+    group: str
+    key: str
+    value: str
+    option: Option
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects findings while a configuration is read; `strict` turns what real daemons refuse into errors.
+
+    `seen` lists every key that is set and known, in file order, for ``slurmsim check``.
+    """
+
+    strict: bool = False
+    release: str = OLDEST
+    findings: list[Finding] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+
+    def error(self, place: Place, key: str, value: str, message: str, expected: str = "") -> None:
+        """The configuration is refused because of this."""
+        self.findings.append(Finding("error", place.file, place.line, key, value, message, expected))
+
+    def warning(self, place: Place, key: str, value: str, message: str) -> None:
+        """The configuration is accepted, but something of it does not count as written."""
+        self.findings.append(Finding("warning", place.file, place.line, key, value, message))
+
+    def note(self, place: Place, key: str, value: str, message: str) -> None:
+        """Worth knowing, no difference to the schedule."""
+        self.findings.append(Finding("note", place.file, place.line, key, value, message))
+
+    def fatal_in_strict(self, place: Place, key: str, value: str, message: str) -> None:
+        """Real Slurm refuses this; slurmsim does so in strict mode and otherwise warns."""
+        (self.error if self.strict else self.warning)(place, key, value, message)
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity == "error"]
+
+    def raise_first_error(self) -> None:
+        """Raise the first error found as ConfigError."""
+        for finding in self.errors:
+            raise finding.as_error()

@@ -1,0 +1,104 @@
+"""gres.conf beside slurm.conf: how many devices the nodes really have, and their types.
+
+Mirrors what a node reports at registration (22.05): fewer devices than slurm.conf says leave a real node drained, more
+are ignored; types slurm.conf does not give come from here. Cores, Links and device files change no count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from slurmsim.config.attributes import Attributes, read_attributes
+from slurmsim.config.findings import Place, Report
+from slurmsim.config.line_options import GRES_KEYS
+from slurmsim.config.nodes import NodeTable, known_nodes
+from slurmsim.config.slurm_conf import ConfLine, Pair
+from slurmsim.errors import InputError
+from slurmsim.hostlist import expand
+from slurmsim.model.node import Gres, NodeSpec
+from slurmsim.tres import parse_count
+
+
+@dataclass(frozen=True, slots=True)
+class _Devices:
+    """Devices one line describes, per node; `nodes` empty means all nodes."""
+
+    nodes: frozenset[str]
+    name: str
+    type: str
+    count: int
+    place: Place
+
+
+def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> None:
+    """Compare gres.conf with the Gres of the nodes and fill in types."""
+    devices = [found for line in lines if (found := _devices(line, table, report)) is not None]
+    if not devices:
+        return
+    told: set[tuple[str, int, int]] = set()
+    for name, spec in list(table.nodes.items()):
+        if spec.gres:
+            mine = [device for device in devices if not device.nodes or name in device.nodes]
+            table.nodes[name] = replace(spec, gres=_merge(spec, mine, told, report))
+
+
+def _merge(
+    spec: NodeSpec, devices: list[_Devices], told: set[tuple[str, int, int]], report: Report
+) -> tuple[Gres, ...]:
+    """The node's GRES with the types gres.conf adds; each kind of mismatch is told once."""
+    merged: list[Gres] = []
+    for gres in spec.gres:
+        mine = [d for d in devices if d.name == gres.name and (not gres.type or d.type in ("", gres.type))]
+        have = sum(device.count for device in mine)
+        if mine and have != gres.count and (gres.name, gres.count, have) not in told:
+            told.add((gres.name, gres.count, have))
+            value = f"{gres.name}:{gres.count}"
+            if have < gres.count:
+                report.warning(mine[0].place, "Count", value,
+                               f"gres.conf gives node {spec.name} {have} {gres.name}, slurm.conf {gres.count}, "
+                               "which counts here; a real node would be drained")  # fmt: skip
+            else:
+                report.note(mine[0].place, "Count", value,
+                            f"gres.conf gives node {spec.name} {have} {gres.name}, slurm.conf {gres.count}: "
+                            "the rest is ignored, as in real Slurm")  # fmt: skip
+        if not gres.type and have == gres.count and mine and all(device.type for device in mine):
+            merged.extend(Gres(gres.name, device.type, device.count) for device in mine)
+        else:
+            merged.append(gres)
+    return tuple(merged)
+
+
+def _devices(line: ConfLine, table: NodeTable, report: Report) -> _Devices | None:
+    """What one line describes; None for a line that names no GRES (``AutoDetect=off``) or is wrong."""
+    # read_attributes skips the pair that opens a line; here no key has that role
+    opened = ConfLine(line.place, (Pair("gres.conf", ""), *line.pairs))
+    attributes = read_attributes(opened, GRES_KEYS, report)
+    name = attributes.text("name")
+    if not name:
+        loose = [key for key in attributes.values if key not in ("autodetect", "nodename")]
+        if loose:
+            report.error(line.place, GRES_KEYS[loose[0]].name, attributes.text(loose[0]),
+                         "the line names no GRES", "Name=gpu")  # fmt: skip
+        return None
+    nodes = known_nodes(attributes.text("nodename"), table, line.place, "NodeName", report)
+    if attributes.given("nodename") and not nodes:
+        return None
+    count = _count(attributes, report)
+    return None if count is None else _Devices(frozenset(nodes), name, attributes.text("type"), count, line.place)
+
+
+def _count(attributes: Attributes, report: Report) -> int | None:
+    """Devices of a line: Count, else how many files File names, else one."""
+    try:
+        files = len(expand(attributes.text("file")))
+        count = parse_count(attributes.text("count")) if attributes.given("count") else files or 1
+    except InputError as error:
+        report.error(attributes.place, "Count" if attributes.given("count") else "File", "", error.message,
+                     error.expected or "")  # fmt: skip
+        return None
+    if files > 1 and attributes.given("count") and count != files:
+        report.warning(attributes.place_of("count"), "Count", attributes.text("count"),
+                       f"File names {files} devices, which is used")  # fmt: skip
+        count = files
+    return count

@@ -1,0 +1,144 @@
+"""The tables of keys on object lines: NodeName, PartitionName, DownNodes, NodeSet, SlurmctldHost and gres.conf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slurmsim.config.option import Option, Status
+
+_OFF = ("no", "0", "false", "down")  # spellings of a flag that is not set
+_FREE = "nodes are not real machines"
+_POWER = "nodes are never powered down"
+_PREEMPT = "no job is preempted"
+
+
+def _honoured(name: str, kind: str = "text", default: Any = None, why: str = "", **more: Any) -> Option:
+    return Option(name, kind, Status.HONOURED, why, default, **more)
+
+
+def _harmless(name: str, why: str, kind: str = "text", **more: Any) -> Option:
+    return Option(name, kind, Status.HARMLESS, why, **more)
+
+
+def _absent(name: str, why: str, kind: str = "text", off: tuple[str, ...] = (), **more: Any) -> Option:
+    return Option(name, kind, Status.NOT_MODELLED, why, off=("", "(null)", "none", *off), **more)
+
+
+def _table(*rows: Option) -> Mapping[str, Option]:
+    return {row.name.lower(): row for row in rows}
+
+
+NODE_KEYS = _table(
+    _honoured("NodeName"),
+    _honoured("CPUs", "count", None, "sockets * cores * threads when unset", low=0, high=65_533),
+    _honoured("Boards", "count", 1, low=0, high=65_533),
+    _honoured("Sockets", "count", None, "from CPUs when unset", low=0, high=65_533),
+    _honoured("SocketsPerBoard", "count", None, low=0, high=65_533),
+    _honoured("CoresPerSocket", "count", 1, low=0, high=65_533),
+    _honoured("ThreadsPerCore", "count", 1, low=0, high=65_533),
+    _honoured("RealMemory", "memory", 1),
+    _harmless("TmpDisk", "no job asks for temporary disk", "count", default=0, low=0),
+    _honoured("Weight", "count", 1, low=0, high=2**32 - 1),
+    _honoured("Features", "words", ()),
+    _honoured("Gres", "text", ""),
+    _honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out"),
+    _honoured("Reason", "text", ""),
+    _honoured("CoreSpecCount", "count", 0, low=0),
+    _honoured("CPUSpecList", "text", "", "only how many cores it names"),
+    _honoured("MemSpecLimit", "memory", 0),
+    _harmless("NodeHostname", _FREE),
+    _harmless("NodeAddr", _FREE),
+    _harmless("BcastAddr", _FREE),
+    _harmless("Port", _FREE),
+    _harmless("CpuBind", "processes are not bound"),
+    _harmless("GresConf", _FREE, since="25.11"),
+    _harmless("Parameters", _FREE, since="25.11"),
+    _harmless("TRESWeights", "obsolete and never used for scheduling"),
+    _harmless("Procs", "old spelling, still read", instead="CPUs"),
+    _absent("RestrictedCoresPerGPU", "cores are not kept for GPU jobs", off=("0",), since="24.05"),
+    _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
+    _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
+)  # fmt: skip
+NODE_ALIASES: Mapping[str, str] = {"feature": "features", "procs": "cpus"}
+
+PARTITION_KEYS = _table(
+    _honoured("PartitionName"),
+    _honoured("Nodes", "text", "", "a hostlist, NodeSet names or ALL"),
+    _honoured("Default", "flag", False),
+    _honoured("MaxTime", "time", None, "UNLIMITED when unset"),
+    _honoured("DefaultTime", "time", None, "MaxTime when unset"),
+    _honoured("MinNodes", "count", 0, low=0),
+    _honoured("MaxNodes", "count or unlimited", None, low=0),
+    _honoured("MaxCPUsPerNode", "count or unlimited", None, low=0),
+    _honoured("DefMemPerCPU", "memory", None),
+    _honoured("DefMemPerNode", "memory", None),
+    _absent("MaxMemPerCPU", "jobs may ask for any amount of memory", "memory", off=("0", "unlimited", "infinite")),
+    _absent("MaxMemPerNode", "jobs may ask for any amount of memory", "memory", off=("0", "unlimited", "infinite")),
+    _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE or FORCE:1; YES is taken as NO with a warning, FORCE:n is "
+              "refused: jobs never share a core"),
+    _honoured("PriorityTier", "count", 1, low=0, high=65_533),
+    _honoured("PriorityJobFactor", "count", 1, low=0, high=65_533),
+    _honoured("Priority", "count", None, "sets PriorityTier and PriorityJobFactor", low=0, high=65_533),
+    _honoured("State", "choice", "UP", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
+    _honoured("OverTimeLimit", "minutes", None, "the cluster's when unset"),
+    _honoured("LLN", "flag", False),
+    _absent("RootOnly", "jobs of all users are accepted", "flag", off=_OFF, default=False),
+    _absent("ReqResv", "jobs without a reservation are accepted", "flag", off=_OFF, default=False),
+    _harmless("Shared", "old spelling, still read", instead="OverSubscribe"),
+    _harmless("AllocNodes", "jobs are submitted from anywhere"),
+    _harmless("CpuBind", "processes are not bound"),
+    _harmless("DisableRootJobs", "logs hold no jobs of root that matter", "flag"),
+    _harmless("Hidden", "about displays", "flag"),
+    _harmless("TRESBillingWeights", "billing only feeds fair share"),
+    _absent("AllowAccounts", "jobs of all accounts are accepted", off=("all",)),
+    _absent("DenyAccounts", "jobs of all accounts are accepted"),
+    _absent("AllowGroups", "jobs of all users are accepted", off=("all",)),
+    _absent("AllowQos", "jobs of any QOS are accepted", off=("all",)),
+    _absent("DenyQos", "jobs of any QOS are accepted"),
+    _absent("QOS", "the limits of a partition QOS are not enforced"),
+    _absent("Alternate", "jobs wait in their own partition"),
+    _absent("MaxCPUsPerSocket", "jobs may take all CPUs of a socket", off=("unlimited", "infinite", "0"),
+            since="23.02"),
+    _absent("ExclusiveUser", "nodes are shared between users", "flag", off=_OFF),
+    _absent("ExclusiveTopo", "nodes are chosen without regard to switches or blocks", "flag",
+            off=_OFF, since="24.05"),
+    _absent("Exclusive", "nodes are shared between users", off=("no",), since="26.05"),
+    _absent("SelectTypeParameters", "the cluster's SelectTypeParameters are used"),
+    _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
+    _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",)),
+    _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",)),
+    _absent("PreemptMode", _PREEMPT, master="PreemptType"),
+    _absent("GraceTime", _PREEMPT, "count", master="PreemptType", low=0),
+    _absent("PowerDownOnIdle", _POWER, "flag", off=_OFF, since="23.02"),
+    _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
+    _absent("ResumeTimeout", _POWER, master="SuspendTime"),
+    _absent("SuspendTimeout", _POWER, master="SuspendTime"),
+    _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
+)  # fmt: skip
+PARTITION_ALIASES: Mapping[str, str] = {"shared": "oversubscribe"}
+
+DOWN_KEYS = _table(_honoured("DownNodes"), _honoured("State", "text", "DOWN"), _honoured("Reason", "text", ""))
+NODESET_KEYS = _table(_honoured("NodeSet"), _honoured("Feature"), _honoured("Nodes"))
+HOST_KEYS = _table(_harmless("SlurmctldHost", "the controller is simulated"))
+GRES_KEYS = _table(
+    _honoured("NodeName", "text", "", "all nodes when unset"),
+    _honoured("Name"),
+    _honoured("Type", "text", ""),
+    _honoured("Count", "text", "", "from File when unset, else 1"),
+    _honoured("File", "text", "", "only how many files it names"),
+    _harmless("AutoDetect", _FREE),
+    *(_harmless(name, "cores local to a GRES are not modelled") for name in ("Cores", "CPUs", "Links")),
+    _harmless("Flags", "about devices"),
+    _harmless("MultipleFiles", "about devices"),
+    _harmless("Ignore", "old spelling"),
+)  # fmt: skip
+
+LINE_TABLES: Mapping[str, Mapping[str, Option]] = {
+    "nodename": NODE_KEYS,
+    "partitionname": PARTITION_KEYS,
+    "downnodes": DOWN_KEYS,
+    "nodeset": NODESET_KEYS,
+    "slurmctldhost": HOST_KEYS,
+}
+"""Tables of the line types of slurm.conf by the lower-cased key that opens the line."""

@@ -1,0 +1,259 @@
+"""Read a cluster: slurm.conf (a file or text) with overrides into a checked `ClusterSpec`, or make one up.
+
+`load_cluster` and `parse_cluster` raise on the first error; `examine` collects everything for ``slurmsim check``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmsim.config.findings import Finding, Place, Report
+from slurmsim.config.gres_conf import apply_gres_conf
+from slurmsim.config.line_options import LINE_TABLES
+from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, read_node_sets, read_nodes
+from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
+from slurmsim.config.options import SCALARS, find_scalar
+from slurmsim.config.partitions import read_partitions
+from slurmsim.config.scalars import Setting, add_setting, read_scalars
+from slurmsim.config.scheduler_options import merge_parameters, read_parameters
+from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
+from slurmsim.errors import ConfigError
+from slurmsim.model.cluster import ClusterSpec
+
+Override = tuple[str, str]
+_UNLIMITED_JOBS = 2**31 - 1
+
+
+def parse_override(text: str) -> Override:
+    """Split a ``--set Key=Value``. Raises ConfigError when there is no key or no ``=``."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"{text!r} sets nothing", field="--set", expected="Key=Value")
+    return key.strip(), value.strip()
+
+
+@dataclass(slots=True)
+class Examination:
+    """What reading a configuration gave: the cluster (None when there are errors) and everything worth saying."""
+
+    cluster: ClusterSpec | None
+    report: Report
+
+
+def load_cluster(
+    path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST
+) -> tuple[ClusterSpec, list[Finding]]:
+    """The cluster a slurm.conf describes, with gres.conf beside it.
+
+    Parameters
+    ----------
+    path
+        The slurm.conf; Include is relative to its folder.
+    overrides
+        ``(key, value)`` pairs on top, in order: any scalar of slurm.conf, or ``("PartitionName", "debug:MaxTime=30")``
+        and ``("NodeName", "n[1-4]:Weight=5")``. ``SchedulerParameters`` merges sub-option by sub-option.
+    strict
+        Refuse what the real daemons refuse (obsolete keys, no SlurmctldHost, …) instead of warning.
+    release
+        Whose defaults hold: ``"22.05"`` to ``"26.05"``.
+
+    Raises
+    ------
+    ConfigError
+        The first error, naming file, line and key.
+    """
+    return _finish(examine(path, overrides, strict=strict, release=release))
+
+
+def parse_cluster(
+    lines: Sequence[str] | str,
+    name_for_errors: str = "slurm.conf",
+    overrides: Sequence[Override] = (),
+    *,
+    gres_lines: Sequence[str] | str = (),
+    strict: bool = False,
+    release: str = OLDEST,
+) -> tuple[ClusterSpec, list[Finding]]:
+    """As `load_cluster`, for a configuration given as text or lines; `name_for_errors` stands for the file."""
+    report = Report(strict, release)
+    check_release(release)
+    conf = parse_conf(lines, name_for_errors)
+    gres = parse_conf(gres_lines, "gres.conf") if gres_lines else []
+    return _finish(Examination(_build(conf, gres, overrides, report, name_for_errors), report))
+
+
+def examine(
+    path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST
+) -> Examination:
+    """As `load_cluster`, but errors of content end in the report. Raises ConfigError for lines that cannot be read."""
+    check_release(release)
+    report = Report(strict, release)
+    conf = read_conf(path)
+    gres_path = path.parent / "gres.conf"
+    gres = read_conf(gres_path) if gres_path.is_file() else []
+    return Examination(_build(conf, gres, overrides, report, str(path)), report)
+
+
+def make_cluster(
+    n_nodes: int,
+    cpus_per_node: int,
+    *,
+    partitions: Sequence[str] = ("batch",),
+    memory_mib: int = 0,
+    overrides: Sequence[Override] = (),
+    prefix: str = "n",
+) -> ClusterSpec:
+    """A made-up cluster of equal nodes, for logs that come without a slurm.conf.
+
+    Nodes are called `prefix` and a zero-padded number and belong to every partition, the first of which is the
+    default; limits are wide open. Cores are handed out (CR_Core), memory too when `memory_mib` is given. Everything
+    else has the defaults of the latest release.
+
+    Raises
+    ------
+    ConfigError
+        No node, no CPU, more CPUs a node than Slurm counts, or an override that is wrong.
+    """
+    for field, value in (("--nodes", n_nodes), ("--cpus-per-node", cpus_per_node)):
+        if value < 1:
+            raise ConfigError(f"{value} is too few", field=field, expected="at least 1")
+    width = len(str(n_nodes))
+    names = f"{prefix}[{1:0{width}d}-{n_nodes}]"
+    consumed = "CR_Core_Memory" if memory_mib else "CR_Core"
+    lines = [
+        "ClusterName=cluster",
+        "SlurmctldHost=localhost",
+        "SelectType=select/cons_tres",
+        f"SelectTypeParameters={consumed}",
+        "MaxArraySize=4000001",
+        f"MaxJobCount={_UNLIMITED_JOBS}",
+        f"NodeName={names} Sockets=1 CoresPerSocket={cpus_per_node} RealMemory={memory_mib or 1}",
+    ]
+    lines += [
+        f"PartitionName={name} Nodes=ALL MaxTime=UNLIMITED Default={'NO' if i else 'YES'}"
+        for i, name in enumerate(partitions)
+    ]
+    return parse_cluster(lines, "made-up cluster", overrides, release=LATEST)[0]
+
+
+def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
+    examination.report.raise_first_error()
+    assert examination.cluster is not None
+    return examination.cluster, examination.report.findings
+
+
+def _build(
+    conf: Sequence[ConfLine], gres: Sequence[ConfLine], overrides: Sequence[Override], report: Report, shown: str
+) -> ClusterSpec | None:
+    """The cluster of parsed lines; None when the report has errors."""
+    settings, objects = _sort_lines(conf, report)
+    extra = _apply_overrides(settings, overrides, report)
+    options = read_scalars(settings, report)
+    table = read_nodes(objects["nodename"], report)
+    for line in extra["nodename"]:
+        override_nodes(table, line, report)
+    apply_down_nodes(table, objects["downnodes"], report)
+    apply_gres_conf(gres, table, report)
+    sets = read_node_sets(objects["nodeset"], table, report)
+    _check_gres_types(table, options["GresTypes"], report)
+    named = {line.pairs[0].value for line in objects["partitionname"]} - {"DEFAULT"}
+    for line in extra["partitionname"]:
+        if (name := line.pairs[0].value) not in named:
+            report.error(Place(), "--set PartitionName", "", f"no partition is called {name!r}{nearest(name, named)}")
+    partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report)
+    scheduler = settings.get("SchedulerParameters")
+    parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
+    _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
+    if report.errors:
+        return None
+    return ClusterSpec(options["ClusterName"], table.in_order(), partitions, options, parameters)
+
+
+def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Setting], dict[str, list[ConfLine]]]:
+    """Scalars by name, object lines by type."""
+    settings: dict[str, Setting] = {}
+    objects: dict[str, list[ConfLine]] = {kind: [] for kind in LINE_TABLES}
+    for line in conf:
+        kind = line.pairs[0].key.lower()
+        if kind in LINE_TABLES:
+            objects[kind].append(line)
+            continue
+        for pair in line.pairs:
+            option = find_scalar(pair.key)
+            if option is not None:
+                add_setting(settings, option, pair, line.place, report)
+                if option.refuse or option.name == "PowerAction":
+                    break  # the rest of the line describes the object
+            elif pair.key.lower() in LINE_TABLES:
+                report.error(line.place, pair.key, pair.value, "must open its line")
+                break
+            else:
+                report.error(line.place, pair.key, pair.value, f"unrecognized key{_hint(pair.key)}")
+    return settings, objects
+
+
+def _hint(key: str) -> str:
+    tables = LINE_TABLES.values()
+    names = [row.name for row in SCALARS.values()] + [next(iter(table.values())).name for table in tables]
+    hint = nearest(key, names)
+    owners = [next(iter(table.values())).name for table in tables if key.lower() in table]
+    return hint or (f"; it belongs on a {owners[0]} line" if owners else "")
+
+
+def _apply_overrides(
+    settings: dict[str, Setting], overrides: Sequence[Override], report: Report
+) -> dict[str, list[ConfLine]]:
+    """Put ``--set`` values over the file's; returns the lines for partitions and nodes."""
+    extra: dict[str, list[ConfLine]] = {"nodename": [], "partitionname": []}
+    for key, value in overrides:
+        shown = f"--set {key}"
+        if key.lower() in extra:
+            extra[key.lower()].append(_override_line(key, value, shown))
+            continue
+        option = find_scalar(key)
+        if option is None:
+            raise ConfigError(f"unknown key {key!r}{_hint(key)}", field=shown, expected="a key of slurm.conf")
+        if option.name == "SchedulerParameters" and option.name in settings:
+            value = merge_parameters(settings[option.name].text, value)
+        settings[option.name] = Setting(option, value, Place(), f"--set {option.name}")
+    return extra
+
+
+def _override_line(key: str, value: str, shown: str) -> ConfLine:
+    """``debug:MaxTime=30 State=DOWN`` as the line it stands for."""
+    name, colon, rest = value.partition(":")
+    if not colon or not name or not rest.strip():
+        raise ConfigError(f"{value!r} is no override", field=shown, expected="NAME:Key=value, more after blanks")
+    try:
+        parsed = parse_conf([rest], shown)
+    except ConfigError as error:
+        raise ConfigError(error.message, field=shown, expected="NAME:Key=value, more after blanks") from None
+    pairs = tuple(pair for line in parsed for pair in line.pairs)
+    return ConfLine(Place(shown), (Pair(key, name), *pairs))
+
+
+def _check_gres_types(table: NodeTable, types: Sequence[str], report: Report) -> None:
+    """A GRES that GresTypes does not name is no GRES to slurmctld."""
+    told: set[str] = set()
+    for name, spec in table.nodes.items():
+        for gres in spec.gres:
+            if gres.name not in types and gres.name not in told:
+                told.add(gres.name)
+                report.fatal_in_strict(table.places[name], "Gres", gres.name,
+                                       "GresTypes does not name it; it is scheduled all the same")  # fmt: skip
+
+
+def _check_whole(
+    settings: dict[str, Setting], objects: dict[str, list[ConfLine]], nodes: bool, partitions: bool, report: Report,
+    file: Place,
+) -> None:  # fmt: skip
+    """What a configuration as a whole must have."""
+    if "ClusterName" not in settings:
+        report.fatal_in_strict(file, "ClusterName", "", 'missing; "cluster" is used')
+    if not objects["slurmctldhost"] and "ControlMachine" not in settings and report.strict:
+        report.error(file, "SlurmctldHost", "", "missing")
+    for what, present in (("NodeName", nodes), ("PartitionName", partitions)):
+        if not present and not report.errors:
+            report.error(file, what, "", "the configuration defines none", f"at least one {what} line")

@@ -1,0 +1,230 @@
+"""NodeName, DownNodes and NodeSet lines into `NodeSpec`s in table order.
+
+Mirrors the node part of Slurm's read_config (22.05): how missing Sockets and CPUs are inferred, what is reset to 1,
+when CPUs are reset to the full product, and the natural name order of the node table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from slurmsim.config.attributes import Attributes, read_attributes
+from slurmsim.config.findings import Place, Report
+from slurmsim.config.line_options import DOWN_KEYS, NODE_ALIASES, NODE_KEYS, NODESET_KEYS
+from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.errors import InputError
+from slurmsim.hostlist import expand, natural_key
+from slurmsim.model.node import Gres, NodeSpec
+from slurmsim.tres import parse_gres
+
+_NOT_IN_DEFAULT = ("nodeaddr", "nodehostname", "bcastaddr")
+# What slurm.conf may say a node's state is, and what that is in a simulation.
+_STATES = {"UNKNOWN": "UNKNOWN", "IDLE": "UNKNOWN", "UP": "UNKNOWN", "CLOUD": "UNKNOWN", "DOWN": "DOWN",
+           "DRAIN": "DRAIN", "DRAINED": "DRAIN", "FAIL": "DRAIN", "FAILING": "DRAIN", "FUTURE": "FUTURE"}  # fmt: skip
+
+
+@dataclass(slots=True)
+class NodeTable:
+    """Nodes by name as the lines define them, with the attributes they came from; `future` ones are left out."""
+
+    nodes: dict[str, NodeSpec] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    attributes: dict[str, Attributes] = field(default_factory=dict)
+    future: set[str] = field(default_factory=set)
+
+    def in_order(self) -> tuple[NodeSpec, ...]:
+        """All nodes that exist, in table order."""
+        return tuple(self.nodes[name] for name in sorted(self.nodes, key=natural_key))
+
+
+def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
+    """NodeName lines; each DEFAULT line changes the defaults of the lines below it."""
+    table = NodeTable()
+    defaults = Attributes(NODE_KEYS, Place())
+    specs: dict[str, tuple[Gres, ...]] = {}
+    for line in lines:
+        name_list = line.pairs[0].value
+        attributes = read_attributes(line, NODE_KEYS, report, NODE_ALIASES)
+        if name_list.upper() == "DEFAULT":
+            for key in _NOT_IN_DEFAULT:
+                if attributes.given(key):
+                    report.error(line.place, NODE_KEYS[key].name, attributes.text(key), "not allowed on a DEFAULT line")
+            defaults = attributes.over(defaults)
+            continue
+        names = expand_names(name_list, line.place, "NodeName", report)
+        if not names:
+            continue
+        attributes = attributes.over(defaults)
+        template = _template(name_list, attributes, specs, report)
+        for name in names:
+            if name in table.places:
+                first = table.places[name]
+                report.error(line.place, "NodeName", name_list,
+                             f"node {name} is defined twice (first at {first.file}:{first.line})")  # fmt: skip
+                break
+            table.places[name] = line.place
+            table.attributes[name] = attributes
+            if template.state == "FUTURE":
+                table.future.add(name)
+            else:
+                table.nodes[name] = replace(template, name=name)
+        if template.state == "FUTURE":
+            report.note(line.place, "State", "FUTURE", f"{name_list} is left out: future nodes take no jobs")
+    return table
+
+
+def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
+    """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist."""
+    attributes = read_attributes(line, NODE_KEYS, report, NODE_ALIASES)
+    cache: dict[str, tuple[Gres, ...]] = {}
+    for name in known_nodes(line.pairs[0].value, table, Place(), "--set NodeName", report):
+        changed = attributes.over(table.attributes[name])
+        table.attributes[name] = changed
+        table.nodes[name] = replace(_template(name, changed, cache, report), name=name)
+
+
+def apply_down_nodes(table: NodeTable, lines: Iterable[ConfLine], report: Report) -> None:
+    """DownNodes lines: nodes that start in another state."""
+    for line in lines:
+        attributes = read_attributes(line, DOWN_KEYS, report)
+        state = _state(attributes, report)
+        for name in known_nodes(line.pairs[0].value, table, line.place, "DownNodes", report):
+            table.nodes[name] = replace(table.nodes[name], state=state, reason=attributes.get("reason"))
+
+
+def read_node_sets(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> dict[str, frozenset[str]]:
+    """NodeSet lines: set name to the nodes it lists and those that have its feature."""
+    sets: dict[str, frozenset[str]] = {}
+    for line in lines:
+        attributes = read_attributes(line, NODESET_KEYS, report)
+        name = line.pairs[0].value
+        if name in table.places:
+            report.error(line.place, "NodeSet", name, "a node has this name too")
+        members = set(known_nodes(attributes.text("nodes"), table, line.place, "NodeSet", report))
+        if feature := attributes.text("feature"):
+            members.update(spec.name for spec in table.nodes.values() if feature in spec.features)
+        if not members:
+            report.warning(line.place, "NodeSet", name, "no node belongs to it")
+        sets[name] = frozenset(members)
+    return sets
+
+
+def expand_names(text: str, place: Place, key: str, report: Report) -> list[str]:
+    """Names of a hostlist; an error in `report` and no names when it is broken or empty."""
+    try:
+        names = expand(text)
+    except InputError as error:
+        report.error(place, key, "", error.message, error.expected or "")
+        return []
+    if not names:
+        report.error(place, key, text, "no node named", "a hostlist")
+    return names
+
+
+def known_nodes(text: str, table: NodeTable, place: Place, key: str, report: Report) -> Sequence[str]:
+    """Existing nodes of a hostlist (ALL: every one); unknown names are an error, future ones vanish."""
+    if not text.strip():
+        return ()
+    if text.upper() == "ALL":
+        return tuple(table.nodes)
+    names = expand_names(text, place, key, report)
+    unknown = [name for name in names if name not in table.places]
+    if unknown:
+        report.error(place, key, "", f"unknown node {unknown[0]!r} in {text!r}", "a NodeName of this configuration")
+    return tuple(name for name in dict.fromkeys(names) if name in table.nodes)
+
+
+def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Report) -> NodeSpec:
+    """The NodeSpec of one line, its name left out."""
+    sockets, cores, threads, cpus = _sizes(names, attributes, report)
+    place = attributes.place
+    core_spec = attributes.get("corespeccount")
+    if attributes.text("cpuspeclist"):
+        named = _cpu_list(attributes, report)
+        core_spec = max(core_spec, -(-named // threads) if cpus > sockets * cores else named)
+    if core_spec >= sockets * cores:
+        report.warning(
+            place, "CoreSpecCount", str(core_spec), "as many cores as the node has: reset to 1, as Slurm does"
+        )
+        core_spec = 1 if sockets * cores > 1 else 0
+    memory = attributes.get("realmemory") or 1
+    reserved = attributes.get("memspeclimit") or 0
+    if reserved >= memory and reserved:
+        report.error(place, "MemSpecLimit", attributes.text("memspeclimit"), f"not below RealMemory ({memory} MiB)")
+    return NodeSpec(
+        name="", cpus=cpus, sockets=sockets, cores_per_socket=cores, threads_per_core=threads, real_memory_mib=memory,
+        tmp_disk_mib=attributes.get("tmpdisk"), weight=attributes.get("weight"), features=attributes.get("features"),
+        gres=_gres(attributes, cache, report), state=_state(attributes, report), reason=attributes.get("reason"),
+        core_spec_count=core_spec, mem_spec_limit_mib=reserved,
+    )  # fmt: skip
+
+
+def _sizes(names: str, attributes: Attributes, report: Report) -> tuple[int, int, int, int]:
+    """Sockets, cores a socket, threads a core, CPUs; what is missing is inferred as slurmctld does."""
+    sizes: dict[str, int | None] = {}
+    for key in ("boards", "sockets", "socketsperboard", "corespersocket", "threadspercore", "cpus"):
+        value = attributes.get(key)
+        if value == 0:
+            report.warning(attributes.place_of(key), NODE_KEYS[key].name, "0", "reset to 1, as Slurm does")
+            value = 1
+        sizes[key] = value
+    boards, cores, threads = sizes["boards"] or 1, sizes["corespersocket"] or 1, sizes["threadspercore"] or 1
+    cpus, sockets = sizes["cpus"], sizes["sockets"]
+    if (per_board := sizes["socketsperboard"]) is not None:
+        if sockets is not None:
+            report.warning(attributes.place_of("sockets"), "Sockets", attributes.text("sockets"),
+                           "given beside SocketsPerBoard, which is used")  # fmt: skip
+        sockets = boards * per_board
+    elif sockets is None:
+        # CPUs alone (or with cores and threads) say how many sockets there are
+        sockets = cpus // (cores * threads) if cpus and cpus % (cores * threads) == 0 else boards
+    product = sockets * cores * threads
+    if cpus is None:
+        cpus = product
+    elif cpus not in (sockets, sockets * cores, product):
+        report.warning(attributes.place_of("cpus"), "CPUs", str(cpus),
+                       f"{names} has {sockets} sockets * {cores} cores * {threads} threads: CPUs reset to {product}, "
+                       "as Slurm does")  # fmt: skip
+        cpus = product
+    return sockets, cores, threads, cpus
+
+
+def _cpu_list(attributes: Attributes, report: Report) -> int:
+    """How many CPUs a CPUSpecList like ``0-1,4`` names."""
+    text = attributes.text("cpuspeclist")
+    total = 0
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            report.warning(attributes.place_of("cpuspeclist"), "CPUSpecList", text, f"bad range {part!r}: list ignored")
+            return 0
+        total += int(match[2] or match[1]) - int(match[1]) + 1
+    return total
+
+
+def _gres(attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Report) -> tuple[Gres, ...]:
+    text = attributes.text("gres")
+    if text not in cache:
+        counts: dict[tuple[str, str], int] = {}
+        try:
+            for item in parse_gres(text):
+                counts[item.name, item.type] = counts.get((item.name, item.type), 0) + item.count
+        except InputError as error:
+            report.error(attributes.place_of("gres"), "Gres", "", error.message, error.expected or "")
+        cache[text] = tuple(Gres(name, type_, count) for (name, type_), count in counts.items())
+    return cache[text]
+
+
+def _state(attributes: Attributes, report: Report) -> str:
+    text = attributes.get("state").upper()
+    state = _STATES.get(text)
+    if state is None:
+        report.error(attributes.place_of("state"), "State", attributes.text("state"), f"{text!r} is no node state",
+                     "one of " + ", ".join(s for s in _STATES if s not in ("UP", "IDLE", "DRAINED")))  # fmt: skip
+        return "UNKNOWN"
+    if text == "CLOUD":
+        report.warning(attributes.place_of("state"), "State", "CLOUD",
+                       "not modelled: the nodes are up from the start, jobs never wait for a boot")  # fmt: skip
+    return state

@@ -1,0 +1,192 @@
+"""One row of the option tables: what a key is called, how its value is read, what slurmsim does with it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from slurmsim.duration import FORMATS, parse_time_limit
+from slurmsim.errors import ConfigError
+from slurmsim.tres import parse_memory
+
+RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+OLDEST, LATEST = RELEASES[0], RELEASES[-1]
+
+
+class Status(StrEnum):
+    """What slurmsim does with a key."""
+
+    HONOURED = "honoured"
+    HARMLESS = "harmless"  # read, but without effect on a schedule
+    NOT_MODELLED = "not modelled"  # would have an effect; refused or warned about when set
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A key of slurm.conf (or a sub-option, or a key of an object line).
+
+    Attributes
+    ----------
+    name
+        Canonical spelling.
+    kind
+        How the value is read: a key of `KINDS`.
+    status, why
+        What slurmsim does with it, and for anything but HONOURED why, or what happens instead.
+    default
+        Typed default of the oldest release; `later` = (release, default from that release on).
+    choices
+        Canonical words allowed (kind ``choice`` and ``words``); compared without case.
+    off
+        Values (lower case) of a NOT_MODELLED option that switch the thing off and so need no warning.
+    low, high
+        Inclusive range of a number; outside is an error.
+    refuse
+        A NOT_MODELLED option that is an error when set, because a schedule without it would be meaningless.
+    master
+        The key without which this one has no effect; only the master is warned about.
+    since, gone
+        First release that knows the key, first that does not ("" = throughout 22.05 to 26.05); a key that went
+        before 22.05 has 22.05.
+    instead
+        What replaced an obsolete key.
+    """
+
+    name: str
+    kind: str
+    status: Status
+    why: str = ""
+    default: Any = None
+    later: tuple[str, Any] | None = None
+    choices: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    refuse: bool = False
+    master: str = ""
+    since: str = ""
+    gone: str = ""
+    instead: str = ""
+
+    def default_for(self, release: str) -> Any:
+        """Default in `release`."""
+        if self.later is not None and not earlier(release, self.later[0]):
+            return self.later[1]
+        return self.default
+
+    def known_in(self, release: str) -> bool:
+        """Whether `release` accepts the key."""
+        return not (self.since and earlier(release, self.since)) and not (self.gone and not earlier(release, self.gone))
+
+    def parse(self, text: str) -> Any:
+        """The typed value. Raises ValueError(message, expected) for a text the kind does not allow."""
+        value = KINDS[self.kind](text, self)
+        if isinstance(value, int) and not isinstance(value, bool):
+            low, high = self.low, self.high
+            if (low is not None and value < low) or (high is not None and value > high):
+                bounds = f"{low} to {high}" if high is not None else f"at least {low}"
+                raise ValueError(f"{text!r} is out of range", bounds)
+        return value
+
+    def is_off(self, text: str) -> bool:
+        """Whether a value leaves a not modelled feature switched off."""
+        return text.strip().lower() in self.off
+
+
+def earlier(release: str, other: str) -> bool:
+    """Whether `release` (``"22.05"``) came before `other`."""
+    return tuple(map(int, release.split("."))) < tuple(map(int, other.split(".")))
+
+
+def check_release(release: str) -> None:
+    """Raise ConfigError unless `release` is one whose defaults are known."""
+    if release not in RELEASES:
+        raise ConfigError(
+            f"unknown Slurm release {release!r}", field="release", expected=f"one of {', '.join(RELEASES)}"
+        )
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint ``; did you mean X?`` for a misspelt word, "" when nothing is near."""
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.75)
+    return f"; did you mean {by_lower[close[0]]}?" if close else ""
+
+
+def parse_flag(text: str) -> bool:
+    """Slurm's yes/no words. Raises ValueError."""
+    word = text.strip().lower()
+    if word in ("yes", "up", "true", "1"):
+        return True
+    if word in ("no", "down", "false", "0"):
+        return False
+    raise ValueError(f"{text!r} is not a yes or no", "YES or NO")
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """A comma list without its empty items."""
+    return tuple(filter(None, (word.strip() for word in text.split(","))))
+
+
+def _count(text: str, _option: Option) -> int:
+    if not (text.isascii() and text.removeprefix("-").isdigit()) or (text[0] == "-" and _option.low is None):
+        raise ValueError(f"{text!r} is not a valid number", "a whole number")
+    return int(text)
+
+
+def _count_or_unlimited(text: str, option: Option) -> int | None:
+    return None if text.lower() in ("unlimited", "infinite") else _count(text, option)
+
+
+def _minutes(text: str, option: Option) -> int | None:
+    count = _count_or_unlimited(text, option)
+    return None if count is None else count * 60
+
+
+def _time(text: str, _option: Option) -> int | None:
+    try:
+        return parse_time_limit(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time", FORMATS) from None
+
+
+def _memory(text: str, _option: Option) -> int | None:
+    if text.lower() in ("unlimited", "infinite"):
+        return None
+    try:
+        return parse_memory(text) or None  # 0 is "no limit" or "not set"
+    except ValueError:
+        raise ValueError(f"{text!r} is not a memory size", "MiB, or a number with K, M, G or T") from None
+
+
+def _choice(text: str, option: Option) -> str:
+    return _pick(text, option)
+
+
+def _words(text: str, option: Option) -> tuple[str, ...]:
+    words = split_words(text)
+    return tuple(_pick(word, option) for word in words) if option.choices else words
+
+
+def _pick(text: str, option: Option) -> str:
+    word = text.lower()
+    for choice in option.choices:
+        if word in (choice.lower(), choice.rpartition("/")[2].lower()):  # newer releases allow plugins without "type/"
+            return choice
+    raise ValueError(f"unknown value {text!r}", f"one of {', '.join(option.choices)}")
+
+
+KINDS: Mapping[str, Callable[[str, Option], Any]] = {
+    "text": lambda text, _option: text,
+    "words": _words,
+    "flag": lambda text, _option: parse_flag(text),
+    "count": _count,  # whole number; also of seconds, microseconds, …
+    "count or unlimited": _count_or_unlimited,  # None when unlimited
+    "minutes": _minutes,  # whole minutes in the file, seconds in the spec; None when unlimited
+    "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
+    "memory": _memory,  # MiB; 0 and UNLIMITED give None
+    "choice": _choice,
+}

@@ -1,0 +1,250 @@
+"""The table of slurm.conf scalars: one row a key, what it is, and what slurmsim does with it.
+
+Names and types are those of Slurm 22.05 to 26.05 (slurm.conf manual, ``scontrol show config`` of 22.05.8, 24.11.5 and
+26.05.5); defaults are 22.05's with the later one where it changed. To honour a key, change its row; the loader, the
+``slurmsim check`` table and docs/configuration.md follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slurmsim.config.option import Option, Status
+
+DAY = 86_400
+SELECT_TYPES = ("select/linear", "select/cons_tres", "select/cons_res")
+CPU_PARAMETERS = ("CR_CPU", "CR_CPU_Memory", "CR_Core", "CR_Core_Memory", "CR_Socket", "CR_Socket_Memory")
+SELECT_PARAMETERS = (
+    *CPU_PARAMETERS, "CR_Memory", "CR_LLN", "CR_Pack_Nodes", "CR_ONE_TASK_PER_CORE", "CR_CORE_DEFAULT_DIST_BLOCK",
+    "CR_ALLOCATE_FULL_SOCKET", "CR_NO_DIST_TOPO_BLOCK", "LL_SHARED_GRES", "MULTIPLE_SHARING_GRES_PJ",
+    "ENFORCE_BINDING_GRES", "ONE_TASK_PER_SHARING_GRES", "OTHER_CONS_RES", "OTHER_CONS_TRES", "NONE",
+)  # fmt: skip
+PRIORITY_FLAGS = (
+    "ACCRUE_ALWAYS", "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "FAIR_TREE", "INCR_ONLY", "MAX_TRES", "MAX_TRES_GRES",
+    "NO_FAIR_TREE", "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES",
+    "SMALL_RELATIVE_TO_TIME",
+)  # fmt: skip
+
+# Words inside a honoured list that are not honoured themselves: (key, word) -> (status, why).
+FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
+    ("SelectTypeParameters", "CR_Pack_Nodes"): (
+        Status.NOT_MODELLED, "tasks are not packed onto as few of the allocated nodes as possible"),
+    ("SelectTypeParameters", "CR_ONE_TASK_PER_CORE"): (
+        Status.NOT_MODELLED, "tasks may share a core on nodes with ThreadsPerCore above 1"),
+    ("SelectTypeParameters", "CR_CORE_DEFAULT_DIST_BLOCK"): (
+        Status.HARMLESS, "decides which cores of a node are taken, not which nodes"),
+    ("SelectTypeParameters", "CR_ALLOCATE_FULL_SOCKET"): (Status.HARMLESS, "what CR_Socket does since 14.03"),
+    ("SelectTypeParameters", "CR_NO_DIST_TOPO_BLOCK"): (Status.HARMLESS, "orders tasks, not nodes"),
+    ("SelectTypeParameters", "LL_SHARED_GRES"): (Status.NOT_MODELLED, "shards and MPS are plain counts"),
+    ("SelectTypeParameters", "MULTIPLE_SHARING_GRES_PJ"): (Status.NOT_MODELLED, "shards and MPS are plain counts"),
+    ("SelectTypeParameters", "ONE_TASK_PER_SHARING_GRES"): (Status.NOT_MODELLED, "shards and MPS are plain counts"),
+    ("SelectTypeParameters", "ENFORCE_BINDING_GRES"): (
+        Status.NOT_MODELLED, "a job may get cores that are not local to its GPUs"),
+    ("SelectTypeParameters", "OTHER_CONS_RES"): (Status.HARMLESS, "for Cray systems only"),
+    ("SelectTypeParameters", "OTHER_CONS_TRES"): (Status.HARMLESS, "for Cray systems only"),
+    ("SelectTypeParameters", "NONE"): (Status.HARMLESS, "no parameter"),
+    ("PriorityFlags", "CALCULATE_RUNNING"): (Status.HARMLESS, "priorities of running jobs decide nothing"),
+    ("PriorityFlags", "DEPTH_OBLIVIOUS"): (Status.HARMLESS, "concerns the fair-share factor only"),
+    ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "concerns the fair-share factor only"),
+    ("PriorityFlags", "NO_FAIR_TREE"): (Status.HARMLESS, "concerns the fair-share factor only"),
+    ("PriorityFlags", "INCR_ONLY"): (Status.HARMLESS, "no factor that is modelled falls while a job waits"),
+    ("PriorityFlags", "MAX_TRES"): (Status.HARMLESS, "concerns billing, which only feeds fair share"),
+    ("PriorityFlags", "MAX_TRES_GRES"): (Status.HARMLESS, "concerns billing, which only feeds fair share"),
+    ("PriorityFlags", "NO_NORMAL_ASSOC"): (Status.HARMLESS, "concerns the association factor only"),
+    ("PriorityFlags", "NO_NORMAL_TRES"): (Status.HARMLESS, "concerns the TRES factor only"),
+    ("DependencyParameters", "disable_remote_singleton"): (Status.HARMLESS, "for federations only"),
+    ("DependencyParameters", "max_depend_depth"): (Status.HARMLESS, "dependencies are searched to any depth"),
+}  # fmt: skip
+
+
+def _honoured(name: str, kind: str, default: Any, why: str = "", **more: Any) -> Option:
+    return Option(name, kind, Status.HONOURED, why, default, **more)
+
+
+def _absent(name: str, why: str, *, off: tuple[str, ...] = (), kind: str = "text", **more: Any) -> Option:
+    """A key that would change schedules but is not modelled; `off` are the values that need no warning."""
+    return Option(name, kind, Status.NOT_MODELLED, why, None, off=("", "(null)", *off), **more)
+
+
+def _harmless(why: str, names: str, *, kind: str = "text", **more: Any) -> tuple[Option, ...]:
+    """Rows for keys that are parsed and without effect, for one reason."""
+    kind = "count or unlimited" if kind == "count" else kind  # Slurm takes UNLIMITED for any number
+    return tuple(Option(name, kind, Status.HARMLESS, why, None, **more) for name in names.split())
+
+
+def _gone(release: str, names: str, instead: str = "", why: str = "obsolete") -> tuple[Option, ...]:
+    """Rows for keys that the daemons refuse from `release` on (22.05: all we know of), but old files still hold."""
+    return tuple(
+        Option(name, "text", Status.HARMLESS, why, None, gone=release, instead=instead) for name in names.split()
+    )
+
+
+_NONE = ("none", "no", "0")
+
+_ROWS: tuple[Option, ...] = (
+    # identity and limits
+    _honoured("ClusterName", "text", "cluster"),
+    _honoured("MaxArraySize", "count", 1_001, "array indices go to MaxArraySize - 1", low=0, high=4_000_001),
+    _honoured("MinJobAge", "count", 300, "seconds a finished job is known to dependencies; 0 for ever", low=0),
+    _honoured("EnforcePartLimits", "choice", "NO", "YES is ALL", choices=("NO", "ANY", "ALL", "YES")),
+    _honoured("JobRequeue", "count", 1, "0: no job is requeued", low=0, high=1),
+    _honoured("DependencyParameters", "words", ()),
+    # scheduling
+    _honoured("SchedulerType", "text", "sched/backfill", "the policy of that name: slurmsim policies lists them"),
+    _honoured("SchedulerParameters", "words", (), "see the table of its sub-options"),
+    _honoured("SelectType", "choice", "select/linear", later=("23.11", "select/cons_tres"), choices=SELECT_TYPES),
+    _honoured("SelectTypeParameters", "words", (), "CR_Core_Memory when unset, but with select/linear",
+              choices=SELECT_PARAMETERS),
+    _honoured("KillWait", "count", 30, low=0, high=65_533),
+    _honoured("OverTimeLimit", "minutes", 0, low=0, high=65_533 * 60),
+    _honoured("DefMemPerCPU", "memory", None),
+    _honoured("DefMemPerNode", "memory", None),
+    # priority
+    _honoured("PriorityType", "choice", "priority/basic", later=("23.11", "priority/multifactor"),
+              choices=("priority/basic", "priority/multifactor")),
+    _honoured("PriorityWeightAge", "count", 0, low=0, high=2**32 - 1),
+    _honoured("PriorityWeightJobSize", "count", 0, low=0, high=2**32 - 1),
+    _honoured("PriorityWeightPartition", "count", 0, low=0, high=2**32 - 1),
+    _honoured("PriorityMaxAge", "time", 7 * DAY, low=1),
+    _honoured("PriorityCalcPeriod", "time", 300, low=1),
+    _honoured("PriorityFavorSmall", "flag", False),
+    _honoured("PriorityFlags", "words", (), choices=PRIORITY_FLAGS),
+    _honoured("AccountingStorageType", "choice", "accounting_storage/none",
+              "without slurmdbd the age factor is ignored, as in real Slurm",
+              choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
+    # nodes
+    _honoured("GresTypes", "words", ()),
+    _honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
+    # would change schedules, not modelled
+    _absent("PreemptType", "no job is preempted: jobs of higher tier or QOS start first but wait for nodes",
+            off=("preempt/none", *_NONE), kind="choice", choices=("preempt/none", "preempt/partition_prio",
+                                                                 "preempt/qos", "none")),
+    _absent("PreemptMode", "no job is preempted", off=("off", "gang"), master="PreemptType"),
+    _absent("PreemptExemptTime", "no job is preempted", master="PreemptType"),
+    _absent("PreemptParameters", "no job is preempted", master="PreemptType", since="23.02"),
+    _absent("Licenses", "jobs do not wait for licenses"),
+    _absent("LicenseParameters", "jobs do not wait for licenses", master="Licenses", since="26.05"),
+    _absent("TopologyPlugin", "nodes are chosen without regard to switches or blocks",
+            off=("topology/none", "topology/default", "topology/flat", "none", "default", "flat")),
+    _absent("TopologyParam", "nodes are chosen without regard to switches or blocks", master="TopologyPlugin"),
+    _absent("SuspendTime", "nodes are never powered down, so jobs never wait for a boot", off=("-1", "infinite",
+                                                                                             "unlimited")),
+    _absent("AccountingStorageEnforce", "no association, QOS or limit is enforced", off=_NONE, kind="words"),
+    _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),
+    _absent("FederationParameters", "one cluster is simulated alone"),
+    _absent("JobSubmitPlugins", "submissions are taken as the log has them", off=("job_submit/none", *_NONE)),
+    _absent("CliFilterPlugins", "submissions are taken as the log has them", off=("cli_filter/none", *_NONE)),
+    _absent("MCSPlugin", "nodes are shared without regard to MCS labels", off=("mcs/none", *_NONE)),
+    _absent("NodeFeaturesPlugins", "features never change; no node is rebooted for them", off=_NONE),
+    _absent("PriorityWeightQOS", "the QOS factor counts as 0", off=("0",), kind="count", low=0, high=2**32 - 1),
+    _absent("PriorityWeightFairshare", "the fair-share factor counts as 0", off=("0",), kind="count", low=0),
+    _absent("PriorityWeightAssoc", "the association factor counts as 0", off=("0",), kind="count", low=0),
+    _absent("PriorityWeightTRES", "the TRES factors count as 0"),
+    _absent("PrioritySiteFactorPlugin", "the site factor counts as 0", off=("priority/site_factor/none",
+                                                                          "site_factor/none", *_NONE)),
+    _absent("MaxMemPerCPU", "jobs may ask for any amount of memory", off=("0", "unlimited", "infinite"), kind="memory"),
+    _absent("MaxMemPerNode", "jobs may ask for any amount of memory", off=("0", "unlimited", "infinite"),
+            kind="memory"),
+    _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
+    _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",), kind="count", low=0),
+    _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",), kind="memory"),
+    _absent("RequeueExit", "jobs are not requeued by exit code"),
+    _absent("RequeueExitHold", "jobs are not requeued by exit code"),
+    _absent("MaxBatchRequeue", "a job may be requeued any number of times", off=("5",), kind="count", since="23.02",
+            low=0),
+    _absent("ResvOverRun", "reservations end on time", off=("0",), kind="minutes"),
+    _absent("AllowSpecResourcesUsage", "specialised cores are never given to jobs", off=("no", "0", "false", "down"),
+            kind="flag"),
+    _absent("FrontendName", "front-end systems are not modelled", refuse=True, gone="25.05"),
+    # no effect on a schedule, with the reason
+    *_harmless("only feeds the fair-share factor", "PriorityDecayHalfLife", kind="time"),
+    *_harmless("only feeds the fair-share factor", "PriorityUsageResetPeriod"),
+    *_harmless("only feeds the fair-share factor", "FairShareDampeningFactor", kind="count"),
+    *_harmless("parameter of a plugin that decides", "PrioritySiteFactorParameters PriorityParameters MCSParameters "
+               "BurstBufferParameters"),
+    *_harmless("parameter of a plugin that decides", "CliFilterParameters", since="25.11"),
+    *_harmless("gang scheduling is part of preemption", "SchedulerTimeSlice", kind="count"),
+    *_harmless("job ids never wrap in a simulation", "MaxJobId", kind="count"),
+    Option("MaxJobCount", "count", Status.HARMLESS, "sbatch waits and tries again; here it need not", 10_000, low=1),
+    Option("FirstJobId", "count", Status.HARMLESS, "jobs have the ids of the workload", 1, low=1, high=67_043_328),
+    Option("CompleteWait", "count", Status.HARMLESS, "ending a job takes no time, so none is ever completing", 0, low=0,
+           high=65_533),
+    *_harmless("job steps are not simulated", "MaxStepCount MaxTasksPerNode KillOnBadExit WaitTime", kind="count"),
+    *_harmless("simulated sessions are never idle", "InactiveLimit", kind="count"),
+    *_harmless("nodes are not added at run time", "MaxNodeCount", kind="count"),
+    *_harmless("nodes return when the events of a run say so", "ReturnToService", kind="count"),
+    *_harmless("nodes fail when the events of a run say so", "SlurmdTimeout HealthCheckInterval", kind="count"),
+    *_harmless("nodes fail when the events of a run say so", "HealthCheckNodeState HealthCheckProgram"),
+    *_harmless("nodes fail when the events of a run say so", "HealthCheckTimeout", kind="count", since="26.05"),
+    *_harmless("without effect while SuspendTime is infinite", "ResumeRate SuspendRate SuspendTimeout ResumeTimeout",
+               kind="count"),
+    *_harmless("without effect while SuspendTime is infinite", "ResumeProgram ResumeFailProgram SuspendProgram "
+               "SuspendExcNodes SuspendExcParts"),
+    *_harmless("without effect while SuspendTime is infinite", "SuspendExcStates", since="23.02"),
+    *_harmless("launching and ending a job take no time", "Prolog Epilog PrologSlurmctld EpilogSlurmctld PrologFlags "
+               "PrEpParameters PrEpPlugins SrunProlog SrunEpilog TaskProlog TaskEpilog ResvProlog ResvEpilog "
+               "RebootProgram"),
+    *_harmless("launching and ending a job take no time", "PrologEpilogTimeout EpilogMsgTime BatchStartTimeout "
+               "UnkillableStepTimeout", kind="count or unlimited"),
+    *_harmless("launching and ending a job take no time", "PrologTimeout EpilogTimeout", kind="count", since="25.05"),
+    *_harmless("launching and ending a job take no time", "UnkillableStepProgram"),
+    *_harmless("about accounting records", "AccountingStorageBackupHost AccountingStorageExternalHost "
+               "AccountingStorageHost AccountingStorageParameters AccountingStoragePass AccountingStorageTRES "
+               "AccountingStorageUser AccountingStoreFlags AcctGatherEnergyType AcctGatherFilesystemType "
+               "AcctGatherInterconnectType AcctGatherProfileType JobAcctGatherFrequency JobAcctGatherParams "
+               "JobAcctGatherType JobCompHost JobCompLoc JobCompParams JobCompPass JobCompType JobCompUser"),
+    *_harmless("about accounting records", "AccountingStoragePort AcctGatherNodeFreq JobCompPort MaxDBDMsgs",
+               kind="count"),
+    *_harmless("about accounting records", "JobCompPassScript", since="25.11"),
+    *_harmless("about accounting records", "TrackWCKey", kind="flag"),
+    *_harmless("about users and security", "AuthAltParameters AuthAltTypes AuthInfo AuthType CredType PrivateData "
+               "SlurmUser SlurmdUser JobCredentialPrivateKey JobCredentialPublicCertificate"),
+    *_harmless("about users and security", "TLSParameters TLSType HashPlugin", since="24.05"),
+    *_harmless("about users and security", "CertmgrParameters CertmgrType", since="24.11"),
+    *_harmless("about users and security", "CertgenParameters CertgenType", since="25.05"),
+    *_harmless("about users and security", "DisableRootJobs UsePAM", kind="flag"),
+    *_harmless("about users and security", "GroupUpdateForce GroupUpdateTime", kind="count"),
+    *_harmless("about daemons and messages", "BcastExclude BcastParameters CommunicationParameters DebugFlags "
+               "InteractiveStepOptions LaunchParameters LogTimeFormat MailDomain MailProg PlugStackConfig PluginDir "
+               "ReconfigFlags SbcastParameters ScronParameters SerializerParameters SerializerPlugins "
+               "SlurmSchedLogFile SlurmctldAddr SlurmctldDebug SlurmctldLogFile SlurmctldParameters SlurmctldPidFile "
+               "SlurmctldPort SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmdDebug "
+               "SlurmdLogFile SlurmdPidFile SlurmdSpoolDir SlurmdSyslogDebug SrunPortRange "
+               "StateSaveLocation TmpFS X11Parameters"),
+    *_harmless("about daemons and messages", "EioTimeout MessageTimeout SlurmSchedLogLevel SlurmctldTimeout SlurmdPort "
+               "TCPTimeout TreeWidth GetEnvTimeout KeepAliveTime", kind="count"),
+    *_harmless("about daemons and messages", "DataParserParameters", since="24.11"),
+    *_harmless("about daemons and messages", "SlurmrestdParameters SlurmstepdParameters", since="25.05"),
+    *_harmless("about daemons and messages", "HttpParserType MetricsType UrlParserType", since="25.11"),
+    *_harmless("about daemons and messages", "MetricsAuthUsers MetricsParameters SlurmctldHttpAuthParameters "
+               "SlurmdHttpAuthParameters SlurmrestdHttpAuthParameters PowerAction", since="26.05"),
+    *_harmless("about processes on the nodes", "CoreSpecPlugin CpuFreqDef CpuFreqGovernors ExtSensorsType GpuFreqDef "
+               "JobContainerType LaunchType MpiDefault MpiParams PowerParameters PowerPlugin ProctrackType "
+               "PropagateResourceLimits PropagateResourceLimitsExcept RoutePlugin SwitchParameters SwitchType "
+               "TaskPlugin TaskPluginParam SallocDefaultCommand AcctGatherInfinibandType"),
+    *_harmless("about processes on the nodes", "ExtSensorsFreq JobFileAppend PropagatePrioProcess VSizeFactor",
+               kind="count"),
+    *_harmless("about processes on the nodes", "NamespaceType", since="25.11"),
+    *_harmless("about processes on the nodes", "DefRuntimePlugin", since="26.05"),
+    *_harmless("old spelling, still read", "ControlMachine ControlAddr BackupController BackupAddr",
+               instead="SlurmctldHost"),
+    *_harmless("old spelling, still read", "CryptoType", instead="CredType"),
+    *_harmless("old spelling, still read", "AccountingStoreJobComment", instead="AccountingStoreFlags=job_comment"),
+    # the daemons refuse these
+    *_gone("22.05", "FastSchedule", "SlurmdParameters=config_overrides for FastSchedule=2"),
+    *_gone("22.05", "AccountingStorageLoc", "slurmdbd.conf's StorageLoc"),
+    *_gone("22.05", "DefaultStorageHost DefaultStorageLoc DefaultStoragePass DefaultStoragePort DefaultStorageType "
+           "DefaultStorageUser", "the AccountingStorage keys"),
+    *_gone("22.05", "CacheGroups CheckpointType ChosLoc JobCheckpointDir MemLimitEnforce MsgAggregationParams "
+           "SchedulerAuth SchedulerPort SchedulerRootFilter SlurmdPlugstack"),
+    *_gone("23.02", "SlurmctldPlugstack"),
+)  # fmt: skip
+
+SCALARS: Mapping[str, Option] = {row.name.lower(): row for row in _ROWS}
+"""Every slurm.conf scalar by lower-cased name."""
+
+
+def find_scalar(key: str) -> Option | None:
+    """The row of a slurm.conf scalar, whatever its case; None for an unknown key."""
+    return SCALARS.get(key.lower())

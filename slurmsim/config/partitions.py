@@ -1,0 +1,180 @@
+"""PartitionName lines into `PartitionSpec`s, in the order of the file. Mirrors Slurm's read_config (22.05)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from slurmsim.config.attributes import Attributes, read_attributes
+from slurmsim.config.findings import Place, Report
+from slurmsim.config.line_options import PARTITION_ALIASES, PARTITION_KEYS
+from slurmsim.config.nodes import NodeTable, expand_names
+from slurmsim.config.option import split_words
+from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.errors import InputError
+from slurmsim.hostlist import natural_key
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.tres import parse_weights
+
+_DEFAULT_SHARE = 4  # jobs a resource for YES and FORCE without a count
+
+
+def read_partitions(
+    lines: Iterable[ConfLine], table: NodeTable, sets: Mapping[str, frozenset[str]], report: Report
+) -> tuple[PartitionSpec, ...]:
+    """PartitionName lines; a name met again overrides what it gives anew, the last ``Default=YES`` wins."""
+    found: dict[str, Attributes] = {}
+    defaults = Attributes(PARTITION_KEYS, Place())
+    default_partition = ""
+    for line in lines:
+        name = line.pairs[0].value
+        attributes = read_attributes(line, PARTITION_KEYS, report, PARTITION_ALIASES)
+        if name.upper() == "DEFAULT":
+            defaults = attributes.over(defaults)
+            continue
+        if "," in name or "[" in name or not name:
+            report.error(line.place, "PartitionName", name, f"{name!r} is no partition name", "one name a line")
+            continue
+        if name not in found:
+            attributes = attributes.over(defaults)
+        if attributes.given("default"):
+            if attributes.get("default"):
+                default_partition = name
+            elif default_partition == name:
+                default_partition = ""
+        found[name] = attributes.over(found[name]) if name in found else attributes
+    specs = [_spec(name, attributes, table, sets, report) for name, attributes in found.items()]
+    return tuple(replace(spec, default=spec.name == default_partition) for spec in specs)
+
+
+def _spec(
+    name: str, attributes: Attributes, table: NodeTable, sets: Mapping[str, frozenset[str]], report: Report
+) -> PartitionSpec:
+    get = attributes.get
+    _contradictions(name, attributes, report)
+    share, share_max = _oversubscribe(attributes, report)
+    both = get("priority")
+    def_cpu, def_node = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
+    max_cpu, max_node = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
+    max_time, default_time = get("maxtime"), get("defaulttime")
+    if max_time is not None and default_time is not None and default_time > max_time:
+        report.warning(attributes.place_of("defaulttime"), "DefaultTime", attributes.text("defaulttime"),
+                       f"above MaxTime of partition {name}: MaxTime is used")  # fmt: skip
+        default_time = max_time
+    return PartitionSpec(
+        name=name,
+        nodes=_nodes(name, attributes, table, sets, report),
+        max_time_s=max_time,
+        default_time_s=default_time,
+        min_nodes=get("minnodes"),
+        max_nodes=get("maxnodes"),
+        max_cpus_per_node=get("maxcpuspernode"),
+        def_mem_per_cpu_mib=def_cpu,
+        def_mem_per_node_mib=def_node,
+        max_mem_per_cpu_mib=max_cpu,
+        max_mem_per_node_mib=max_node,
+        oversubscribe=share,
+        oversubscribe_max=share_max,
+        priority_tier=get("prioritytier") if attributes.given("prioritytier") or both is None else both,
+        priority_job_factor=get("priorityjobfactor") if attributes.given("priorityjobfactor") or both is None else both,
+        state=get("state"),
+        over_time_limit_s=_over_time_limit(attributes),
+        lln=get("lln"),
+        root_only=get("rootonly"),
+        req_resv=get("reqresv"),
+        exclusive_user=bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
+        allow_accounts=_names(attributes, "allowaccounts"),
+        deny_accounts=() if attributes.given("allowaccounts") else _names(attributes, "denyaccounts"),
+        allow_qos=_names(attributes, "allowqos"),
+        deny_qos=() if attributes.given("allowqos") else _names(attributes, "denyqos"),
+        qos=attributes.text("qos"),
+        grace_time_s=get("gracetime") or 0,
+        preempt_mode=attributes.text("preemptmode").upper(),
+        tres_billing_weights=_weights(attributes, report),
+    )
+
+
+def _nodes(
+    name: str, attributes: Attributes, table: NodeTable, sets: Mapping[str, frozenset[str]], report: Report
+) -> tuple[str, ...]:
+    """Names of the partition's nodes in table order; unknown names are an error, as slurmctld has it."""
+    text, place = attributes.text("nodes"), attributes.place_of("nodes")
+    if not text.strip():
+        report.warning(attributes.place, "PartitionName", name, "has no nodes: its jobs never start")
+        return ()
+    if text.upper() == "ALL":
+        members = set(table.nodes)
+    else:
+        members = set()
+        for word in expand_names(text, place, "Nodes", report):
+            if word in sets:
+                members |= sets[word]
+            elif word in table.nodes:
+                members.add(word)
+            elif word not in table.future:
+                report.error(place, "Nodes", "", f"invalid node name {word!r} in partition {name}",
+                             "a NodeName or NodeSet of this configuration")  # fmt: skip
+                break
+    return tuple(sorted(members, key=natural_key))
+
+
+def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
+    """The OverSubscribe word and how many jobs may share a resource."""
+    text, place = attributes.text("oversubscribe") or "NO", attributes.place_of("oversubscribe")
+    word, colon, count = text.upper().partition(":")
+    if word not in ("NO", "EXCLUSIVE", "YES", "FORCE"):
+        report.error(place, "OverSubscribe", text, f"bad value {text!r}", "NO, EXCLUSIVE, YES[:n] or FORCE[:n]")
+        return "NO", 1
+    if word in ("NO", "EXCLUSIVE"):
+        return word, 1
+    if colon and (not count.isdigit() or not 1 <= int(count) <= 1_000):
+        report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
+        return "NO", 1
+    share = int(count) if colon else _DEFAULT_SHARE
+    if share > 1 and word == "FORCE":
+        report.error(place, "OverSubscribe", text, "not modelled: jobs never share a core", "NO, EXCLUSIVE or FORCE:1")
+    elif share > 1:
+        report.warning(place, "OverSubscribe", text, "not modelled: jobs with --oversubscribe share no core either")
+    return word, share
+
+
+def _over_time_limit(attributes: Attributes) -> int | None:
+    """Seconds; None when the cluster's holds. UNLIMITED is one year, as in slurmctld."""
+    value = attributes.get("overtimelimit")
+    return 365 * 86_400 if value is None and attributes.given("overtimelimit") else value
+
+
+def _memory_pair(per_cpu: str, per_node: str, attributes: Attributes, report: Report) -> tuple[int | None, int | None]:
+    """Memory a CPU and memory a node: of two the one for nodes counts, as in Slurm."""
+    cpu, node = attributes.get(per_cpu.lower()), attributes.get(per_node.lower())
+    if cpu is not None and node is not None:
+        place = attributes.place_of(per_cpu.lower())
+        report.warning(place, per_cpu, attributes.text(per_cpu.lower()), f"ignored, as {per_node} is set too")
+        cpu = None
+    return cpu, node
+
+
+def _contradictions(name: str, attributes: Attributes, report: Report) -> None:
+    for allow, deny in (("AllowAccounts", "DenyAccounts"), ("AllowQos", "DenyQos")):
+        if attributes.given(allow.lower()) and attributes.given(deny.lower()):
+            report.warning(attributes.place_of(deny.lower()), deny, attributes.text(deny.lower()),
+                           f"ignored, as {allow} is set too")  # fmt: skip
+    least, most = attributes.get("minnodes"), attributes.get("maxnodes")
+    if most is not None and least > most:
+        report.warning(attributes.place_of("minnodes"), "MinNodes", str(least),
+                       f"above MaxNodes={most} of partition {name}: its jobs never start")  # fmt: skip
+
+
+def _names(attributes: Attributes, key: str) -> tuple[str, ...]:
+    text = attributes.text(key)
+    return () if text.upper() == "ALL" else split_words(text)
+
+
+def _weights(attributes: Attributes, report: Report) -> tuple[tuple[str, float], ...]:
+    text = attributes.text("tresbillingweights")
+    try:
+        return parse_weights(text)
+    except InputError as error:
+        report.error(attributes.place_of("tresbillingweights"), "TRESBillingWeights", "", error.message,
+                     error.expected or "")  # fmt: skip
+        return ()

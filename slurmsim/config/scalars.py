@@ -1,0 +1,175 @@
+"""slurm.conf scalars into typed options: defaults, resets, contradictions, warnings for what is not modelled.
+
+Mirrors the checks slurmctld makes when it validates its configuration (22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.config.findings import Place, Report, Seen
+from slurmsim.config.option import Option, Status, earlier
+from slurmsim.config.options import CPU_PARAMETERS, FLAG_NOTES, SCALARS
+from slurmsim.config.slurm_conf import Pair
+
+_PRIORITY_ONLY = (
+    "PriorityWeightQOS", "PriorityWeightFairshare", "PriorityWeightAssoc", "PriorityWeightTRES",
+    "PrioritySiteFactorPlugin",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One scalar as set: its row, the text, where, and the key as errors show it."""
+
+    option: Option
+    text: str
+    place: Place
+    shown: str
+
+
+def add_setting(settings: dict[str, Setting], option: Option, pair: Pair, place: Place, report: Report) -> None:
+    """Note one scalar of a file; the last one of a key counts."""
+    if pair.operator:
+        report.error(place, option.name, pair.value, f"{pair.operator}= cannot be used here", "=")
+        return
+    if option.name in settings:
+        report.warning(place, option.name, pair.value, "set more than once, the last value is used")
+    report.seen.append(Seen(place, "", option.name, pair.value, option))
+    settings[option.name] = Setting(option, pair.value, place, option.name)
+    if not option.known_in(report.release):
+        if option.gone:
+            advice = f"; use {option.instead}" if option.instead else ""
+            report.fatal_in_strict(place, option.name, pair.value, f"obsolete, real Slurm refuses it{advice}")
+        elif report.strict:
+            report.error(place, option.name, pair.value, f"Slurm {report.release} does not know this key")
+
+
+def read_scalars(settings: Mapping[str, Setting], report: Report) -> dict[str, Any]:
+    """Typed options by canonical name: every honoured key, with its default when not set, and all others that are set.
+
+    Times are seconds, UNLIMITED and unset memory None, flags bool, lists tuples of str.
+    """
+    release = report.release
+    options = {o.name: o.default_for(release) for o in SCALARS.values() if o.status is Status.HONOURED}
+    for name, setting in settings.items():
+        option = setting.option
+        try:
+            options[name] = option.parse(setting.text)
+        except ValueError as error:
+            message, *expected = error.args
+            report.error(setting.place, setting.shown, setting.text, message, *expected)
+            continue
+        if option.refuse:
+            report.error(setting.place, setting.shown, setting.text, option.why)
+    _normalise(options, settings, report)
+    _check_select(options, settings, report)
+    _check_memory(options, settings, report)
+    _check_preemption(settings, report)
+    for setting in settings.values():
+        _warn_not_modelled(setting, options, settings, report)
+    return options
+
+
+def _normalise(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
+    """One spelling for values that have several, and slurmctld's silent resets made audible."""
+    scheduler = options["SchedulerType"]
+    options["SchedulerType"] = scheduler if scheduler.startswith("sched/") else f"sched/{scheduler}"
+    if options["EnforcePartLimits"] == "YES":
+        options["EnforcePartLimits"] = "ALL"
+    if options["SelectType"] == "select/cons_res":
+        setting = settings["SelectType"]
+        say = report.note if earlier(report.release, "23.11") else report.fatal_in_strict
+        say(setting.place, setting.shown, setting.text, "gone since 23.11: select/cons_tres is used")
+        options["SelectType"] = "select/cons_tres"
+    if options["MinJobAge"] == 1:
+        setting = settings["MinJobAge"]
+        report.warning(setting.place, setting.shown, setting.text, "reset to 2, as Slurm does")
+        options["MinJobAge"] = 2
+    age = settings.get("PriorityWeightAge")
+    multifactor = options["PriorityType"] == "priority/multifactor"
+    without_dbd = options["AccountingStorageType"] == "accounting_storage/none"
+    if age is not None and options["PriorityWeightAge"] and multifactor and without_dbd:
+        report.note(age.place, age.shown, age.text, "ignored without AccountingStorageType="
+                    "accounting_storage/slurmdbd, as in real Slurm")  # fmt: skip
+
+
+def _check_select(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
+    """SelectTypeParameters that the select plugin refuses, and its default."""
+    words = tuple(word for word in options["SelectTypeParameters"] if word != "NONE")
+    options["SelectTypeParameters"] = words
+    consumed = [word for word in words if word in CPU_PARAMETERS]
+    linear = options["SelectType"] == "select/linear"
+    setting = settings.get("SelectTypeParameters")
+    if not words or setting is None:
+        if not linear:
+            options["SelectTypeParameters"] = ("CR_Core_Memory",)
+        return
+    if linear and consumed:
+        report.error(setting.place, setting.shown, setting.text,
+                     f"{consumed[0]} cannot be used with select/linear", "CR_Memory or nothing")  # fmt: skip
+    elif not linear and not consumed:
+        report.error(setting.place, setting.shown, setting.text,
+                     f"{options['SelectType']} needs to know what it hands out",
+                     f"at least one of {', '.join(CPU_PARAMETERS)}")  # fmt: skip
+    elif len({word.removesuffix("_Memory") for word in consumed}) > 1:
+        report.error(setting.place, setting.shown, setting.text,
+                     f"{consumed[0]} and {consumed[1]} contradict each other", "one of them")  # fmt: skip
+
+
+def _check_memory(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
+    for per_cpu, per_node in (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode")):
+        if options.get(per_cpu) is not None and options.get(per_node) is not None:
+            setting = settings[per_cpu]
+            report.warning(setting.place, setting.shown, setting.text, f"ignored, as {per_node} is set too")
+            options[per_cpu] = None
+
+
+def _check_preemption(settings: Mapping[str, Setting], report: Report) -> None:
+    """Combinations of PreemptType and PreemptMode that slurmctld refuses."""
+    mode, kind = settings.get("PreemptMode"), settings.get("PreemptType")
+    words = {word.strip().upper() for word in mode.text.split(",")} if mode else {"OFF"}
+    if mode is not None:
+        for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
+            report.error(mode.place, mode.shown, mode.text, f"unknown mode {word!r}",
+                         "OFF, CANCEL, GANG, REQUEUE, SUSPEND, WITHIN or PRIORITY")  # fmt: skip
+        if "SUSPEND" in words and "GANG" not in words:
+            report.error(mode.place, mode.shown, mode.text, "SUSPEND needs GANG too", "SUSPEND,GANG")
+    acts = bool(words & {"CANCEL", "REQUEUE", "SUSPEND"})
+    preempts = kind is not None and not kind.option.is_off(kind.text)
+    culprit = kind or mode
+    if acts != preempts and culprit is not None:
+        report.error(culprit.place, culprit.shown, culprit.text,
+                     f"PreemptType={kind.text if kind else 'preempt/none'} and "
+                     f"PreemptMode={mode.text if mode else 'OFF'} contradict each other")  # fmt: skip
+
+
+def _warn_not_modelled(
+    setting: Setting, options: Mapping[str, Any], settings: Mapping[str, Setting], report: Report
+) -> None:
+    option, name = setting.option, setting.option.name
+    if option.status is Status.HONOURED and isinstance(options.get(name), tuple):
+        for word in options[name]:
+            noted = FLAG_NOTES.get((name, word.partition("=")[0]))
+            if noted is not None and noted[0] is Status.NOT_MODELLED:
+                report.warning(setting.place, setting.shown, word, f"not modelled: {noted[1]}")
+    if option.status is not Status.NOT_MODELLED or option.refuse or option.master or option.is_off(setting.text):
+        return
+    if not _matters(name, setting.text, options, settings):
+        return
+    report.warning(setting.place, setting.shown, setting.text, f"not modelled: {option.why}")
+
+
+def _matters(name: str, text: str, options: Mapping[str, Any], settings: Mapping[str, Setting]) -> bool:
+    """Whether a feature that is switched on has an effect under the other keys."""
+    if name in _PRIORITY_ONLY and options["PriorityType"] == "priority/basic":
+        return False
+    if name == "PriorityWeightTRES":
+        return any(item.partition("=")[2].strip() not in ("", "0") for item in text.split(","))
+    if name == "AccountingStorageEnforce":
+        return bool(options["AccountingStorageType"] == "accounting_storage/slurmdbd")
+    if name == "SuspendTime":
+        return "SuspendProgram" in settings
+    return True

@@ -1,0 +1,149 @@
+"""The line grammar shared by slurm.conf and gres.conf: continuation, comments, quotes, Include.
+
+Mirrors Slurm's configuration parser (22.05): a ``\\`` at the end of a line joins the next one; then ``#`` starts a
+comment unless written ``\\#``; then come ``key=value`` pairs separated by blanks, blanks around ``=`` allowed, values
+in double quotes when they hold blanks. Keys keep the spelling of the file; who looks them up ignores case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slurmsim.config.findings import Place
+from slurmsim.errors import ConfigError
+
+_INCLUDE = re.compile(r"\s*include\s+(\S.*)", re.IGNORECASE)
+_PAIR = re.compile(r"\s*([A-Za-z0-9_.]+)\s*([-+*/]?)=\s*(?:\"([^\"]*)\"|([^\s\"]\S*))(?:\s+|$)")
+_COMMENT = re.compile(r"(?<!\\)#.*")
+_MAX_DEPTH = 10  # of Include: deeper means files that include each other
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One ``key=value``; `operator` is "" or one of ``+ - * /`` written before the ``=``."""
+
+    key: str
+    value: str
+    operator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfLine:
+    """One logical line: its pairs in order, and where its first physical line stands."""
+
+    place: Place
+    pairs: tuple[Pair, ...]
+
+
+def read_conf(path: Path) -> list[ConfLine]:
+    """All logical lines of a file and of the files it includes.
+
+    Parameters
+    ----------
+    path
+        The file; an Include in it that is no absolute path is sought beside it.
+
+    Raises
+    ------
+    ConfigError
+        A file cannot be read, includes itself, or holds a line that is no list of ``key=value``.
+    """
+    reader = _Reader(path.parent)
+    return list(reader.file(path, str(path), None, 0))
+
+
+def parse_conf(lines: Sequence[str] | str, name: str) -> list[ConfLine]:
+    """All logical lines of a configuration given as text; `name` stands for the file in errors.
+
+    Raises
+    ------
+    ConfigError
+        As `read_conf`; an Include too, because there is no folder to seek it in.
+    """
+    physical = lines.splitlines() if isinstance(lines, str) else [line.rstrip("\r\n") for line in lines]
+    return list(_Reader(None).lines(physical, name, 0))
+
+
+class _Reader:
+    """Walks files; remembers the ClusterName seen so far, for ``%c`` in Include."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.cluster_name = ""
+
+    def file(self, path: Path, shown: str, asked: tuple[Place, str] | None, depth: int) -> Iterator[ConfLine]:
+        """Lines of one file; `asked` is the Include that wants it and what it says."""
+        try:
+            text = path.read_text("utf-8-sig", errors="replace")
+        except OSError as error:
+            reason = (error.strerror or "unreadable").lower()
+            if asked is None:
+                raise ConfigError(f"cannot read the file: {reason}", file=shown) from None
+            place, target = asked
+            raise ConfigError(
+                f"cannot read {target!r}: {reason}", file=place.file, line=place.line, field="Include"
+            ) from None
+        yield from self.lines(text.splitlines(), shown, depth)
+
+    def lines(self, physical: Iterable[str], shown: str, depth: int) -> Iterator[ConfLine]:
+        for number, text in _logical(physical):
+            place = Place(shown, number)
+            bare = _COMMENT.sub("", text).replace("\\#", "#").strip()
+            if not bare:
+                continue
+            if include := _INCLUDE.fullmatch(bare):
+                yield from self.include(include[1].strip().strip('"'), place, depth)
+                continue
+            pairs = _pairs(bare, place)
+            if pairs[0].key.lower() == "clustername":
+                self.cluster_name = pairs[0].value
+            yield ConfLine(place, pairs)
+
+    def include(self, target: str, place: Place, depth: int) -> Iterator[ConfLine]:
+        def refuse(message: str, expected: str | None = None) -> ConfigError:
+            return ConfigError(message, file=place.file, line=place.line, field="Include", expected=expected)
+
+        if self.folder is None:
+            raise refuse(f"cannot include {target!r} into a configuration that is not a file")
+        if depth >= _MAX_DEPTH:
+            raise refuse(f"{target!r} is nested more than {_MAX_DEPTH} deep: do files include each other?")
+        if "%c" in target:
+            if not self.cluster_name:
+                raise refuse(f"%c in {target!r} stands for a ClusterName not set yet", "ClusterName above the Include")
+            target = target.replace("%c", self.cluster_name)
+        path = self.folder / target  # an absolute target replaces the folder
+        yield from self.file(path, str(path), (place, target), depth + 1)
+
+
+def _logical(physical: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Join continued lines; yield the number of the first physical line with each."""
+    held, start = "", 0
+    for number, line in enumerate(physical, 1):
+        if not held:
+            start = number
+        if line.endswith("\\"):
+            held += line[:-1]
+            # a line holding nothing but the backslash still continues
+            held = held or " "
+            continue
+        yield start, held + line
+        held = ""
+    if held:
+        yield start, held
+
+
+def _pairs(text: str, place: Place) -> tuple[Pair, ...]:
+    pairs = []
+    position = 0
+    while position < len(text):
+        match = _PAIR.match(text, position)
+        if match is None:
+            rest = text[position:]
+            raise ConfigError(f"cannot parse {rest!r}", file=place.file, line=place.line, expected="Key=value")
+        value = match[3] if match[3] is not None else match[4]
+        pairs.append(Pair(match[1], value, match[2]))
+        position = match.end()
+    return tuple(pairs)
