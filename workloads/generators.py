@@ -1,0 +1,88 @@
+"""The workload models by name: what ``slurmsim generate`` offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from slurmsim.errors import ConfigError
+from slurmsim.workload import Workload
+from slurmsim_workloads import lublin, mix, titan
+from slurmsim_workloads.parameters import ParameterInfo, describe, parse
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A workload model: its name, one sentence, its parameters' class and its function of (parameters, seed)."""
+
+    name: str
+    summary: str
+    params: type
+    generate: Callable[[Any, int], Workload]
+
+    def parameters(self) -> list[ParameterInfo]:
+        """Name, default, unit and meaning of each parameter."""
+        return describe(self.params)
+
+    def has(self, parameter: str) -> bool:
+        """Whether the model has that parameter."""
+        return any(f.name == parameter for f in fields(self.params))
+
+
+MODELS: dict[str, Model] = {
+    m.name: m
+    for m in (
+        Model(
+            "lublin",
+            "Lublin-Feitelson 2003: rigid parallel jobs with a daily cycle, sizes in processors",
+            lublin.LublinParams,
+            lublin.generate,
+        ),
+        Model(
+            "mix",
+            "Poisson and lognormal mix with partitions, memory, GPUs, arrays, failures and cancels",
+            mix.MixParams,
+            mix.generate,
+        ),
+        Model(
+            "titan",
+            "synthetic year of Titan: 562,079 whole-node jobs for 18,688 nodes",
+            titan.TitanParams,
+            titan.generate,
+        ),
+    )
+}
+
+
+def model(name: str) -> Model:
+    """The model called `name`. Raises ConfigError when there is none."""
+    if name not in MODELS:
+        raise ConfigError(f"no workload model {name!r}", field="MODEL", expected="one of " + ", ".join(MODELS))
+    return MODELS[name]
+
+
+def generate(name: str, options: Mapping[str, str], seed: int) -> Workload:
+    """Make a workload of the model `name`.
+
+    Parameters
+    ----------
+    name
+        A key of `MODELS`.
+    options
+        Parameters as texts, ``{"jobs": "1000"}``; the others keep their defaults.
+    seed
+        Seed (>= 0); equal arguments give equal workloads.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown model or parameter, or a bad value, naming it.
+    """
+    if seed < 0:
+        raise ConfigError(f"bad value {seed}", field="seed", expected="an integer of at least 0")
+    chosen = model(name)
+    workload = chosen.generate(parse(chosen.params, options), seed)
+    given = " ".join(f"{key}={value}" for key, value in sorted(options.items()))
+    workload.header.fields["Generator"] = f"slurmsim {name}, seed {seed}" + (f", {given}" if given else "")
+    return workload

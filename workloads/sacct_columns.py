@@ -1,0 +1,185 @@
+"""Text columns of a dump turned into numbers: each distinct text is read once, errors name line and field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.workload import TextColumn
+from slurmsim_workloads.sacct_fields import NOTHING
+from slurmsim_workloads.sacct_table import Dump
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+IntColumn = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+T = TypeVar("T")
+
+_TIME_HINT = "YYYY-MM-DDTHH:MM:SS, Unix seconds (SLURM_TIME_FORMAT=%s) or Unknown"
+_QUARTER = 900
+
+
+class Columns:
+    """The rows of a dump, or a selection of them, as typed columns.
+
+    Parameters
+    ----------
+    path, dump
+        The file, for errors, and its rows.
+    zone
+        Time zone of ISO times; None takes them as they are, as if they were UTC.
+    """
+
+    def __init__(self, path: Path, dump: Dump, zone: ZoneInfo | None) -> None:
+        self.path, self.zone = path, zone
+        self._columns, self.lines = dump.columns, dump.lines
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
+    def select(self, mask: Mask) -> Columns:
+        """The rows under `mask`."""
+        import pyarrow as pa
+
+        keep = pa.array(mask)
+        chosen = Columns.__new__(Columns)
+        chosen.path, chosen.zone = self.path, self.zone
+        chosen._columns = {name: column.filter(keep) for name, column in self._columns.items()}
+        chosen.lines = self.lines[mask]
+        return chosen
+
+    def fail(self, row: int, name: str, message: str, expected: str | None = None) -> WorkloadError:
+        """An error at a row."""
+        return WorkloadError(message, file=str(self.path), line=int(self.lines[row]), field=name, expected=expected)
+
+    def array(self, name: str) -> pa.Array:
+        """The texts of a column, blanks at the ends removed."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = pc.utf8_trim_whitespace(self._columns[name])
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+    def text(self, name: str) -> TextColumn:
+        """A column as dictionary-coded text; Slurm's words for nothing are the empty text."""
+        if name not in self:
+            return TextColumn.constant(len(self))
+        coded = self.array(name).dictionary_encode()
+        index: dict[str, int] = {"": 0}
+        values = coded.dictionary.to_pylist()
+        remap = np.array(
+            [0 if v.lower() in NOTHING else index.setdefault(v, len(index)) for v in values] or [0], np.int32
+        )
+        return TextColumn(remap[coded.indices.to_numpy()], list(index))
+
+    def parsed(
+        self, name: str, read: Callable[[str], T], missing: T, enough: str = ""
+    ) -> tuple[npt.NDArray[np.int32], list[T]]:
+        """Codes and the values they stand for; `missing` everywhere when the dump has no such column.
+
+        `enough` is a pattern whose first group holds all that `read` looks at; the rest is cut off, so that fewer
+        texts are different.
+        """
+        if name not in self:
+            return np.zeros(len(self), np.int32), [missing]
+        texts = self.array(name)
+        if enough:
+            import pyarrow.compute as pc
+
+            texts = pc.replace_substring_regex(texts, enough + ".*", r"\1")
+        coded = texts.dictionary_encode()
+        codes = coded.indices.to_numpy()
+        values: list[T] = []
+        for code, text in enumerate(coded.dictionary.to_pylist()):
+            try:
+                values.append(read(text))
+            except ValueError as error:
+                row = int(np.argmax(codes == code))
+                raise self.fail(row, name, f"{text!r} is not understood", str(error)) from None
+        return codes, values or [missing]
+
+    def ints(self, name: str, read: Callable[[str], int], missing: int = -1) -> IntColumn:
+        """A column as integers."""
+        codes, values = self.parsed(name, read, missing)
+        return np.array(values, np.int64)[codes]
+
+    def times(self, name: str) -> IntColumn:
+        """A column of times in Unix seconds; -1 where unknown."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if name not in self:
+            return np.full(len(self), -1, np.int64)
+        texts = self.array(name)
+        blank = pc.is_in(pc.utf8_lower(texts), pa.array([*sorted(NOTHING), "0"]))
+        digits = pc.match_substring_regex(texts, r"^\d{1,12}$")
+        number = pc.if_else(pc.and_(digits, pc.invert(blank)), texts, None)
+        iso = pc.if_else(pc.or_(digits, blank), None, texts)
+        bad = pc.invert(pc.match_substring_regex(iso, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$"))
+        if pc.any(bad).as_py():
+            raise self._bad_time(name, int(np.argmax(bad.fill_null(False).to_numpy(False))), texts)
+        try:
+            local = iso.cast(pa.timestamp("s")).cast(pa.int64())
+        except pa.ArrowInvalid:
+            raise self._bad_time(name, _first_bad_date(iso), texts) from None
+        unix = number.cast(pa.int64()).fill_null(-1).to_numpy(False)
+        has_local = local.is_valid().to_numpy(False)
+        seconds = local.fill_null(0).to_numpy(False)
+        if self.zone is not None and has_local.any():
+            seconds = local_to_unix(seconds, self.zone)
+        return np.where(has_local, seconds, unix)
+
+    def _bad_time(self, name: str, row: int, texts: pa.Array) -> WorkloadError:
+        return self.fail(row, name, f"{texts[row].as_py()!r} is not a time", _TIME_HINT)
+
+
+def _first_bad_date(iso: pa.Array) -> int:
+    for row, text in enumerate(iso.to_pylist()):
+        try:
+            if text is not None:
+                datetime.fromisoformat(text)
+        except ValueError:
+            return row
+    return 0
+
+
+def time_zone(name: str) -> ZoneInfo | None:
+    """The zone of a name such as ``Europe/Paris``; None for the empty name.
+
+    Raises
+    ------
+    ConfigError
+        No such zone on this machine.
+    """
+    if not name:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError
+        raise ConfigError(f"no time zone {name!r}", field="timezone", expected="a name such as Europe/Paris") from None
+
+
+def local_to_unix(local: IntColumn, zone: ZoneInfo) -> IntColumn:
+    """Wall-clock seconds of `zone` as Unix seconds.
+
+    Clocks are changed on a quarter of an hour, so one look-up a quarter is enough. Of the hour that comes twice in
+    autumn the first is taken, as there is no telling.
+    """
+    quarters, codes = np.unique(local // _QUARTER, return_inverse=True)
+    offsets = np.empty(len(quarters), np.int64)
+    for i, quarter in enumerate(quarters.tolist()):
+        wall = datetime.fromtimestamp(quarter * _QUARTER, UTC).replace(tzinfo=zone)
+        offset = wall.utcoffset()
+        offsets[i] = 0 if offset is None else round(offset.total_seconds())
+    return local - offsets[codes]

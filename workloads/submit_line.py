@@ -1,0 +1,135 @@
+"""What sacct's SubmitLine (21.08 and later) tells of a request that no other field of sacct does.
+
+The line is the command's words joined by blanks, quotes lost, so reading stops at the first word that is no option
+(the script or the command) and at ``--wrap``. Options inside the script's ``#SBATCH`` lines are not in it: what is
+found here refines a record, what is missing means nothing. Options that other fields hold better (times, partition,
+names) are passed over; so is ``--hold``, because the record shows when the hold ended, as its eligible time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from slurmsim.tres import parse_memory
+
+# Options with a value: short letter -> long name. Those of interest are handled in `_apply`.
+_SHORT_VALUE = {
+    "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task",
+    "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "i": "input", "J": "job-name",
+    "L": "licenses", "M": "clusters", "m": "distribution", "N": "nodes", "n": "ntasks", "o": "output",
+    "p": "partition", "q": "qos", "S": "core-spec", "T": "threads", "t": "time", "w": "nodelist", "x": "exclude",
+    "r": "relative",
+}  # fmt: skip
+_SHORT_FLAG = {"s": "oversubscribe"}
+_LONG_VALUE = frozenset(
+    {*_SHORT_VALUE.values(), "batch", "bb", "bbf", "cluster-constraint", "comment", "container", "cores-per-socket",
+     "cpu-freq", "cpus-per-gpu", "deadline", "delay-boot", "export", "export-file", "gid", "gpu-bind", "gpu-freq",
+     "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "hint", "licenses", "mail-type", "mail-user",
+     "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus", "network", "ntasks-per-core",
+     "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "open-mode", "prefer", "priority", "profile",
+     "reservation", "segment", "signal", "sockets-per-node", "switches", "thread-spec", "threads-per-core", "time-min",
+     "tmp", "uid", "wckey", "mpi", "cpu-bind", "jobid"}
+)  # fmt: skip
+# The command and what can be its options with their values: all `parse_submit_line` ever looks at.
+OPTIONS_PART = r"^(\S+(?: +-\S*(?: +[^-\s]\S*)?)*)"
+_NODES = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_THROTTLE = re.compile(r"%(\d+)$", re.ASCII)
+
+
+@dataclass(slots=True)
+class SubmitLine:
+    """Options found; -1 or empty where the line does not say."""
+
+    nodes: int = -1
+    nodes_max: int = -1
+    cpus_per_task: int = -1
+    tasks_per_node: int = -1
+    mem_per_node: int = -1
+    mem_per_cpu: int = -1
+    exclusive: int = 0
+    oversubscribe: int = 0
+    contiguous: int = 0
+    nice: int = 0
+    requeue: int = 1
+    array_limit: int = -1
+    dependency: str = ""
+    node_list: str = ""
+    exclude: str = ""
+
+
+def parse_submit_line(line: str) -> SubmitLine:
+    """Read a SubmitLine; options with values that make no sense are passed over.
+
+    Examples
+    --------
+    >>> parse_submit_line("sbatch -N2-4 --exclusive --mem=8G -d afterok:7 job.sh -c 99").nodes_max
+    4
+    """
+    found = SubmitLine()
+    words = iter(line.split()[1:])
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if name == "wrap" or not name:
+                break
+            if not equals and name in _LONG_VALUE:
+                value = next(words, "")
+            _apply(found, name, value)
+        elif word.startswith("-") and len(word) > 1:
+            for i, letter in enumerate(word[1:], 2):
+                if letter in _SHORT_VALUE:
+                    _apply(found, _SHORT_VALUE[letter], (word[i:] or next(words, "")).removeprefix("="))
+                    break
+                _apply(found, _SHORT_FLAG.get(letter, ""), "")
+        else:
+            break
+    return found
+
+
+def _apply(found: SubmitLine, name: str, value: str) -> None:
+    match name:
+        case "nodes":
+            if numbers := _NODES.fullmatch(value):
+                found.nodes = int(numbers[1])
+                found.nodes_max = int(numbers[2]) if numbers[2] else -1
+        case "cpus-per-task":
+            found.cpus_per_task = _count(value)
+        case "ntasks-per-node":
+            found.tasks_per_node = _count(value)
+        case "mem":
+            found.mem_per_node, found.mem_per_cpu = _mib(value), -1
+        case "mem-per-cpu":
+            found.mem_per_cpu, found.mem_per_node = _mib(value), -1
+        case "exclusive":
+            found.exclusive = int(value in ("", "exclusive"))
+        case "oversubscribe" | "share":
+            found.oversubscribe = 1
+        case "contiguous":
+            found.contiguous = 1
+        case "nice":
+            found.nice = int(value) if re.fullmatch(r"-?\d{1,10}", value, re.ASCII) else (0 if value else 100)
+        case "no-requeue":
+            found.requeue = 0
+        case "requeue":
+            found.requeue = 1
+        case "array":
+            throttle = _THROTTLE.search(value)
+            found.array_limit = int(throttle[1]) if throttle and int(throttle[1]) else -1
+        case "dependency":
+            found.dependency = value
+        case "nodelist":
+            found.node_list = value
+        case "exclude":
+            found.exclude = value
+
+
+def _count(value: str) -> int:
+    return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else -1
+
+
+def _mib(value: str) -> int:
+    try:
+        return parse_memory(value)
+    except ValueError:
+        return -1

@@ -1,0 +1,161 @@
+"""A synthetic year of Titan, the machine of Oak Ridge with 18,688 nodes.
+
+The real log (May 2017 to April 2018, 562,079 jobs) is not public; what is published are its means and standard
+deviations and the scheduling bins. This generator draws jobs that have those moments, also of the product of nodes
+and time, and so the load. Jobs take whole nodes.
+
+References
+----------
+"Modeling Allocation Utilization Strategies on Supercomputers" (Titan's moments and its queue simulator QSS); bins
+and longest wall times are OLCF's published policy. The mixture and its numbers are ours: ``docs/generators.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slurmsim.errors import ConfigError
+from slurmsim.workload import QualityReport, Workload, WorkloadHeader
+from slurmsim_workloads.draws import Cycle, Floats, population, round_up, sessions, stretch_to_load
+from slurmsim_workloads.parameters import check, param
+
+NODES = 18_688
+CPUS_PER_NODE = 16
+EPOCH = 1_493_596_800
+"""Second 0: midnight, Monday 2017-05-01 UTC, when the real log began."""
+DAY_FROM, DAY_TO = 9, 18
+SHORT_MEAN_H = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A scheduling bin: its share of jobs, node range, exponent of the size law, share of long jobs, longest hours."""
+
+    share: float
+    low: int
+    high: int
+    exponent: float
+    long_share: float
+    max_hours: int
+
+
+BINS = (
+    Bin(0.0008, 11_250, 18_688, 1.0, 0.08, 24),
+    Bin(0.0060, 3_750, 11_249, 1.6, 0.08, 24),
+    Bin(0.07049, 313, 3_749, 2.6, 0.4624, 12),
+    Bin(0.06, 126, 312, 1.0, 0.90, 6),
+    Bin(0.86271, 1, 125, 1.6, 0.1491, 2),
+)
+
+
+@dataclass(frozen=True)
+class TitanParams:
+    """Parameters of `generate`.
+
+    Raises
+    ------
+    ConfigError
+        For a value outside its bounds, or both a load and a rate.
+    """
+
+    jobs: int = param(562_079, "jobs to make", "jobs", low=1)
+    jobs_per_hour: float | None = param(None, "mean arrival rate; none: 64.16", "jobs/h", kind=float, above=0)
+    load: float | None = param(None, "offered load of 18,688 nodes; none: as the rate gives it", kind=float, above=0)
+    day_rate: float = param(1.5, "relative arrival rate from 9 to 18 h", above=0)
+    night_rate: float = param(0.67, "relative arrival rate at other hours", above=0)
+    overestimate: float = param(3.0, "requested over run time is U(1, this), rounded up to 5 min", low=1)
+    users: int = param(600, "users", "users", low=1)
+    user_exponent: float = param(1.1, "Zipf exponent of the users' shares of sessions", low=0)
+    session_length: float = param(5.0, "mean jobs of a session (one user's run of jobs)", "jobs", low=1)
+    concurrent: int = param(1, "sessions that go on side by side", "sessions", low=1)
+    accounts: int = param(60, "accounts (projects)", "accounts", low=1)
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.load is not None and self.jobs_per_hour is not None:
+            raise ConfigError("given together with jobs_per_hour", field="load", expected="one of the two")
+        if self.accounts > self.users:
+            raise ConfigError(f"bad value {self.accounts}", field="accounts", expected="at most as many as users")
+
+
+def generate(params: TitanParams, seed: int) -> Workload:
+    """A synthetic Titan log.
+
+    With u, v, w, x uniform on [0, 1): bin b with its share; nodes = floor(low * ((high + 1) / low) ** (u ** exponent));
+    hours = v * max_hours with probability long_share, else min(max_hours, an exponential of mean 0.15 h); requested
+    time = min(max_hours, run time * (1 + (overestimate - 1) * x)), rounded up to 5 min.
+    Arrivals are Poisson, faster by day than by night, at `jobs_per_hour` on average over a day.
+
+    Parameters
+    ----------
+    params
+        Parameters.
+    seed
+        Seed of the one generator used; equal parameters and seed give equal jobs.
+
+    Returns
+    -------
+    Workload
+        Jobs with `nodes`, as many `tasks`, and `exclusive` set.
+
+    Raises
+    ------
+    ConfigError
+        When a load is asked of jobs that all arrive at once.
+    """
+    rng = np.random.default_rng(seed)
+    n = params.jobs
+    shares = np.cumsum([b.share for b in BINS])
+    which = np.searchsorted(shares, rng.random(n) * shares[-1], side="right").clip(0, len(BINS) - 1)
+
+    def of_bin(attribute: str) -> Floats:
+        return np.array([getattr(b, attribute) for b in BINS], np.float64)[which]
+
+    low, high = of_bin("low"), of_bin("high")
+    nodes = np.floor(low * ((high + 1) / low) ** (rng.random(n) ** of_bin("exponent")))
+    nodes = np.clip(nodes, low, high).astype(np.int64)
+    longest = of_bin("max_hours") * 3600
+    long = rng.random(n) < of_bin("long_share")
+    seconds = np.where(long, rng.random(n) * longest, rng.exponential(SHORT_MEAN_H * 3600, n))
+    run_time = np.clip(np.rint(seconds), 1, longest).astype(np.int64)
+    wished = run_time * (1 + (params.overestimate - 1) * rng.random(n))
+    limit = round_up(np.minimum(wished, longest))
+
+    hours = [params.day_rate if DAY_FROM <= h < DAY_TO else params.night_rate for h in range(24)]
+    cycle = Cycle(hours, 3600)
+    arrivals = np.cumsum(rng.exponential(3600 / (params.jobs_per_hour or 64.16), n))
+    factor = 1.0
+    if params.load is not None:
+        work = float((nodes * run_time).sum())
+        factor = stretch_to_load(lambda f: cycle.clock(arrivals * f), work, NODES, params.load)
+    submit = np.floor(cycle.clock(arrivals * factor)).astype(np.int64)
+
+    user, account = population(
+        rng,
+        sessions(rng, n, params.session_length, params.concurrent),
+        params.users,
+        params.user_exponent,
+        params.accounts,
+    )
+    return Workload(
+        ints={
+            "job_id": np.arange(1, n + 1, dtype=np.int64),
+            "submit": submit,
+            "run_time": run_time,
+            "time_limit": limit,
+            "nodes": nodes,
+            "tasks": nodes.copy(),
+            "exclusive": np.ones(n, np.int64),
+        },
+        texts={"user": user, "account": account},
+        header=WorkloadHeader(
+            source=f"synthetic Titan, seed {seed}",
+            format="titan",
+            epoch=EPOCH,
+            max_nodes=NODES,
+            max_procs=NODES * CPUS_PER_NODE,
+        ),
+        quality=QualityReport(records=n, jobs=n),
+    )
