@@ -1,0 +1,1 @@
+"""The scheduler core: a deterministic state machine, facts in, actions out."""

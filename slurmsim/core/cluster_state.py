@@ -1,0 +1,138 @@
+"""The cluster as the controller holds it: node table, partitions, selector, and requests compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from slurmsim.bitmap import from_indices
+from slurmsim.core.node_names import NodeNamer, index_runs, run_length
+from slurmsim.core.nodes import Allocation, NodeTable
+from slurmsim.core.partitions import Partition, assign_pools
+from slurmsim.core.select import Selector
+from slurmsim.core.shape import Shape
+from slurmsim.errors import SubmitError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.request import ResourceRequest
+
+_DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
+
+
+def allocation_unit(cluster: ClusterSpec) -> tuple[str, bool]:
+    """What SelectType and SelectTypeParameters make the smallest share of a node, and whether memory is consumed."""
+    select = cluster.option("SelectType")
+    words = {w.upper() for w in cluster.option("SelectTypeParameters")}
+    memory = any(w.endswith("_MEMORY") or w == "CR_MEMORY" for w in words)
+    if select == "select/linear":
+        return "node", "CR_MEMORY" in words
+    if not words or words <= {"NONE"}:
+        return "core", True
+    for word in words:
+        if word.startswith("CR_CPU"):
+            return "cpu", memory
+        if word.startswith("CR_SOCKET"):
+            return "socket", memory
+    if words & {"CR_CORE", "CR_CORE_MEMORY"}:
+        return "core", memory
+    return ("cpu", True) if "CR_MEMORY" in words else ("core", True)
+
+
+class ClusterState:
+    """Nodes and partitions at run time.
+
+    Parameters
+    ----------
+    cluster
+        Validated configuration; its node and partition states are the initial ones.
+    """
+
+    def __init__(self, cluster: ClusterSpec) -> None:
+        self.cluster = cluster
+        unit, memory = allocation_unit(cluster)
+        self.table = NodeTable(cluster.nodes, unit)
+        parameters = cluster.scheduler_parameters
+        self.selector = Selector(
+            self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
+            serial_last="pack_serial_at_end" in parameters,
+            window_linear=int(parameters.get("bf_window_linear") or 0),
+        )  # fmt: skip
+        self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
+        self.by_name = {p.name: p for p in self.partitions}
+        for p in self.partitions:
+            if p.spec.max_cpus_per_node is not None:
+                self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
+        self.n_pools = assign_pools(self.partitions)
+        defaults = [p for p in self.partitions if p.spec.default]
+        self.default = defaults[-1] if defaults else None
+        down = [i for i, s in enumerate(cluster.nodes) if s.state.upper() in _DOWN_STATES]
+        self.table.up &= ~from_indices(down)
+        self.namer = NodeNamer(self.table.names)
+        # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
+        self.shapes: dict[tuple[int, int], Shape] = {}
+        self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
+
+    def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
+        """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
+        key = tuple(names)
+        found = self._resolved.get(key)
+        if found is None:
+            if not key:
+                if self.default is None:
+                    raise SubmitError("No partition specified or system default partition")
+                found = (self.default,)
+            elif any(n not in self.by_name for n in key):
+                raise SubmitError("Invalid partition name specified")
+            else:
+                found = tuple([self.by_name[n] for n in key])
+            self._resolved[key] = found
+        return found
+
+    def node_list(self, a: Allocation) -> str:
+        """The allocation's nodes as Slurm prints them."""
+        return self.namer.allocation(a)
+
+    def compress(self, names: Sequence[str]) -> str:
+        """Names of this cluster as Slurm prints them."""
+        return self.namer.runs(index_runs(sorted(self.table.index[n] for n in names)))
+
+    def cpus_per_node(self, a: Allocation) -> str:
+        """``4(x2),2``: CPUs held on each node."""
+        if isinstance(a.cpus, int):
+            return f"{a.cpus}(x{a.n_nodes})" if a.n_nodes > 1 else str(a.cpus)
+        return run_length(a.cpus.tolist())
+
+    def mem_per_node(self, a: Allocation) -> str:
+        """Memory held on each node, MiB, in the same form."""
+        if isinstance(a.mem, int):
+            return f"{a.mem}(x{a.n_nodes})" if a.n_nodes > 1 else str(a.mem)
+        return run_length(a.mem.tolist())
+
+    def gres_per_node(self, a: Allocation) -> str:
+        """GRES held on the first node in Slurm's form (``gpu:a100:2``), the same on all unless asked per job."""
+        parts = []
+        for kind, count in a.gres:
+            name, gtype = self.table.gres_kinds[kind]
+            label = f"{name}:{gtype}" if gtype else name
+            amount = str(count) if isinstance(count, int) else run_length(count.tolist())
+            parts.append(f"{label}:{amount.partition('(')[0]}" if "," not in amount else f"{label}:{amount}")
+        return ",".join(parts)
+
+
+def compile_shape(state: ClusterState, request: ResourceRequest, partition: Partition) -> Shape:
+    """The shape of (request, partition), made once."""
+    key = (id(request), partition.index)
+    shape = state.shapes.get(key)
+    if shape is None:
+        spec, option = partition.spec, state.cluster.option
+        per_cpu = spec.def_mem_per_cpu_mib
+        per_node = spec.def_mem_per_node_mib
+        if per_cpu is None and per_node is None:
+            per_cpu, per_node = option("DefMemPerCPU") or None, option("DefMemPerNode") or None
+        shape = Shape(
+            request, partition, state.table, memory_consumable=state.selector.memory_consumable,
+            default_mem_cpu=per_cpu, default_mem_node=per_node,
+            least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
+        )  # fmt: skip
+        state.shapes[key] = shape
+    return shape

@@ -1,0 +1,661 @@
+"""The controller: a deterministic state machine told facts with their time, answering with actions.
+
+It never asks what time it is, never sleeps, reads, writes or starts anything. `step` is the only way in: apply the
+facts of one instant in the fixed order of `messages`, let due timers happen, then schedule once. `wake_at` says when
+it wants to be called next even if nothing happens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from operator import attrgetter
+from typing import Any
+
+from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.core.cluster_state import ClusterState, compile_shape
+from slurmsim.core.eligibility import Eligibility
+from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.job_queue import JobQueue, Record
+from slurmsim.core.main_scheduler import MainScheduler
+from slurmsim.core.maintenance import Maintenance, Window
+from slurmsim.core.messages import (
+    Action,
+    Cancel,
+    Fact,
+    Finished,
+    Hold,
+    JobEnded,
+    Kill,
+    Launch,
+    Maintain,
+    NodesDown,
+    NodesDrain,
+    NodesResume,
+    Refused,
+    Release,
+    Requeue,
+    SetPartitionState,
+    SetTimeLimit,
+    Submit,
+)  # fmt: skip
+from slurmsim.core.nodes import Allocation
+from slurmsim.core.partitions import Partition
+from slurmsim.core.policy_host import PolicyHost
+from slurmsim.core.priority import make_priority
+from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.core.usage import Usage
+from slurmsim.errors import InvariantError, SubmitError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.submission import Submission
+from slurmsim.policy import Policy
+from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
+
+LIMIT_SCAN_S = 30  # slurmctld looks for jobs over their limit that often
+REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
+Event = tuple[int, str, int | None, str, str, str, str, int | None, str]
+_order = attrgetter("order")
+
+
+class Controller:
+    """All of slurmctld that decides.
+
+    Parameters
+    ----------
+    cluster
+        Validated configuration.
+    policy
+        The scheduler plugin.
+    start_time
+        When slurmctld starts; the phase of every periodic work.
+    enforce_limits
+        False leaves ending jobs at their limit to the driver (replays of recorded elapsed times).
+    """
+
+    def __init__(self, cluster: ClusterSpec, policy: Policy, start_time: int, *, enforce_limits: bool = True) -> None:
+        self.cluster, self.policy = cluster, policy
+        self.now = self.start_time = start_time
+        self.state = ClusterState(cluster)
+        self.table, self.selector = self.state.table, self.state.selector
+        self.partitions = self.state.partitions
+        self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
+        self._created = 0
+        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus)
+        self.usage = Usage(self.table, self.partitions)
+        self.jobs: dict[int, Job] = {}
+        self.running: list[tuple[int, int, Job]] = []
+        self.maintenance = Maintenance()
+        self._next_maintenance: int | None = None
+        self.unusable: Bitmap = self.table.everything & ~self.table.up  # down or drained
+        self.generation = 0  # any change but an arrival
+        self.edits = 0  # node events, new priorities, edits: changes no plan survives
+        self.backfilled = 0
+        # pending jobs an event-driven policy may not see in all their partitions, because of limits or states
+        self.limited: dict[int, Job] = {}
+        self.events: list[Event] = []
+        self.actions: list[Action] = []
+        self.enforce_limits = enforce_limits
+        self.event_driven = policy.event_driven
+        over = cluster.option("OverTimeLimit")
+        self.over_limit_s = ONE_YEAR_S if over is None else over
+        self._one_over_limit = self.event_driven or all(
+            p.over_time_limit_s in (None, self.over_limit_s) for p in cluster.partitions
+        )
+        kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
+        self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
+        self._begin_heap: list[tuple[int, int]] = []
+        self._next_recalc = start_time
+        self.main = MainScheduler(self, cluster.scheduler_parameters)
+        self.host = PolicyHost(self, policy)
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, NodesDown: self._nodes_down,
+            NodesDrain: self._nodes_drain, NodesResume: self._nodes_resume, Requeue: self._requeue_fact,
+            Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
+            SetPartitionState: self._set_partition_state, Maintain: self._maintain,
+        }  # fmt: skip
+
+    # -- the two calls a driver makes ---------------------------------------------------------------------------
+
+    def step(self, now: int, facts: list[Fact]) -> list[Action]:
+        """Everything of the instant `now`: facts, timers, one scheduling pass. Returns the actions, in order."""
+        self.note(now, facts)
+        if not self.event_driven:
+            self.main.run_if_due(now)
+        self.host.run_if_due(now)
+        return self.actions
+
+    def note(self, now: int, facts: list[Fact]) -> list[Action]:
+        """Facts and timers of `now` without scheduling: for a driver that has its own idea of when passes come."""
+        if now < self.now:
+            raise InvariantError(f"time runs backwards: {now} after {self.now}")
+        self.now = now
+        self.actions = []
+        if len(facts) > 1:
+            facts.sort(key=_order)
+        handlers = self._handlers
+        for fact in facts:
+            handlers[type(fact)](fact)
+        self._timers(now)
+        return self.actions
+
+    def run_pass(self, now: int, *, backfill: bool) -> list[Action]:
+        """One scheduling pass at `now` whether it is due or not: the policy's (`backfill`) or a full main pass."""
+        self.note(now, [])
+        if backfill:
+            self.host.run()
+        else:
+            self.main.run(full=True)
+        return self.actions
+
+    def wake_at(self) -> int | None:
+        """When `step` wants to be called at the latest, None if only a new fact can matter."""
+        if self.event_driven and not self._begin_heap and not self.priority.period_s and self._next_maintenance is None:
+            at = self.host.next_time(self.now)
+            if self.running and self.enforce_limits:
+                end = self.running[0][0]
+                return end if at is None or end < at else at
+            return at
+        times = []
+        if self.running and self.enforce_limits:
+            times.append(self._next_limit_time())
+        if self._begin_heap:
+            times.append(self._begin_heap[0][0])
+        if self._next_maintenance is not None:
+            times.append(self._next_maintenance)
+        # with nothing running and nothing new to look at, another order of the queue starts nothing either
+        if self.priority.period_s and self.queue.jobs and (self.running or self.main.dirty):
+            times.append(max(self._next_recalc, self.now + 1))
+        if not self.event_driven:
+            at = self.main.next_time(self.now)
+            if at is not None:
+                times.append(at)
+        at = self.host.next_time(self.now)
+        if at is not None:
+            times.append(at)
+        return min(times) if times else None
+
+    # -- records --------------------------------------------------------------------------------------------------
+
+    def record(self, event: str, job: Job, *, nodes: str = "", value: int | None = None, scheduler: str = "") -> None:
+        """Note a state change or decision for the trace (schema EVENTS)."""
+        self.events.append(
+            (self.now, event, job.id, job.state, job.reason, job.partition.name, nodes, value, scheduler)
+        )
+
+    def set_reason(self, job: Job, reason: str) -> None:
+        """Show `reason` for a pending job; recorded when it differs."""
+        if job.reason != reason:
+            job.reason = reason
+            self.events.append((self.now, "REASON", job.id, job.state, reason, job.partition.name, "", None, ""))
+            unsettled = reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1
+            if unsettled and job.id in self.queue:
+                self.queue.fresh[job.id] = job
+
+    # -- submission ---------------------------------------------------------------------------------------------
+
+    def _submit(self, fact: Submit) -> None:
+        sub = fact.sub
+        try:
+            self.admit(sub)
+        except SubmitError as error:
+            self.actions.append(Refused(sub, error.text))
+
+    def admit(self, sub: Submission) -> Job:
+        """Take a submission in. Raises SubmitError with Slurm's text, changing nothing."""
+        if sub.job_id in self.jobs:
+            raise SubmitError(f"Job id {sub.job_id} is in use")
+        partitions = self.state.resolve(sub.partitions)
+        shapes = tuple([compile_shape(self.state, sub.request, p) for p in partitions])
+        job = Job(sub, partitions, shapes, self.now)
+        self._set_limit(job)
+        shape = shapes[0]
+        plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
+        if plain and job.time_limit_s in shape.limits_met:
+            job.within_limits = self.edits  # its like has been admitted before
+        else:
+            self._check_admission(job)
+        self.eligibility.register(job)
+        job.order = self._created
+        self._created += 1
+        self.jobs[job.id] = job
+        self.usage.pending(job, +1)
+        self.events.append((self.now, "SUBMIT", job.id, job.state, job.reason, job.partition.name, "", None, ""))
+        if sub.hold:
+            self.set_reason(job, Reason.HELD_USER)
+        else:
+            job.priority = min(self.priority.submit(job, self.now))
+            self.eligibility.consider(job)
+        self.main.request()
+        self.host.notice()
+        return job
+
+    def _check_admission(self, job: Job) -> None:
+        """Everything a submission can be refused for. Raises SubmitError."""
+        if job.sub.array_task_id is not None and job.sub.array_task_id >= self.cluster.option("MaxArraySize"):
+            raise SubmitError("Invalid job array specification")
+        partitions, shapes = job.partitions, job.shapes
+        if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
+            raise SubmitError("Required partition not available (inactive or drain)")
+        reasons = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
+        broken = [r for r in reasons if r is not None]
+        possible = [self.selector.possible(s) for s in shapes]
+        if not broken and not any(possible):
+            raise SubmitError(NOT_AVAILABLE)
+        if not broken and all(possible):
+            job.within_limits = self.edits
+        enforce = self.cluster.option("EnforcePartLimits")
+        if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
+            raise SubmitError(_ENFORCED.get(broken[0], NOT_AVAILABLE))
+
+    def _set_limit(self, job: Job) -> None:
+        spec = job.partition.spec
+        asked = job.sub.time_limit_s
+        if asked is None:
+            asked = spec.default_time_s
+        if asked is None:
+            job.limit_fixed = False
+            job.time_limit_s = spec.max_time_s if spec.max_time_s is not None else ONE_YEAR_S
+        else:
+            job.limit_fixed = True
+            # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
+            job.time_limit_s = asked if self.event_driven else max(-(-asked // 60) * 60, 60)
+
+    def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
+        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
+        spec = partition.spec
+        if partition.state == "UP" and job.time_limit_s in shape.limits_met:
+            return None
+        if shape.min_cpus > partition.total_cpus:
+            return Reason.PARTITION_CONFIG
+        if spec.max_cpus_per_node is not None and shape.min_cpus > spec.max_cpus_per_node * partition.total_nodes:
+            return Reason.PARTITION_CONFIG
+        asked = shape.request
+        too_few = asked.max_nodes and asked.max_nodes < spec.min_nodes
+        too_many = spec.max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > spec.max_nodes
+        if shape.min_nodes > partition.total_nodes or too_few or too_many:
+            return Reason.PARTITION_NODE_LIMIT
+        if spec.max_time_s is not None and job.limit_fixed and job.time_limit_s > spec.max_time_s:
+            return Reason.PARTITION_TIME_LIMIT
+        if partition.state == "DOWN":
+            return Reason.PARTITION_DOWN
+        if partition.state == "INACTIVE":
+            return Reason.PARTITION_INACTIVE
+        if partition.state == "UP":
+            shape.limits_met.add(job.time_limit_s)
+        return None
+
+    # -- the queue ----------------------------------------------------------------------------------------------
+
+    def open_to(self, job: Job, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no maintenance closes before `job`, started now, reaches its limit."""
+        if not self.maintenance.windows:
+            return nodes
+        return nodes & ~self.maintenance.closed(self.now, self.now + job.time_limit_s)
+
+    def enqueue(self, job: Job) -> None:
+        """`job` is independent and not held: it may start from now on.
+
+        Under an event-driven policy it is queued only for the partitions it could start in, as limits and states are,
+        or it would be first in line there for ever; Slurm's own scheduler keeps all records and passes over them.
+        """
+        wanted: tuple[bool, ...] | None = None
+        if self.event_driven and job.within_limits != self.edits:
+            wanted = self._may_start(job)
+            self.limited.pop(job.id, None)
+            if not all(wanted):
+                self.limited[job.id] = job
+                if not any(wanted):
+                    reasons = [self.limit_reason(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
+                    self.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
+                    return
+        if job.eligible_time is None:
+            job.eligible_time = max(self.now, job.begin or 0)
+            if job.eligible_time > job.submit_time:
+                self.record("ELIGIBLE", job)
+        if job.priority == 0:
+            values = self.priority.submit(job, self.now)
+        else:
+            values = self.priority.recalculate(job, self.now)
+        job.priority = min(values)
+        job.queued = True
+        self.main.dirty = True
+        behind = self.queue.add(job, values, wanted)
+        if job.reason not in (Reason.NONE, Reason.BEGIN_TIME):
+            self.set_reason(job, Reason.NONE)
+        if behind and not self.event_driven and job.reason == Reason.NONE:
+            self.set_reason(job, Reason.PRIORITY)
+
+    def _may_start(self, job: Job) -> tuple[bool, ...]:
+        """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
+        pairs = zip(job.partitions, job.shapes, strict=True)
+        return tuple([self.limit_reason(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
+
+    def _limits_changed(self) -> None:
+        """An edit of limits or partition states: queue jobs for the partitions they may start in now."""
+        if not self.event_driven:
+            return
+        queued = [records[0].job for records in self.queue.jobs.values()]
+        for job in [*queued, *[job for job in self.limited.values() if not job.queued]]:
+            partitions = [r.partition for r in self.queue.jobs.get(job.id, ())]
+            if partitions != [p for p, ok in zip(job.partitions, self._may_start(job), strict=True) if ok]:
+                self.withdraw(job)
+                self.enqueue(job)
+
+    def dequeue(self, job: Job) -> None:
+        """`job` may not start any more (held, throttled, ended)."""
+        if job.queued:
+            self.queue.remove(job)
+            job.queued = False
+            self.generation += 1
+
+    def withdraw(self, job: Job) -> None:
+        """`job` leaves the queue unstarted."""
+        if job.queued:
+            for record in self.queue.jobs[job.id]:
+                self.queue.pools[record.partition.pool].leave(job, None)
+            self.dequeue(job)
+        self.host.notice()
+
+    def start(self, record: Record, alloc: Allocation, scheduler: str) -> None:
+        """Give `record`'s job its allocation and launch it."""
+        job, now = record.job, self.now
+        job.depth = self.queue.pools[record.partition.pool].position(record)
+        self.dequeue(job)
+        self.limited.pop(job.id, None)
+        self.usage.pending(job, -1)
+        job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
+        job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
+        if not job.limit_fixed:
+            maximum = job.partition.spec.max_time_s
+            job.time_limit_s = maximum if maximum is not None else ONE_YEAR_S
+        job.start_time = now
+        job.end_limit = now + job.time_limit_s
+        job.state = JobState.RUNNING
+        job.reason = Reason.NONE
+        job.planned_start = None
+        job.scheduler = scheduler
+        newly = self.table.allocate(alloc)
+        self.selector.forget_future()
+        self.usage.change(job, +1, newly)
+        insort(self.running, (job.end_limit, job.id, job))
+        if job.depth and scheduler != "Main":
+            self.backfilled += 1
+        self.events.append(
+            (now, "START", job.id, job.state, job.reason, job.partition.name, self.state.node_list(alloc), job.depth,
+             scheduler)
+        )  # fmt: skip
+        self.actions.append(Launch(job))
+        if not self.event_driven:
+            self.host.notice()
+        self.eligibility.started(job)
+
+    # -- ends -----------------------------------------------------------------------------------------------------
+
+    def _job_ended(self, fact: JobEnded) -> None:
+        job = self.jobs.get(fact.job_id)
+        if job is None or job.restarts != fact.restarts or job.state not in (JobState.RUNNING, JobState.SUSPENDED):
+            return  # news of an instance that is gone already
+        state = fact.state
+        job.exit_code = fact.exit_code
+        reason = Reason.NON_ZERO_EXIT if state == JobState.FAILED else Reason.NONE
+        self.finish(job, state, reason)
+
+    def finish(self, job: Job, state: str, reason: str) -> None:
+        """`job` reaches a final state now; its nodes are free at once."""
+        was_running = job.alloc is not None and job.state == JobState.RUNNING
+        if was_running:
+            self._give_back(job)
+        else:
+            self.withdraw(job)
+            self.usage.pending(job, -1)
+        job.move(state)
+        job.reason = reason
+        job.end_time = self.now
+        self.events.append((self.now, "END", job.id, state, reason, job.partition.name, "", None, ""))
+        del self.jobs[job.id]
+        self.limited.pop(job.id, None)
+        self.actions.append(Finished(job))
+        self.eligibility.ended(job, was_running)
+
+    def _give_back(self, job: Job) -> None:
+        assert job.alloc is not None
+        freed = self.table.release(job.alloc)
+        self.selector.forget_future()
+        self.usage.change(job, -1, freed)
+        entry = (job.end_limit, job.id, job)
+        at = bisect_left(self.running, entry)
+        del self.running[at]
+        self.generation += 1
+        self.queue.pools[job.partition.pool].leave(job, job.end_limit)
+        self.main.request_now()
+        self.host.notice()
+
+    def _cancel(self, fact: Cancel) -> None:
+        job = self.jobs.get(fact.job_id)
+        if job is None:
+            return
+        running = job.state == JobState.RUNNING
+        if not running:
+            job.start_time = None
+        else:
+            job.exit_code = "0:15"
+            self.actions.append(Kill(job))
+        self.finish(job, JobState.CANCELLED, Reason.NONE)
+
+    def _requeue_fact(self, fact: Requeue) -> None:
+        job = self.jobs.get(fact.job_id)
+        if job is not None and job.state == JobState.RUNNING:
+            self.requeue(job)
+
+    def requeue(self, job: Job) -> None:
+        """Put a running job back: PENDING, eligible 121 s later, Restarts + 1."""
+        self.actions.append(Kill(job))
+        self._give_back(job)
+        self.eligibility.requeued(job)
+        job.move(JobState.PENDING)
+        job.restarts += 1
+        job.alloc, job.nodes = None, 0
+        job.partition, job.shape = job.partitions[0], job.shapes[0]
+        job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
+        job.start_time = job.end_limit = job.eligible_time = None
+        job.submit_time = self.now
+        job.begin = self.now + REQUEUE_DELAY_S
+        job.reason = Reason.BEGIN_TIME
+        self._set_limit(job)
+        self.usage.pending(job, +1)
+        self.record("REQUEUE", job)
+        self.eligibility.consider(job)
+
+    def _edited(self) -> None:
+        """Something changed that plans do not survive: everything is looked at again."""
+        self.selector.forget_future()
+        self.generation += 1
+        self.edits += 1
+        self.main.request()
+        self.host.notice()
+
+    # -- edits ----------------------------------------------------------------------------------------------------
+
+    def _hold(self, fact: Hold) -> None:
+        job = self.jobs.get(fact.job_id)
+        if job is None or job.state != JobState.PENDING:
+            return
+        self.withdraw(job)
+        self.limited.pop(job.id, None)
+        self.eligibility.forget(job)
+        job.priority = 0
+        self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
+        self.record("HOLD", job)
+
+    def _release(self, fact: Release) -> None:
+        job = self.jobs.get(fact.job_id)
+        if job is None or job.reason not in (Reason.HELD_USER, Reason.HELD_ADMIN):
+            return
+        self.record("RELEASE", job)
+        self.set_reason(job, Reason.NONE)
+        self.eligibility.consider(job)
+        self.main.request()
+        self.host.notice()
+
+    def _set_time_limit(self, fact: SetTimeLimit) -> None:
+        job = self.jobs.get(fact.job_id)
+        if job is None:
+            return
+        if job.state == JobState.RUNNING:
+            assert job.end_limit is not None and job.start_time is not None
+            del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
+            job.end_limit = job.start_time + fact.time_limit_s
+            insort(self.running, (job.end_limit, job.id, job))
+        job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
+        self.record("LIMIT", job, value=fact.time_limit_s)
+        self._edited()
+        self._limits_changed()
+
+    def _set_partition_state(self, fact: SetPartitionState) -> None:
+        partition = self.state.by_name[fact.partition]
+        partition.state = fact.state
+        for shape in self.state.shapes.values():
+            shape.limits_met.clear()
+        self._edited()
+        self._limits_changed()
+
+    # -- nodes ----------------------------------------------------------------------------------------------------
+
+    def _node_event(self, state: str, reason: str, names: Sequence[str]) -> None:
+        self.usage.touch_all()
+        self.events.append((self.now, "NODE", None, state, reason, "", self.state.compress(names), None, ""))
+        self._edited()
+
+    def _mask(self, names: Sequence[str]) -> Bitmap:
+        return from_indices(sorted(self.table.index[n] for n in names))
+
+    def _set_up(self) -> None:
+        """Which nodes can take jobs: neither down or drained nor in maintenance."""
+        self.table.up = self.table.everything & ~self.unusable & ~self.maintenance.active(self.now)
+
+    def _maintain(self, fact: Maintain) -> None:
+        self.maintenance.add(Window(fact.start, fact.end, self._mask(fact.nodes)))
+        self._turn_maintenance(self.now)
+        self._edited()
+
+    def _turn_maintenance(self, now: int) -> None:
+        """Windows that begin or end now."""
+        for window in self.maintenance.windows:
+            if now in (window.start, window.end):
+                names = [self.table.names[i] for i in to_indices(window.nodes).tolist()]
+                self._node_event("MAINT" if now == window.start else "IDLE", "", names)
+        self.maintenance.forget(now)
+        self._set_up()
+        self._next_maintenance = self.maintenance.next_change(now)
+
+    def _nodes_down(self, fact: NodesDown) -> None:
+        mask = self._mask(fact.nodes)
+        self.unusable |= mask
+        self._set_up()
+        self._node_event("DOWN", fact.reason, fact.nodes)
+        for job in [entry[2] for entry in self.running if entry[2].nodes & mask]:
+            if job.sub.requeue and self.cluster.option("JobRequeue"):
+                self.requeue(job)
+            else:
+                self.actions.append(Kill(job))
+                self.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
+
+    def _nodes_drain(self, fact: NodesDrain) -> None:
+        self.unusable |= self._mask(fact.nodes)
+        self._set_up()
+        self._node_event("DRAIN", fact.reason, fact.nodes)
+
+    def _nodes_resume(self, fact: NodesResume) -> None:
+        self.unusable &= ~self._mask(fact.nodes)
+        self._set_up()
+        self._node_event("IDLE", "", fact.nodes)
+
+    # -- timers -----------------------------------------------------------------------------------------------
+
+    def wait_until(self, job: Job, begin: int) -> None:
+        """Consider `job` again at `begin`."""
+        heappush(self._begin_heap, (begin, job.id))
+
+    def _limit_time(self, end: int, job: Job) -> int:
+        """When `job`, with that end, is found over its limit."""
+        if self.event_driven:
+            return end
+        own = job.partition.spec.over_time_limit_s
+        due = end + (self.over_limit_s if own is None else own)
+        return due + (self.start_time - due) % LIMIT_SCAN_S
+
+    def _next_limit_time(self) -> int:
+        """When the next running job is found over its limit, if none ends before."""
+        if self._one_over_limit:
+            return self._limit_time(self.running[0][0], self.running[0][2])
+        return min(self._limit_time(end, job) for end, _, job in self.running)
+
+    def _timers(self, now: int) -> None:
+        if self._next_maintenance is not None and self._next_maintenance <= now:
+            self._turn_maintenance(now)
+        heap = self._begin_heap
+        while heap and heap[0][0] <= now:
+            job = self.jobs.get(heappop(heap)[1])
+            if job is not None and job.state == JobState.PENDING and not job.queued:
+                if self.event_driven:
+                    self.host.notice()
+                else:
+                    self.main.time_came()
+                self.eligibility.consider(job)
+        if self.enforce_limits:
+            while self.running and self._next_limit_time() <= now:
+                job = next(job for end, _, job in self.running if self._limit_time(end, job) <= now)
+                self.actions.append(Kill(job))
+                self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+        period = self.priority.period_s
+        if period and now >= self._next_recalc:
+            self._next_recalc = now + period - (now - self.start_time) % period
+            if self.queue.jobs:
+                self._recalculate(now)
+
+    def _recalculate(self, now: int) -> None:
+        """PriorityCalcPeriod has passed: new priorities for everything in the queue."""
+        recalculate = self.priority.recalculate
+        changed: dict[int, tuple[int, ...]] = {}
+        for job_id, records in self.queue.jobs.items():
+            values = recalculate(records[0].job, now)
+            if len(values) != len(records):
+                own = [r.partition for r in records]
+                values = tuple([v for p, v in zip(records[0].job.partitions, values, strict=True) if p in own])
+            if any(r.priority != v for r, v in zip(records, values, strict=True)):
+                changed[job_id] = values
+                records[0].job.priority = min(values)
+        if changed:
+            self.queue.reprioritise(changed)
+            self.generation += 1
+            self.edits += 1
+            self.main.dirty = True
+            self.host.notice()
+
+    def check(self) -> None:
+        """Recount everything; raises InvariantError on any difference. For tests and debugging."""
+        running = [entry[2] for entry in self.running]
+        self.table.check(running)
+        if any(job.state != JobState.RUNNING for job in running):
+            raise InvariantError("a job among the running is not running")
+        if sum(j.state == JobState.RUNNING for j in self.jobs.values()) != len(running):
+            raise InvariantError("running jobs differ from a recount")
+        busy, cpus, count = self.usage.recount(running)
+        whole = self.usage.whole
+        pending = sum(j.state == JobState.PENDING for j in self.jobs.values())
+        if (whole.nodes, whole.cpus, whole.running, whole.pending) != (busy, cpus, count, pending):
+            raise InvariantError("usage totals differ from a recount")
+
+
+def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:
+    """Whether slurmctld sorts no queue: sched/builtin, priority/basic and one tier (job_scheduler.c, FIFO mode)."""
+    basic = cluster.option("PriorityType") != "priority/multifactor"
+    return policy.name == "builtin" and basic and len({p.priority_tier for p in cluster.partitions}) == 1
+
+
+_ENFORCED: dict[str, str] = {
+    Reason.PARTITION_TIME_LIMIT: "Requested time limit is invalid (missing or exceeds some limit)",
+    Reason.PARTITION_NODE_LIMIT: "Node count specification invalid",
+    Reason.PARTITION_CONFIG: "More processors requested than permitted",
+}

@@ -1,0 +1,114 @@
+"""Job dependencies: parsing, and deciding from what is known of the other jobs whether they are met.
+
+Mirrors slurmctld's depend list (22.05): ``type:id[_task|_*][+minutes][:id…]`` joined by ``,`` (all) or ``?`` (any).
+Ids that are unknown, or purged MinJobAge after their end, count as met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from slurmsim.errors import SubmitError
+from slurmsim.states import JobState
+
+TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr"})
+PROBLEM = "Job dependency problem"
+
+
+class Outcome(Enum):
+    """What one dependency amounts to now."""
+
+    MET = "met"
+    WAITING = "unfulfilled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One ``type:id``; `task` is an array index, None for the whole job or array; `delay_s` of ``after:id+min``."""
+
+    kind: str
+    job_id: int = 0
+    task: int | None = None
+    delay_s: int = 0
+
+
+def parse(text: str, own_id: int) -> tuple[tuple[Term, ...], bool]:
+    """Terms and whether any one of them suffices. Raises SubmitError with Slurm's text."""
+    any_one = "?" in text
+    terms: list[Term] = []
+    for part in text.replace("?", ",").split(","):
+        part = part.strip()
+        if not part:
+            raise SubmitError(PROBLEM)
+        head, *ids = part.split(":")
+        kind = head.lower()
+        if kind.isdigit() and not ids:
+            kind, ids = "afterany", [head]
+        if kind == "singleton" and not ids:
+            terms.append(Term("singleton"))
+            continue
+        if kind in ("expand", "afterburstbuffer"):
+            raise SubmitError("Requested operation not supported on this system")
+        if kind not in TYPES or not ids:
+            raise SubmitError(PROBLEM)
+        terms.extend(_term(kind, item, own_id) for item in ids)
+    return tuple(terms), any_one
+
+
+def _term(kind: str, item: str, own_id: int) -> Term:
+    item, plus, minutes = item.partition("+")
+    base, underscore, task = item.partition("_")
+    if not base.isdigit() or (plus and not minutes.isdigit()):
+        raise SubmitError(PROBLEM)
+    if underscore and task != "*" and not task.isdigit():
+        raise SubmitError(PROBLEM)
+    if int(base) == own_id:
+        raise SubmitError(PROBLEM)
+    return Term(kind, int(base), int(task) if underscore and task != "*" else None, int(minutes) * 60 if plus else 0)
+
+
+@dataclass(slots=True)
+class Known:
+    """What the controller remembers of a job, or of all tasks of an array together.
+
+    `states` are the final states of the ended ones; `live` counts those not ended; `started` those that started or
+    were cancelled, `last_start` the latest such time.
+    """
+
+    live: int = 0
+    unstarted: int = 0
+    last_start: int = 0
+    states: tuple[str, ...] = ()
+
+
+def judge(term: Term, known: Known | None, now: int) -> Outcome:
+    """Whether `term` is met, given what is known of its job (None: nothing, so met)."""
+    if known is None:
+        return Outcome.MET
+    if term.kind == "after":
+        if known.unstarted or now < known.last_start + term.delay_s:
+            return Outcome.WAITING
+        return Outcome.MET
+    if term.kind == "afterany":
+        return Outcome.WAITING if known.live else Outcome.MET
+    good = [state == JobState.COMPLETED for state in known.states]
+    if term.kind == "afternotok":
+        if known.live:
+            return Outcome.WAITING
+        return Outcome.FAILED if all(good) else Outcome.MET
+    if not all(good):
+        return Outcome.FAILED
+    return Outcome.WAITING if known.live else Outcome.MET
+
+
+def combine(outcomes: list[Outcome], any_one: bool) -> Outcome:
+    """All terms together: with ``,`` one failure fails and all must be met; with ``?`` one met suffices."""
+    if any_one:
+        if Outcome.MET in outcomes:
+            return Outcome.MET
+        return Outcome.WAITING if Outcome.WAITING in outcomes else Outcome.FAILED
+    if Outcome.FAILED in outcomes:
+        return Outcome.FAILED
+    return Outcome.WAITING if Outcome.WAITING in outcomes else Outcome.MET

@@ -1,0 +1,256 @@
+"""What keeps a pending job out of the queue: dependencies, begin time, array throttle.
+
+slurmctld asks these questions whenever it builds its queue (job_independent, 22.05); here each is asked when the
+fact that can change its answer arrives, which comes to the same.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from slurmsim.core.dependency import Known, Outcome, Term, combine, judge, parse
+from slurmsim.core.job import Job
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+
+PURGE_S = 60
+
+
+class ArrayState:
+    """One job array: its throttle, what is active, and which tasks wait for it (by index)."""
+
+    __slots__ = ("active", "ended", "limit", "live", "tasks", "waiting")
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self.active: set[int] = set()  # ids of queued or running tasks, no more than the limit
+        self.tasks: dict[int, int] = {}  # index -> job id
+        self.waiting: list[tuple[int, int]] = []  # (index, job id)
+        self.live = 0  # tasks without a final state
+        self.ended: list[tuple[int, int]] = []  # (end, job id) of the others until the last has ended
+
+
+class Eligibility:
+    """Decides when a pending job enters the queue.
+
+    Parameters
+    ----------
+    controller
+        Whose jobs.
+    min_job_age
+        Seconds an ended job is remembered (MinJobAge; 0 for ever), then up to a minute until it is purged.
+    kill_invalid
+        DependencyParameters=kill_invalid_depend: cancel what can never run.
+    """
+
+    def __init__(self, controller: Controller, *, min_job_age: int, kill_invalid: bool) -> None:
+        self.c = controller
+        self.min_job_age = min_job_age
+        self.kill_invalid = kill_invalid
+        self.arrays: dict[int, ArrayState] = {}
+        self._terms: dict[int, tuple[tuple[Term, ...], bool]] = {}
+        self._never: set[int] = set()  # whose terms have failed, which stays so when what they name is forgotten
+        self._dependents: dict[int, list[int]] = {}
+        self._singletons: dict[tuple[str, str], list[int]] = {}
+        self._ended: dict[int, tuple[str, int]] = {}
+        self._ages: list[tuple[int, int]] = []  # heap of (when it is forgotten, job id)
+
+    # -- bookkeeping the controller calls -------------------------------------------------------------------------
+
+    def register(self, job: Job) -> None:
+        """A new job: parse what it waits for. Raises SubmitError on a bad dependency, before changing anything."""
+        sub = job.sub
+        if sub.dependency:
+            terms, any_one = parse(sub.dependency, job.id)
+            self._terms[job.id] = (terms, any_one)
+            for term in terms:
+                if term.kind == "singleton":
+                    self._singletons.setdefault((job.user, job.name), []).append(job.id)
+                else:
+                    self._dependents.setdefault(term.job_id, []).append(job.id)
+        if sub.array_task_id is not None:
+            state = self.arrays.get(job.array_key)
+            if state is None:
+                state = self.arrays[job.array_key] = ArrayState(sub.array_limit)
+            state.tasks[sub.array_task_id] = job.id
+            state.live += 1
+
+    def started(self, job: Job) -> None:
+        """`job` started: ``after`` dependents may be met."""
+        if self._dependents:
+            self._wake(job)
+
+    def ended(self, job: Job, was_running: bool) -> None:
+        """`job` reached a final state."""
+        now = self.c.now
+        started = job.start_time if job.start_time is not None else now
+        self._ended[job.id] = (job.state, started)
+        if self.min_job_age:
+            self._remember(job, now)
+            self._purge(now)
+        if self._terms.pop(job.id, None) is not None:
+            self._never.discard(job.id)
+        if job.sub.array_task_id is not None:
+            self._leave_array(job)
+        if self._dependents:
+            self._wake(job)
+        for waiting in list(self._singletons.get((job.user, job.name), ())):
+            self._again(waiting)
+
+    def requeued(self, job: Job) -> None:
+        """`job` gives up its place among its array's active tasks."""
+        if job.sub.array_task_id is not None:
+            self._leave_array(job)
+
+    def forget(self, job: Job) -> None:
+        """`job` was held: it waits for nothing but its release."""
+        if job.sub.array_task_id is not None:
+            self._leave_array(job)
+
+    # -- the decision ---------------------------------------------------------------------------------------------
+
+    def consider(self, job: Job) -> None:
+        """Queue `job` if nothing keeps it out; otherwise show why and arrange to be asked again."""
+        c = self.c
+        if job.reason in (Reason.HELD_USER, Reason.HELD_ADMIN):
+            return  # asked again by its release
+        if job.id in self._terms:
+            outcome = Outcome.FAILED if job.id in self._never else self._judge(job)
+            if outcome is Outcome.FAILED:
+                self._never.add(job.id)
+                c.set_reason(job, Reason.DEPENDENCY_NEVER)
+                if self.kill_invalid:
+                    c.finish(job, JobState.CANCELLED, Reason.DEPENDENCY_NEVER)
+                return
+            if outcome is Outcome.WAITING:
+                c.set_reason(job, Reason.DEPENDENCY)
+                return
+            del self._terms[job.id]
+        if job.begin is not None and job.begin > c.now:
+            c.set_reason(job, Reason.BEGIN_TIME)
+            c.wait_until(job, job.begin)
+            return
+        if job.array_limit and job.sub.array_task_id is not None:
+            state = self.arrays[job.array_key]
+            if len(state.active) >= job.array_limit and job.id not in state.active:
+                entry = (job.sub.array_task_id, job.id)
+                at = bisect_left(state.waiting, entry)
+                if state.waiting[at : at + 1] != [entry]:  # a release may find it waiting already
+                    state.waiting.insert(at, entry)
+                c.set_reason(job, Reason.ARRAY_TASK_LIMIT)
+                return
+            state.active.add(job.id)
+        c.enqueue(job)
+
+    def _again(self, job_id: int) -> None:
+        job = self.c.jobs.get(job_id)
+        if job is not None and job.state == JobState.PENDING and not job.queued and job.id in self._terms:
+            self.consider(job)
+
+    def _wake(self, job: Job) -> None:
+        keys = (job.id,) if job.array_key == job.id else (job.id, job.array_key)
+        for key in keys:
+            for waiting in self._dependents.get(key, ()):
+                self._again(waiting)
+
+    def _judge(self, job: Job) -> Outcome:
+        terms, any_one = self._terms[job.id]
+        outcomes = []
+        for term in terms:
+            if term.kind == "singleton":
+                outcomes.append(self._judge_singleton(job))
+                continue
+            known = self._known(term, job)
+            outcome = judge(term, known, self.c.now)
+            if outcome is Outcome.WAITING and term.delay_s and known is not None and not known.unstarted:
+                self.c.wait_until(job, known.last_start + term.delay_s)
+            outcomes.append(outcome)
+        return combine(outcomes, any_one)
+
+    def _judge_singleton(self, job: Job) -> Outcome:
+        """Met when no other job of this user and name is older and pending, or running."""
+        for other in self.c.jobs.values():
+            same = other.user == job.user and other.name == job.name and other is not job
+            if same and (other.state != JobState.PENDING or other.id < job.id):
+                return Outcome.WAITING
+        return Outcome.MET
+
+    def _known(self, term: Term, job: Job) -> Known | None:
+        """What is remembered of the job or array `term` names; None for nothing."""
+        array = self.arrays.get(term.job_id)
+        if array is None:
+            return self._known_ids([term.job_id])
+        if term.kind == "aftercorr":
+            if job.sub.array_task_id is not None and job.sub.array_task_id in array.tasks:
+                return self._known_ids([array.tasks[job.sub.array_task_id]])
+            return None if job.sub.array_task_id is not None else self._known_ids(list(array.tasks.values()))
+        if term.task is not None:
+            return self._known_ids([array.tasks[term.task]]) if term.task in array.tasks else None
+        return self._known_ids(list(array.tasks.values()))
+
+    def _known_ids(self, ids: list[int]) -> Known | None:
+        self._purge(self.c.now)
+        known = Known()
+        states = []
+        found = False
+        for job_id in ids:
+            live = self.c.jobs.get(job_id)
+            if live is not None:
+                found = True
+                known.live += 1
+                if live.state == JobState.PENDING:
+                    known.unstarted += 1
+                elif live.start_time is not None:
+                    known.last_start = max(known.last_start, live.start_time)
+            elif job_id in self._ended:
+                found = True
+                state, started = self._ended[job_id]
+                states.append(state)
+                known.last_start = max(known.last_start, started)
+        known.states = tuple(states)
+        return known if found else None
+
+    # -- arrays ---------------------------------------------------------------------------------------------------
+
+    def _leave_array(self, job: Job) -> None:
+        state = self.arrays[job.array_key]
+        entry = (job.sub.array_task_id, job.id)
+        if entry in state.waiting:
+            state.waiting.remove(entry)
+            return
+        if not state.limit or job.id not in state.active:
+            return
+        state.active.remove(job.id)
+        while state.waiting and len(state.active) < state.limit:
+            _, job_id = state.waiting.pop(0)
+            following = self.c.jobs.get(job_id)
+            if following is not None:
+                self.consider(following)
+
+    def _remember(self, job: Job, now: int) -> None:
+        """Start MinJobAge; for a task of an array only once all its tasks have ended."""
+        if job.sub.array_task_id is None:
+            self._forget_later(job.id, now)
+            return
+        state = self.arrays[job.array_key]
+        state.live -= 1
+        state.ended.append((now, job.id))
+        if not state.live:
+            for end, job_id in state.ended:
+                self._forget_later(job_id, end)
+            state.ended.clear()
+
+    def _forget_later(self, job_id: int, end: int) -> None:
+        """At the first full minute from now on that is MinJobAge after `end` (slurmctld's purge period)."""
+        due = max(end + self.min_job_age, self.c.now + 1)
+        heappush(self._ages, (due + (self.c.start_time - due) % PURGE_S, job_id))
+
+    def _purge(self, now: int) -> None:
+        """Forget the jobs whose time has come."""
+        ages = self._ages
+        while ages and ages[0][0] <= now:
+            self._ended.pop(heappop(ages)[1], None)

@@ -1,0 +1,79 @@
+"""The controller's record of one job. It has a time limit and no actual run time: that belongs to the driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.errors import InvariantError
+from slurmsim.model.submission import Submission
+from slurmsim.states import TRANSITIONS, JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.nodes import Allocation
+    from slurmsim.core.partitions import Partition
+    from slurmsim.core.shape import Shape
+
+# An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
+ONE_YEAR_S = 365 * 86400
+
+
+class Job:
+    """One job or array task from submission to its final state.
+
+    `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
+    in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
+    from being eligible: unmet dependencies by id.
+    """
+
+    __slots__ = (
+        "account", "alloc", "array_key", "array_limit", "begin", "depth", "eligible_time", "end_limit", "end_time",
+        "exit_code", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition",
+        "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason", "restarts",
+        "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time", "time_limit_s", "user",
+        "waits_for", "within_limits",
+    )  # fmt: skip
+
+    def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
+        self.sub = sub
+        self.id = sub.job_id
+        self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
+        self.partitions, self.shapes = partitions, shapes
+        self.partition, self.shape = partitions[0], shapes[0]
+        self.submit_time = now
+        self.order = 0  # place in slurmctld's job table: order of creation
+        self.begin = sub.begin
+        self.eligible_time: int | None = None
+        self.start_time: int | None = None
+        self.end_time: int | None = None
+        self.end_limit: int | None = None
+        self.time_limit_s: int = ONE_YEAR_S
+        self.limit_fixed = False
+        self.priority = 0
+        self.state: str = JobState.PENDING
+        self.reason: str = Reason.NONE
+        self.restarts = 0
+        self.exit_code = "0:0"
+        self.alloc: Allocation | None = None
+        self.nodes: Bitmap = 0
+        self.n_nodes = self.shape.min_nodes
+        self.n_cpus = self.shape.min_cpus
+        self.array_key = sub.array_job_id if sub.array_job_id is not None else sub.job_id
+        self.array_limit = sub.array_limit
+        self.planned_start: int | None = None
+        self.planned_nodes: Bitmap = 0
+        self.scheduler = ""
+        self.depth = 0
+        self.waits_for: list[tuple[str, int, int]] = []
+        self.queued = False
+        self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
+        self.key: tuple[int, ...] = ()
+
+    def move(self, state: str) -> None:
+        """Change state by the one table of legal moves; anything else raises and changes nothing."""
+        if state not in TRANSITIONS[self.state]:
+            raise InvariantError(f"job {self.id} cannot go from {self.state} to {state}")
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.state} {self.partition.name}>"

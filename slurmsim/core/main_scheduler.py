@@ -1,0 +1,263 @@
+"""slurmctld's main scheduler: when its passes run, and one walk over the queue.
+
+Mirrors src/slurmctld/job_scheduler.c and the background loop of controller.c (22.05). Wall-clock stops
+(max_sched_time, max_rpc_cnt) are never reached in virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap, runs
+from slurmsim.core.job_queue import Record
+from slurmsim.core.select import Supposed
+from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+
+SCHEDULER = "Main"
+_key = attrgetter("key")
+_MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
+
+
+def number(parameters: Mapping[str, str], name: str, default: int) -> int:
+    """Integer SchedulerParameters option `name`; the configuration has checked it."""
+    return int(parameters.get(name) or default)
+
+
+class MainScheduler:
+    """Triggers and the pass.
+
+    A pass is *full* (whole queue, every sched_interval) or *partial* (stops after default_queue_depth + 1 candidates).
+    Partial passes come from the background loop, once a second, no sooner than batch_sched_delay after the previous
+    one, when somebody asked (`request`); and at once when a job ends (`request_now`).
+    """
+
+    def __init__(self, controller: Controller, parameters: Mapping[str, str]) -> None:
+        self.c = controller
+        self.interval = number(parameters, "sched_interval", 60)
+        self.delay = number(parameters, "batch_sched_delay", 3)
+        self.depth = number(parameters, "default_queue_depth", 100)
+        self.part_depth = number(parameters, "partition_job_depth", 0)
+        self.max_start = number(parameters, "sched_max_job_start", 0)
+        self.min_age_reserve = number(parameters, "bf_min_age_reserve", 0)
+        self.min_prio_reserve = number(parameters, "bf_min_prio_reserve", 0)
+        self.defer = "defer" in parameters
+        self.enabled = self.interval != -1
+        self.min_gap = number(parameters, "sched_min_interval", 2) // 1_000_000  # whole seconds of virtual time
+        self.dirty = False  # something changed since the last pass that saw the whole queue
+        self.passes = 0
+        self._last_pass = controller.start_time - self.min_gap
+        self._full_due = False
+        self._begun = False
+        self._asked_at = controller.start_time
+        self._requested = False
+        self._now = False
+        self._last_loop_pass = controller.start_time
+
+    # -- triggers -------------------------------------------------------------------------------------------------
+
+    def request(self) -> None:
+        """Something could have become runnable: a partial pass by the background loop."""
+        self._asked_at = self.c.now
+        self.dirty = True
+        self._requested = True
+
+    def request_now(self) -> None:
+        """A job's nodes are free again: a partial pass at once (with ``defer`` by the loop)."""
+        self._asked_at = self.c.now
+        self.dirty = True
+        if self.defer:
+            self._requested = True
+        else:
+            self._now = True
+
+    def time_came(self) -> None:
+        """A begin time passed: nobody notices before the next pass, and backfill only after that."""
+        self.dirty = self._begun = True
+        if not self.c.queue.jobs and self.c.now - self._asked_at > self.delay:
+            self._requested = self._now = False  # a pass over the empty queue has seen to it
+        if not self.enabled:
+            self.c.host.notice()
+
+    def _next_full(self, now: int) -> int:
+        """First full pass at or after `now`; they keep the phase of slurmctld's start."""
+        since = now - self.c.start_time
+        return now if since and since % self.interval == 0 else now + self.interval - since % self.interval
+
+    def next_time(self, now: int) -> int | None:
+        """When the next pass is due, None when nothing waits for one."""
+        if not self.enabled or not self.dirty or not self.c.queue.jobs:
+            return None
+        at = self._next_full(now + 1)
+        if self._requested:
+            at = min(at, max(self._last_loop_pass + self.delay, now + 1))
+        if self._now or self._full_due:  # sched_min_interval put it off
+            at = now + 1
+        return max(at, self._last_pass + self.min_gap)
+
+    def run_if_due(self, now: int) -> None:
+        """Make the pass that is due at `now`, if any."""
+        if not self.enabled or not self.dirty:
+            return
+        full = self._full_due or self._next_full(now) == now
+        if now - self._last_pass < self.min_gap:
+            self._full_due = full
+            return
+        loop = self._requested and now - self._last_loop_pass >= self.delay
+        if not (full or loop or self._now):
+            return
+        if loop or full:
+            self._last_loop_pass = now
+            self._requested = False
+        self._now = self._full_due = False
+        self._last_pass = now
+        self.passes += 1
+        self.run(full)
+        if self._begun:
+            self._begun = False
+            self.c.host.notice()
+
+    # -- the pass -------------------------------------------------------------------------------------------------
+
+    def run(self, full: bool) -> None:
+        """One walk over the queue in order."""
+        c = self.c
+        records = c.queue.snapshot()
+        usable = c.table.up
+        blocked: set[int] = set()
+        per_partition: dict[int, int] = {}
+        examined = started = 0
+        limit = None if full else self.depth
+        cut = False  # somebody was not looked at
+        array: tuple[int, int] | None = None  # (array, partition) of the record before, when its task was rejected
+        waiting = {p.index for p in c.partitions if any(q.per_partition.get(p.index) for q in c.queue.pools)}
+        for at, record in enumerate(records):
+            job = record.job
+            if job.state != JobState.PENDING or not job.queued:
+                continue
+            index = record.partition.index
+            is_task = job.sub.array_task_id is not None
+            if is_task and array == (job.array_key, index):
+                c.set_reason(job, records[at - 1].job.reason)
+                continue
+            array = (job.array_key, index) if is_task else None
+            if self.part_depth:
+                count = per_partition[index] = per_partition.get(index, 0) + 1
+                if count > self.part_depth:
+                    cut = True
+                    if job.reason == Reason.NONE:
+                        c.set_reason(job, Reason.PRIORITY)
+                    continue
+            if limit is not None and examined > limit:
+                return
+            examined += 1
+            limited = c.limit_reason(job, record.partition, record.shape)
+            if limited is not None:
+                c.set_reason(job, limited)
+                continue
+            if index in blocked:
+                if job.reason in _MAY_BECOME_PRIORITY:
+                    self._behind(record)
+                if len(blocked) >= len(waiting) and self._settle_rest(records, at, limit, examined):
+                    break
+                continue
+            if record.shape.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+                continue
+            if (usable & record.partition.mask).bit_count() < record.shape.min_nodes:
+                c.set_reason(job, NODES_REQUIRED_TEXT)
+                usable = self._block(record, usable, blocked, exempt=False)
+                continue
+            allowed = c.open_to(job, usable)
+            alloc = c.selector.place(record.shape, c.table, allowed)
+            if alloc is not None:
+                waited = len(c.queue)
+                c.start(record, alloc, SCHEDULER)
+                if c.queue.fifo and len(c.queue) >= waited:
+                    # no queue was built before the walk: who may start since this start (after:ID) has its turn too
+                    records[at + 1 :] = [r for r in c.queue.snapshot() if r.key > record.key]
+                    waiting |= {r.partition.index for r in records[at + 1 :]}
+                array = None
+                started += 1
+                if self.max_start and started >= self.max_start:
+                    return
+                continue
+            outcome = self._classify(record, allowed)
+            if outcome == Reason.RESOURCES:
+                c.set_reason(job, Reason.RESOURCES)
+                usable = self._block(record, usable, blocked, exempt=True)
+            elif outcome == Reason.BAD_CONSTRAINTS:
+                if len(job.partitions) == 1:
+                    c.dequeue(job)
+                    job.priority = 0
+                    c.set_reason(job, Reason.BAD_CONSTRAINTS)
+            else:
+                c.set_reason(job, outcome)
+        if not cut and (limit is None or examined <= limit):
+            self.dirty = self._requested
+
+    def _behind(self, record: Record) -> None:
+        self.c.set_reason(record.job, Reason.PRIORITY)
+        self.c.queue.fresh.pop(record.job.id, None)
+
+    def _settle_rest(self, records: list[Record], at: int, limit: int | None, examined: int) -> bool:
+        """Every partition with records is blocked: what is left can only get its reason set.
+
+        Equal to walking on, and proved so by a test: nothing starts, partition limits were seen when the job came or
+        changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
+        """
+        c = self.c
+        if limit is not None or self.part_depth or len(c.queue.pools) > 1:
+            return False
+        key = records[at].key
+        rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]
+        for record in sorted(rest, key=_key):
+            job = record.job
+            limited = c.limit_reason(job, record.partition, record.shape)
+            if limited is not None:
+                c.set_reason(job, limited)
+            elif job.reason in _MAY_BECOME_PRIORITY:
+                self._behind(record)
+        return True
+
+    def _block(self, record: Record, usable: Bitmap, blocked: set[int], *, exempt: bool) -> Bitmap:
+        """Rule B: a job that must wait keeps those behind it off its partition's nodes. Returns what stays usable."""
+        job, shape = record.job, record.shape
+        if shape.required and shape.required.bit_count() >= shape.min_nodes:
+            return usable & ~shape.required
+        if exempt:
+            since = job.eligible_time
+            if self.min_age_reserve and (since is None or self.c.now - since < self.min_age_reserve):
+                return usable
+            if record.priority < self.min_prio_reserve:
+                return usable
+        blocked.add(record.partition.index)
+        return usable & ~record.partition.mask
+
+    def _classify(self, record: Record, usable: Bitmap) -> str:
+        """Why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
+        c, shape = self.c, record.shape
+        table = c.table
+        group = shape.candidates & usable & table.up
+        if shape.required & ~usable:
+            return self._not_available(record, usable)
+        empty = Supposed.empty(table)
+        empty.up = table.up
+        if c.selector.place(shape, empty, usable) is not None:
+            return Reason.RESOURCES
+        if not c.selector.possible(shape):
+            return Reason.BAD_CONSTRAINTS
+        return Reason.RESOURCES if group & ~table.idle else self._not_available(record, usable)
+
+    def _not_available(self, record: Record, usable: Bitmap) -> str:
+        c, shape = self.c, record.shape
+        missing = record.partition.mask & ~c.table.up
+        if shape.required:
+            missing &= shape.required
+        if not missing:
+            return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
+        names = c.state.namer.runs(runs(missing))
+        return f"{Reason.REQ_NODE_NOT_AVAIL}, UnavailableNodes:{names}"

@@ -1,0 +1,154 @@
+"""Facts the controller is told and actions it answers with. The order of facts at one instant is fixed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from slurmsim.core.job import Job
+from slurmsim.model.submission import Submission
+
+
+@dataclass(slots=True)
+class JobEnded:
+    """A job's processes are gone. `state` is COMPLETED, FAILED, OUT_OF_MEMORY or NODE_FAIL; `exit_code` code:signal."""
+
+    order: ClassVar[int] = 0
+    job_id: int
+    state: str
+    exit_code: str
+    restarts: int
+
+
+@dataclass(slots=True)
+class NodesDown:
+    """Nodes stop answering or are set DOWN: their jobs end or are requeued. `nodes` by name."""
+
+    order: ClassVar[int] = 0
+    nodes: tuple[str, ...]
+    reason: str = "Not responding"
+
+
+@dataclass(slots=True)
+class NodesDrain:
+    """Nodes take no new jobs; running ones finish."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesResume:
+    """Nodes are usable again (clears DOWN and DRAIN)."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Cancel:
+    """scancel of a pending or running job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Requeue:
+    """scontrol requeue of a running job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Hold:
+    """scontrol hold (priority 0, by the user or an administrator)."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    admin: bool = False
+
+
+@dataclass(slots=True)
+class Release:
+    """scontrol release."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class SetTimeLimit:
+    """scontrol update TimeLimit: `time_limit_s` seconds."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    time_limit_s: int
+
+
+@dataclass(slots=True)
+class SetPartitionState:
+    """scontrol update PartitionName State: UP, DOWN, DRAIN or INACTIVE."""
+
+    order: ClassVar[int] = 2
+    partition: str
+    state: str
+
+
+@dataclass(slots=True)
+class Maintain:
+    """scontrol create reservation with the MAINT flag: `nodes` by name are closed over [start, end)."""
+
+    order: ClassVar[int] = 2
+    nodes: tuple[str, ...]
+    start: int
+    end: int
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Submit:
+    """sbatch."""
+
+    order: ClassVar[int] = 3
+    sub: Submission
+
+
+Fact = (
+    JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
+    | SetPartitionState | Maintain | Submit
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Launch:
+    """Start the job's processes on its allocation (``job.alloc``)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Kill:
+    """Take the job's processes away; the controller has already given back its nodes."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Finished:
+    """The job reached its final state; nothing more will be said of it."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Refused:
+    """The submission was refused with Slurm's text; it never became a job."""
+
+    sub: Submission
+    text: str
+
+
+Action = Launch | Kill | Finished | Refused

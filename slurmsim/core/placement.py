@@ -1,0 +1,383 @@
+"""Which nodes a job gets: Slurm's default best fit over consecutive nodes.
+
+Mirrors select/cons_tres job_test.c (22.05): `choose` is choose_nodes with its retries, `_evaluate` is _eval_nodes,
+`distribute` is dist_tasks. Works on lists or arrays of candidate nodes and their usable CPUs; knows nothing of jobs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.bitmap import Bitmap, runs, span
+
+
+def pick_equal(mask: Bitmap, n: int) -> list[tuple[int, int]] | None:
+    """Choose `n` whole nodes out of `mask` when all are alike (same CPUs, same weight); None if there are too few.
+
+    The tightest run that holds all that is missing, first on ties; while none does, the longest run whole.
+    Returns runs (first, length) in the order taken. This is `_evaluate` for equal nodes (a test compares them).
+    """
+    if mask.bit_count() < n:
+        return None
+    free = runs(mask)
+    taken: list[tuple[int, int]] = []
+    while True:
+        best = None
+        for run in free:
+            if run[1] >= n and (best is None or run[1] < best[1]):
+                best = run
+                if run[1] == n:
+                    break
+        if best is not None:
+            taken.append((best[0], n))
+            return taken
+        longest = max(free, key=lambda run: run[1])
+        free.remove(longest)
+        taken.append(longest)
+        n -= longest[1]
+
+
+def runs_mask(taken: list[tuple[int, int]]) -> Bitmap:
+    """The set made of disjoint runs."""
+    mask = 0
+    for first, length in taken:
+        mask |= span(first, length)
+    return mask
+
+
+@dataclass(slots=True)
+class Ask:
+    """The counts `choose` works to satisfy (names as in facts of job_test.c: minimum, target, maximum nodes)."""
+
+    min_nodes: int
+    target_nodes: int
+    max_nodes: int
+    min_cpus: int
+    exclusive: bool
+    pn_min_cpus: int
+    cpus_per_core: int
+    contiguous: bool
+    node_floor: int  # CPUs a node must offer to be used at all
+    strict_one: bool
+
+
+def choose(
+    ask: Ask, nodes: list[int], cpus: list[int], weights: list[int], required: set[int],
+    order: list[int] | None = None,
+) -> dict[int, int] | None:  # fmt: skip
+    """Nodes and the CPUs taken from each, or None.
+
+    Parameters
+    ----------
+    nodes, cpus, weights
+        Candidate nodes in table order with their usable CPUs (> 0) and weights, equally long.
+    required
+        Nodes that must be among the chosen; all must be candidates.
+    order
+        The candidates in the order they are to be taken (least loaded first, busy first, from the end); None for
+        the best fit over consecutive nodes.
+
+    Notes
+    -----
+    When the first attempt fails, nodes offering no more than 1, 2, 3, … CPUs are given up step by step and the
+    choice is repeated, as choose_nodes does, including its in-place lowering of counts.
+    """
+    left = dict(zip(nodes, cpus, strict=True))
+    weight = dict(zip(nodes, weights, strict=True))
+
+    def evaluate() -> dict[int, int] | None:
+        if order is not None:
+            return _evaluate_in_order(ask, left, order, required)
+        return _evaluate(ask, left, weight, required)
+
+    found = evaluate()
+    if found is not None or len(left) <= ask.min_nodes:
+        return found
+    biggest = max(left.values(), default=0)
+    for count in range(1, biggest):
+        dropped = False
+        for node in list(left):
+            if left[node] <= count and node not in required:
+                if len(left) <= ask.min_nodes:
+                    break
+                del left[node]
+                dropped = True
+        if not dropped and count != 1:
+            continue
+        found = evaluate()
+        if found is not None or len(left) <= ask.min_nodes:
+            return found
+    return None
+
+
+def choose_spread(
+    ask: Ask, idx: npt.NDArray[np.int64], cpus: npt.NDArray[np.int64], weights: npt.NDArray[np.int64]
+) -> dict[int, int] | None:
+    """The first attempt of `choose` for a request that only counts CPUs (one node at least, no more asked).
+
+    The same answer from arrays, for clusters of thousands of nodes (a test compares them); None leaves it to `choose`.
+    Arrays have shape (n_candidates,).
+    """
+    ends_run = (np.diff(idx) != 1) | (np.diff(weights) != 0)
+    first = np.concatenate(([0], np.flatnonzero(ends_run) + 1))
+    last = np.concatenate((first[1:], [len(idx)])).tolist()
+    sums = np.add.reduceat(cpus, first).tolist()
+    weight = weights[first].tolist()
+    begin = first.tolist()
+    left, room = ask.min_cpus, ask.max_nodes
+    taken: dict[int, int] = {}
+    open_sets = list(range(len(begin)))
+    while open_sets and room > 0:
+        best = open_sets[0]
+        for k in open_sets[1:]:
+            if weight[k] != weight[best]:
+                if weight[k] < weight[best]:
+                    best = k
+            elif sums[k] >= left:
+                if sums[best] < left or sums[k] < sums[best]:
+                    best = k
+            elif sums[k] > sums[best]:
+                best = k
+        a, b = begin[best], last[best]
+        part = cpus[a:b]
+        fitting = np.flatnonzero(part >= left)
+        if len(fitting):
+            only = a + int(fitting[np.argmin(part[fitting])])
+            taken[int(idx[only])] = max(min(int(cpus[only]), left), ask.pn_min_cpus)
+            return taken
+        if room == 1:
+            open_sets.remove(best)
+            continue
+        reach = np.cumsum(part)
+        n = min(int(np.searchsorted(reach, left)) + 1, len(part), room)
+        given = part[:n].tolist()
+        over = int(reach[n - 1]) - left
+        if over > 0:
+            given[-1] = max(given[-1] - over, ask.pn_min_cpus)
+        taken.update(zip(idx[a : a + n].tolist(), given, strict=True))
+        left -= sum(given)
+        room -= n
+        if left <= 0:
+            return taken
+        open_sets.remove(best)
+    return None
+
+
+class _Taking:
+    """Counters of one evaluation and the rule of how many CPUs a node contributes."""
+
+    __slots__ = ("ask", "left", "max_nodes", "min_rem", "rem_cpus", "rem_max", "rem_nodes", "taken")
+
+    def __init__(self, ask: Ask, left: dict[int, int]) -> None:
+        self.ask, self.left = ask, left
+        self.rem_cpus = self.rem_max = ask.min_cpus
+        self.min_rem = ask.min_nodes
+        self.rem_nodes = max(ask.min_nodes, ask.target_nodes)
+        self.max_nodes = ask.max_nodes
+        self.taken: dict[int, int] = {}
+
+    def take(self, node: int) -> None:
+        cpus = self.left[node]
+        if not self.ask.exclusive:
+            room = self.rem_max - max(self.min_rem - 1, 0) * self.ask.cpus_per_core
+            if cpus > room:
+                cpus = max(room, self.ask.pn_min_cpus)
+                self.left[node] = cpus
+        self.taken[node] = cpus
+        self.rem_cpus -= cpus
+        self.rem_max -= cpus
+        self.rem_nodes -= 1
+        self.min_rem -= 1
+        self.max_nodes -= 1
+
+    def take_required(self, required: set[int]) -> bool:
+        """Take the required nodes first; whether to go on (if not, the request is complete or cannot be met)."""
+        order = sorted(required)
+        if len(order) > self.max_nodes or any(self.left[node] <= 0 for node in order):
+            return False
+        for node in order:
+            self.take(node)
+        return not order or not (self.done or self.max_nodes <= 0)
+
+    @property
+    def done(self) -> bool:
+        return self.rem_nodes <= 0 and self.rem_cpus <= 0
+
+    def enough(self, n: int) -> bool:
+        ask = self.ask
+        return n >= (self.rem_nodes + ask.min_nodes - ask.target_nodes if ask.target_nodes > ask.min_nodes
+                     else self.rem_nodes)  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Set:
+    """A maximal run of neighbouring usable nodes of one weight."""
+
+    nodes: list[int]
+    cpus: int
+    count: int
+    weight: int
+    required: int | None = None
+
+
+def _sets(ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]) -> list[_Set]:
+    found: list[_Set] = []
+    current: _Set | None = None
+    last = -2
+    for node in left:  # table order
+        usable = left[node] >= ask.node_floor and left[node] > 0
+        if current is not None and (node != last + 1 or (weight[node] != current.weight and not ask.contiguous
+                                                         and node not in required)):  # fmt: skip
+            current = None
+        last = node
+        if not usable and node not in required:
+            current, last = None, -2
+            continue
+        if current is None:
+            current = _Set([], 0, 0, weight[node])
+            found.append(current)
+        current.nodes.append(node)
+        if node in required:
+            if current.required is None:
+                current.required = node
+        else:
+            current.cpus += left[node]
+            current.count += 1
+    return [s for s in found if s.count]
+
+
+def _better(new: _Set, best: _Set | None, taking: _Taking) -> bool:
+    if best is None:
+        return True
+    sufficient = new.cpus >= taking.rem_cpus and taking.enough(new.count)
+    best_sufficient = best.cpus >= taking.rem_cpus and taking.enough(best.count)
+    if best.required is None and new.required is not None:
+        return True
+    if new.weight < best.weight:
+        return True
+    if new.weight == best.weight:
+        if sufficient and not best_sufficient:
+            return True
+        if sufficient and new.cpus < best.cpus:
+            return True
+        if not sufficient and new.cpus > best.cpus:
+            return True
+    return taking.ask.contiguous and not best_sufficient and sufficient
+
+
+def _evaluate(ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]) -> dict[int, int] | None:
+    """One attempt; lowers `left` for nodes taken in part, as the original does."""
+    if len(left) < ask.min_nodes or any(node not in left for node in required):
+        return None
+    taking = _Taking(ask, left)
+    if not taking.take_required(required):
+        return taking.taken if taking.done else None
+    sets = _sets(ask, left, weight, required)
+    while sets and taking.max_nodes > 0:
+        best: _Set | None = None
+        for candidate in sets:
+            if ask.contiguous and required and candidate.required is None:
+                continue
+            if _better(candidate, best, taking):
+                best = candidate
+        if best is None:
+            break
+        if ask.contiguous and not (best.cpus >= taking.rem_cpus and taking.enough(best.count)):
+            return None
+        if _take_from(best, taking):
+            return taking.taken
+        sets.remove(best)
+    return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) else None
+
+
+def _evaluate_in_order(
+    ask: Ask, left: dict[int, int], order: list[int], required: set[int]
+) -> dict[int, int] | None:  # fmt: skip
+    """One attempt that walks the nodes in a given order instead of looking for neighbours."""
+    if len(left) < ask.min_nodes or any(node not in left for node in required):
+        return None
+    taking = _Taking(ask, left)
+    if not taking.take_required(required):
+        return taking.taken if taking.done else None
+    for node in order:
+        if node in taking.taken or left.get(node, 0) < max(ask.node_floor, 1):
+            continue
+        taking.take(node)
+        if taking.done:
+            return taking.taken
+        if taking.max_nodes <= 0:
+            break
+    return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) else None
+
+
+def _take_from(chosen: _Set, taking: _Taking) -> bool:
+    """Take nodes of one set; whether the request is complete."""
+    left, taken = taking.left, taking.taken
+    nodes = chosen.nodes
+    if chosen.required is not None:
+        at = nodes.index(chosen.required)
+        for node in nodes[at + 1 :] + nodes[:at][::-1]:
+            if node not in taken and left[node] > 0:
+                taking.take(node)
+                if taking.max_nodes <= 0 or taking.done:
+                    return taking.done
+        return taking.done
+    if taking.rem_nodes <= 1:
+        fitting = [node for node in nodes if node not in taken and left[node] >= taking.rem_cpus]
+        if fitting:
+            only = min(fitting, key=left.__getitem__)
+            nodes = [only]
+    for node in nodes:
+        if node in taken or left[node] <= 0:
+            continue
+        if taking.max_nodes == 1 and left[node] < taking.rem_cpus:
+            continue
+        taking.take(node)
+        if taking.max_nodes <= 0 or taking.done:
+            break
+    return taking.done
+
+
+def distribute(ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int]) -> list[int]:
+    """CPUs each chosen node finally gives; `taken` in node order, `grain` the smallest share of each node.
+
+    One task to every node first, then rounds over the nodes in order, one task each where there is room, then up to
+    whole shares (dist_tasks.c, block distribution).
+    """
+    hosts = len(taken)
+    total = max(hosts * max(1, tasks_per_node), ask.min_cpus, hosts * ask.pn_min_cpus)
+    if cpus_per_task == 1 and not tasks_per_node and sum(taken) == total:
+        given = taken
+    else:
+        room = [max(1, a // cpus_per_task) for a in taken]
+        if tasks_per_node:
+            room = [min(r, tasks_per_node) for r in room]
+        given = [min(t * cpus_per_task, a) for t, a in zip(_rounds(room, total // cpus_per_task), taken, strict=True)]
+    return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
+
+
+def _rounds(room: list[int], tasks: int) -> list[int]:
+    """Tasks a node after dealing `tasks` out in rounds, at least one and at most `room` a node."""
+    if len(room) == 1:
+        return [max(1, min(room[0], tasks))]
+    if sum(room) <= tasks:
+        return room
+    low, high = 1, max(room)
+    while low < high:  # the last round that is dealt to everybody who has room
+        level = (low + high + 1) // 2
+        if sum(min(r, level) for r in room) <= tasks:
+            low = level
+        else:
+            high = level - 1
+    dealt = [min(r, low) for r in room]
+    left = tasks - sum(dealt)
+    for i, r in enumerate(room):
+        if left <= 0:
+            break
+        if r > low:
+            dealt[i] += 1
+            left -= 1
+    return dealt

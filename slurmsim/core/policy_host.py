@@ -1,0 +1,404 @@
+"""Runs a policy: the views it sees, and each of its decisions checked and carried out as it is yielded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.bitmap import Bitmap, runs, to_indices
+from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.job_queue import Record
+from slurmsim.core.select import Forecast
+from slurmsim.errors import PolicyError, SlurmSimError
+from slurmsim.policy import Plan, Policy, Reject, Start, WakeAt
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+
+
+class PoolView:
+    """One pool as policies see it (slurmsim.policy.Pool)."""
+
+    __slots__ = ("_queue", "_shapes_seen", "c", "index", "mask", "name", "partitions", "units")
+
+    def __init__(self, controller: Controller, index: int) -> None:
+        self.c = controller
+        self.index = index
+        self.partitions = [p for p in controller.partitions if p.pool == index]
+        self.name = ",".join(p.name for p in self.partitions)
+        self.mask: Bitmap = 0
+        for p in self.partitions:
+            self.mask |= p.mask
+        self._queue = controller.queue.pools[index]
+        self.units: str | None = ""
+        self._shapes_seen = 0
+
+    @property
+    def pending(self) -> Sequence[Record]:
+        """Records in order; the list itself, so copy before starting jobs while iterating."""
+        return self._queue.records
+
+    @property
+    def new(self) -> Sequence[Record]:
+        """Records that arrived since `seen`."""
+        return self._queue.new
+
+    @property
+    def gone(self) -> Sequence[tuple[Job, int | None]]:
+        """Since `seen`: (job, end of its limit) that gave nodes back, (job, None) that left the queue unstarted."""
+        return self._queue.gone
+
+    def seen(self) -> None:
+        """The policy has taken note of `new` and `gone`; they are kept from the first such call on."""
+        self._queue.watched = True
+        self._queue.new = []
+        self._queue.gone = []
+
+    @property
+    def generation(self) -> int:
+        """Changes with every start, end, cancel, edit or node event; not with arrivals."""
+        return self.c.generation
+
+    @property
+    def edits(self) -> int:
+        """Changes with node events, new priorities and edits of jobs or partitions: what a plan does not survive."""
+        return self.c.edits
+
+    @property
+    def counts(self) -> bool:
+        """Whether counting units decides everything here. Once false it stays false.
+
+        True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool.
+        """
+        if self.units is None:
+            return False
+        shapes = self.c.state.shapes
+        if len(shapes) != self._shapes_seen:
+            self._shapes_seen = len(shapes)
+            for shape in shapes.values():
+                if shape.partition.pool != self.index:
+                    continue
+                same = shape.units is not None and self.units in ("", shape.units)
+                if not same or shape.partition.mask != self.mask:
+                    self.units = None
+                    return False
+                self.units = shape.units
+        return True
+
+    @property
+    def free_units(self) -> int:
+        """Units free now on usable nodes; only meaningful while `counts`."""
+        table = self.c.table
+        if self.units == "cpu":
+            mask = self.mask & table.up
+            if mask == table.everything:
+                return table.total_cpus - table.alloc_cpus
+            idle = mask & table.idle
+            mixed = mask & table.mixed
+            return table.cpus_on(idle) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
+        return (table.idle & table.up & self.mask).bit_count()
+
+    def unit_need(self, record: Record) -> int:
+        """Units the record's job takes."""
+        return record.shape.unit_need
+
+    def returning(self, job: Job) -> int:
+        """Units that are usable again when running `job` ends: none on nodes that are down or draining."""
+        up = self.c.table.up
+        if up == self.c.table.everything:
+            return job.n_cpus if self.units == "cpu" else job.n_nodes
+        usable = job.nodes & up
+        if usable == job.nodes:
+            return job.n_cpus if self.units == "cpu" else job.n_nodes
+        if self.units == "node":
+            return usable.bit_count()
+        a = job.alloc
+        assert a is not None
+        cpus = a.cpus if not isinstance(a.cpus, int) else [a.cpus] * a.n_nodes
+        return sum(int(n) for n, i in zip(cpus, a.indices().tolist(), strict=True) if usable >> i & 1)
+
+    def releases(self) -> Iterator[tuple[int, int, Job]]:
+        """Running jobs of this pool as (end by limit, id, job), earliest first."""
+        if len(self.c.queue.pools) == 1:
+            return iter(self.c.running)
+        return (entry for entry in self.c.running if entry[2].partition.pool == self.index)
+
+    def fits(self, record: Record, within: Bitmap | None = None) -> bool:
+        """Whether the record's job could start now."""
+        return self.c.selector.fits(record.shape, within)
+
+    def closed(self) -> list[tuple[int, int, Bitmap]]:
+        """Maintenance still to come: (start, end, nodes)."""
+        return [(w.start, w.end, w.nodes) for w in self.c.maintenance.windows]
+
+    def available(self) -> Bitmap:
+        """Usable nodes of the pool, busy or not."""
+        return self.mask & self.c.table.up
+
+    def busy(self) -> Bitmap:
+        """Usable nodes with at least one job."""
+        return self.mask & self.c.table.up & ~self.c.table.idle
+
+    def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
+        """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
+        return self.c.selector.future(record.shape, self.c.running, self.c.now, within, exact=exact)
+
+    def limit_reason(self, record: Record) -> str | None:
+        """The partition limit that keeps this record from starting, or None."""
+        return self.c.limit_reason(record.job, record.partition, record.shape)
+
+
+class View:
+    """The whole cluster as policies see it (slurmsim.policy.ClusterView)."""
+
+    def __init__(self, controller: Controller) -> None:
+        self.c = controller
+        self.pools = [PoolView(controller, i) for i in range(controller.state.n_pools)]
+
+    @property
+    def now(self) -> int:
+        return self.c.now
+
+    @property
+    def pending(self) -> list[Job]:
+        """Jobs that may start, in order, each once."""
+        seen: dict[int, Job] = {}
+        for record in self.c.queue.records():
+            seen.setdefault(record.job.id, record.job)
+        return list(seen.values())
+
+    @property
+    def running(self) -> list[Job]:
+        """Running jobs by the end of their limit."""
+        return [entry[2] for entry in self.c.running]
+
+    @property
+    def generation(self) -> int:
+        return self.c.generation
+
+    def records(self) -> list[Record]:
+        """All (job, partition) records in order."""
+        return self.c.queue.snapshot()
+
+    def fits(self, job: Job) -> bool:
+        """Whether `job` could start now in any of its partitions."""
+        return any(
+            self.c.limit_reason(job, partition, shape) is None and self.c.selector.fits(shape)
+            for partition, shape in zip(job.partitions, job.shapes, strict=True)
+        )
+
+    def earliest_start(self, job: Job) -> int | None:
+        """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
+        c = self.c
+        found = [
+            max(forecast.start, c.now)
+            for partition, shape in zip(job.partitions, job.shapes, strict=True)
+            if c.limit_reason(job, partition, shape) is None
+            and (forecast := c.selector.future(shape, c.running, c.now, partition.mask & c.table.up, exact=True))
+        ]
+        return min(found, default=None)
+
+    @property
+    def free_nodes(self) -> int:
+        """Usable nodes without a job."""
+        return (self.c.table.idle & self.c.table.up).bit_count()
+
+    @property
+    def free_cpus(self) -> int:
+        """CPUs free on usable nodes."""
+        return sum_free_cpus(self.c)
+
+    @property
+    def free_nodes_or_mixed(self) -> int:
+        """Usable nodes that are not taken whole."""
+        table = self.c.table
+        return ((table.idle | table.mixed) & table.up).bit_count()
+
+    @property
+    def n_queued(self) -> int:
+        """Jobs in the queue."""
+        return len(self.c.queue)
+
+    @property
+    def kill_wait(self) -> int:
+        """KillWait, seconds."""
+        return int(self.c.cluster.option("KillWait"))
+
+    @property
+    def over_limit(self) -> int:
+        """OverTimeLimit, seconds."""
+        return self.c.over_limit_s
+
+    def next_limit(self, now: int) -> int | None:
+        """The next instant after `now` at which a running job reaches its limit, None if there is none."""
+        for end, _, _ in self.c.running:
+            if end > now:
+                return end
+        return None
+
+    def closed(self) -> list[tuple[int, int, Bitmap]]:
+        """Maintenance still to come: (start, end, nodes)."""
+        return [(w.start, w.end, w.nodes) for w in self.c.maintenance.windows]
+
+    def available(self) -> Bitmap:
+        """Nodes that are neither down nor drained."""
+        return self.c.table.up
+
+    def max_limit(self, record: Record) -> int:
+        """The partition's MaxTime in seconds, a year when unlimited."""
+        limit = record.partition.spec.max_time_s
+        return ONE_YEAR_S if limit is None else limit
+
+    def limit_reason(self, record: Record) -> str | None:
+        """The partition limit that keeps this record from starting, or None."""
+        return self.c.limit_reason(record.job, record.partition, record.shape)
+
+    def earliest_possible(self, record: Record) -> int:
+        """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
+        return self.c.selector.earliest_by_count(record.shape, self.c.running, self.c.now)
+
+    def could_start(self, record: Record, within: Bitmap) -> bool:
+        """Whether the record's job would fit now on the nodes of `within`."""
+        return self.c.selector.could_start(record.shape, within)
+
+    def future(self, record: Record, within: Bitmap) -> Forecast | None:
+        """Slurm's future test: earliest start on the nodes of `within` (Selector.future)."""
+        return self.c.selector.future(record.shape, self.c.running, self.c.now, within)
+
+
+def sum_free_cpus(controller: Controller) -> int:
+    """CPUs free on usable nodes."""
+    table = controller.table
+    if table.up == table.everything:
+        return table.total_cpus - table.alloc_cpus
+    mixed = table.mixed & table.up
+    return table.cpus_on(table.idle & table.up) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
+
+
+class PolicyHost:
+    """Calls the policy when it is due and carries out what it decides.
+
+    An event-driven policy is due whenever something happened; another one only at the times it asked for, first at
+    the controller's start.
+    """
+
+    def __init__(self, controller: Controller, policy: Policy) -> None:
+        self.c = controller
+        self.policy = policy
+        self.view = View(controller)
+        self.passes = 0
+        self.changed = False  # something happened since the policy was last called
+        self._wake: int | None = None
+        self._label = "Backfill" if policy.name == "backfill" else policy.name
+        policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
+
+    def notice(self) -> None:
+        """Something happened that a policy may react to."""
+        self.changed = True
+
+    def next_time(self, now: int) -> int | None:
+        """When the policy must be called next, None if only a new event can matter."""
+        if self._wake is not None:
+            return max(self._wake, now)
+        return self.policy.next_time(self.view, now, self.changed) if not self.policy.event_driven else None
+
+    def run_if_due(self, now: int) -> None:
+        """Call the policy if something happened (event-driven) or its time has come."""
+        due = self._wake is not None and self._wake <= now
+        if self.policy.event_driven:
+            if not self.changed and not due:
+                return
+        else:
+            if not self.c.queue.jobs:
+                self.changed = False  # nothing waits that the change could matter to
+            at = self.policy.next_time(self.view, now, self.changed)
+            if not due and (at is None or at > now):
+                return
+        self._wake = None
+        self.changed = False
+        self.passes += 1
+        self.run()
+
+    def run(self) -> None:
+        """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""
+        try:
+            decisions = iter(self.policy.schedule(self.view, self.c.now))
+        except Exception as error:
+            raise self._broken(error) from error
+        send: Any = getattr(decisions, "send", lambda _: next(decisions))
+        outcome: Any = None
+        while True:
+            try:
+                decision = send(outcome)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise self._broken(error) from error
+            outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+
+    def _broken(self, error: Exception) -> SlurmSimError:
+        """`error`, raised by the policy's code, as one line that says where."""
+        if isinstance(error, SlurmSimError):
+            return error
+        at = error.__traceback__
+        where = ""
+        while at is not None:
+            where = f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})"
+            at = at.tb_next
+        return PolicyError(self.policy.name, f"{type(error).__name__}: {error}{where}")
+
+    def _carry_out(self, decision: Any) -> Any:
+        kind = type(decision)
+        if kind is Start:
+            return self._start(decision)
+        if kind is Plan:
+            job = decision.job
+            if isinstance(job, Record):
+                job = job.job
+            self._check_time(decision, decision.start, self.c.now)
+            if job.planned_start != decision.start:
+                first = job.planned_start is None
+                job.planned_start, job.planned_nodes = decision.start, decision.nodes
+                if not (first or decision.promise):
+                    return None
+                nodes = self.c.state.namer.runs(runs(decision.nodes)) if decision.nodes else ""
+                self.c.record("PLAN", job, nodes=nodes, value=decision.start, scheduler=self._label)
+            return None
+        if kind is Reject:
+            job = decision.job.job if isinstance(decision.job, Record) else decision.job
+            self.c.set_reason(job, decision.reason)
+            return None
+        if kind is WakeAt:
+            self._check_time(decision, decision.time, self.c.now + 1)
+            self._wake = decision.time if self._wake is None else min(self._wake, decision.time)
+            return None
+        raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
+
+    def _check_time(self, decision: Any, time: Any, earliest: int) -> None:
+        """Times are whole seconds (a float would spread through the core) that are still to come."""
+        if not isinstance(time, int) or time < earliest:
+            text = f"yielded {type(decision).__name__} for {time!r} (expected whole seconds, at least {earliest})"
+            raise PolicyError(self.policy.name, text)
+
+    def _start(self, decision: Start) -> bool:
+        """Start the job if it fits; False if it does not."""
+        target = decision.job
+        c = self.c
+        if not isinstance(target, Record | Job):
+            raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
+        records: Sequence[Record] = (target,) if isinstance(target, Record) else c.queue.jobs.get(target.id, ())
+        job = target.job if isinstance(target, Record) else target
+        if job.state != JobState.PENDING or not job.queued:
+            raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
+        for record in records:
+            if c.limit_reason(job, record.partition, record.shape) is not None:
+                continue
+            within = decision.within
+            if c.maintenance.windows:
+                within = c.open_to(job, c.table.everything if within is None else within)
+            alloc = c.selector.place(record.shape, c.table, within)
+            if alloc is not None:
+                c.start(record, alloc, self._label)
+                return True
+        return False

@@ -1,0 +1,539 @@
+"""The select plugin: can a job start on what is free, on which nodes, and when could it at the latest.
+
+`Selector.place` answers for the present or for any hypothetical free state; `Selector.future` is the test backfill
+uses (select/cons_tres _will_run_test, 22.05): take running jobs away in the order of their ends until the job fits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_indices, lowest, to_bools, to_indices
+from slurmsim.bitmap import runs as bit_runs
+from slurmsim.core.job import Job
+from slurmsim.core.nodes import Allocation, IntArray, NodeTable
+from slurmsim.core.placement import Ask, choose, choose_spread, distribute, pick_equal, runs_mask
+from slurmsim.core.shape import Shape
+
+
+class FreeState(Protocol):
+    """What is free: the node table itself, or a supposition about it."""
+
+    idle: Bitmap
+    mixed: Bitmap
+    up: Bitmap
+    free_cpus: IntArray
+    free_mem: IntArray
+    free_gres: IntArray
+    used_by: dict[int, IntArray]
+
+
+class Supposed:
+    """A copy of the table's free state from which running jobs can be taken away."""
+
+    __slots__ = ("_copied", "free_cpus", "free_gres", "free_mem", "idle", "mixed", "n_jobs", "table", "up", "used_by")
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.idle, self.mixed, self.up = table.idle, table.mixed, table.up
+        self.free_cpus, self.free_mem, self.free_gres = table.free_cpus, table.free_mem, table.free_gres
+        self.n_jobs, self.used_by = table.n_jobs, table.used_by
+        self._copied = False
+
+    def copy(self) -> Supposed:
+        """The same state, to be changed on its own."""
+        new = Supposed.__new__(Supposed)
+        new.table, new.idle, new.mixed, new.up = self.table, self.idle, self.mixed, self.up
+        new.free_cpus, new.free_mem, new.free_gres = self.free_cpus, self.free_mem, self.free_gres
+        new.n_jobs, new.used_by, new._copied = self.n_jobs, self.used_by, False
+        return new
+
+    def release(self, a: Allocation) -> None:
+        """Suppose the job holding `a` gone."""
+        if a.whole:
+            self.idle |= a.mask
+            return
+        if not self._copied:
+            self.free_cpus, self.free_mem = self.free_cpus.copy(), self.free_mem.copy()
+            self.free_gres, self.n_jobs = self.free_gres.copy(), self.n_jobs.copy()
+            self.used_by = {index: used.copy() for index, used in self.used_by.items()}
+            self._copied = True
+        idx = a.indices()
+        self.free_cpus[idx] += a.cpus
+        self.free_mem[idx] += a.mem
+        for kind, count in a.gres:
+            self.free_gres[kind][idx] += count
+        self.n_jobs[idx] -= 1
+        if a.quota >= 0:
+            self.used_by[a.quota][idx] -= a.cpus
+        freed = from_indices(idx[self.n_jobs[idx] == 0])
+        self.mixed &= ~freed
+        self.idle |= freed
+
+    @classmethod
+    def empty(cls, table: NodeTable) -> Supposed:
+        """The whole cluster without any job."""
+        state = cls(table)
+        state.idle, state.mixed, state.up = table.everything, 0, table.everything
+        state.free_cpus, state.free_mem, state.free_gres = table.cpus, table.mem, table.gres
+        state.used_by = {index: np.zeros(table.n, np.int64) for index in table.used_by}
+        state._copied = True
+        return state
+
+
+class Selector:
+    """Placement over one node table.
+
+    Parameters
+    ----------
+    table
+        The nodes.
+    memory_consumable
+        Whether SelectTypeParameters makes memory a resource (``*_Memory``).
+    busy_first
+        bf_busy_nodes: what is planned for later goes to nodes in use now.
+    serial_last
+        pack_serial_at_end: jobs of one CPU go to the last nodes.
+    window_linear
+        bf_window_linear: seconds the future test's window grows by, 0 to double it.
+    """
+
+    def __init__(
+        self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
+        window_linear: int = 0,
+    ) -> None:  # fmt: skip
+        self.table = table
+        self.memory_consumable = memory_consumable
+        self.busy_first, self.serial_last, self.window_linear = busy_first, serial_last, window_linear
+        self._freed: dict[tuple[Bitmap, bool], tuple[list[int], list[int], list[Bitmap]]] = {}
+
+        # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
+        self._forecasts: dict[tuple[int, Bitmap, bool], Forecast | None] = {}
+        self._states: list[Supposed] = []
+        self._fitting: dict[tuple[int, Bitmap], bool] = {}
+        self._index_memory: dict[Bitmap, IntArray] = {}
+
+    def possible(self, shape: Shape) -> bool:
+        """Whether the request could ever run on the cluster as configured, all nodes up and free."""
+        if shape.possible is None:
+            shape.possible = self.place(shape, Supposed.empty(self.table)) is not None
+        return shape.possible
+
+    def fits(self, shape: Shape, within: Bitmap | None = None) -> bool:
+        """Whether the request could start now (inside `within` when given)."""
+        table = self.table
+        if shape.by_count:
+            mask = table.idle & table.up & shape.candidates
+            if within is not None:
+                mask &= within
+            need = shape.node_need
+            return mask.bit_count() >= need and need <= shape.max_nodes
+        return self.place(shape, table, within) is not None
+
+    def could_start(self, shape: Shape, within: Bitmap) -> bool:
+        """As `fits`, remembered until the running jobs change."""
+        key = (id(shape), within & shape.candidates)
+        known = self._fitting.get(key)
+        if known is None:
+            known = self._fitting[key] = self.fits(shape, within)
+        return known
+
+    def place(
+        self, shape: Shape, free: FreeState, within: Bitmap | None = None, *, rough: bool = False, later: bool = False
+    ) -> Allocation | None:
+        """Nodes and shares for the request out of `free`, or None.
+
+        `rough` leaves the shares out of a part-node allocation: only its nodes are wanted. `later`: for a start in
+        the future, which bf_busy_nodes treats differently.
+        """
+        mask = (free.idle if shape.whole else free.idle | free.mixed) & free.up & shape.candidates
+        if within is not None:
+            mask &= within
+        if mask.bit_count() < shape.min_nodes or shape.max_nodes < shape.min_nodes:
+            return None
+        if shape.required and shape.required & ~mask:
+            return None
+        if shape.by_count:
+            return self.choose_whole(shape, mask, later)
+        if shape.whole:
+            idx = to_indices(mask)
+            cpus = self.table.cpus[idx]
+        else:
+            idx = self._indices(mask)
+            cpus = self._usable(shape, free, idx)
+            keep = cpus > 0
+            idx, cpus = idx[keep], cpus[keep]
+        if shape.gres_job:
+            return self._place_gres(shape, free, idx, cpus)
+        return self._place_general(shape, free, idx, cpus, rough, later)
+
+    def _indices(self, mask: Bitmap) -> IntArray:
+        """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
+        idx = self._index_memory.get(mask)
+        if idx is None:
+            if len(self._index_memory) >= 1024:
+                self._index_memory.clear()
+            idx = self._index_memory[mask] = to_indices(mask)
+        return idx
+
+    def choose_whole(self, shape: Shape, mask: Bitmap, later: bool = False) -> Allocation | None:
+        """Equal whole nodes out of `mask`; for ``-N a-b`` as many as there are, up to the target."""
+        need = shape.node_need
+        if shape.target_nodes > shape.min_nodes:
+            need = max(need, min(shape.target_nodes, mask.bit_count()))
+        if need > shape.max_nodes:
+            return None
+        if need > mask.bit_count():
+            return None
+        if later and self.busy_first:
+            busy = mask & ~self.table.idle
+            some = min(need, busy.bit_count())
+            taken = bit_runs(lowest(busy, some) | lowest(mask & ~busy, need - some))
+        elif shape.least_loaded:
+            taken = bit_runs(lowest(mask, need))
+        elif self.serial_last and shape.min_cpus == shape.min_nodes == 1:
+            taken = [(mask.bit_length() - 1, 1)]
+        else:
+            found = pick_equal(mask, need)
+            assert found is not None
+            taken = found
+        chosen = runs_mask(taken)
+        taken.sort()
+        return self._whole(shape, chosen, taken, need, need * shape.cpus_each)
+
+    def _whole(
+        self, shape: Shape, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
+    ) -> Allocation:
+        cpus: int | IntArray
+        if shape.uniform:
+            cpus = shape.cpus_each
+        else:
+            cpus = self.table.cpus[to_indices(chosen)]
+        mem: int | IntArray = 0
+        if self.memory_consumable:
+            if shape.mem_all:
+                mem = self.table.mem[to_indices(chosen)]
+            elif shape.mem_cpu:
+                mem = shape.mem_cpu * cpus
+            else:
+                mem = shape.mem_node
+        gres = self._gres_of(shape, self.table.gres, to_indices(chosen)) if shape.gres_node else ()
+        return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
+
+    def _usable(self, shape: Shape, free: FreeState, idx: IntArray) -> IntArray:
+        """CPUs each node of `idx` could give this request, 0 where it cannot serve it; shape (len(idx),)."""
+        table = self.table
+        cpus = free.free_cpus[idx]
+        if shape.max_cpus_per_node is not None:
+            used = free.used_by[shape.partition.index][idx]
+            cpus = np.minimum(cpus, shape.max_cpus_per_node - used)
+        if shape.mem_all:
+            cpus = np.where(free.free_mem[idx] == table.mem[idx], cpus, 0)
+        elif shape.mem_cpu:
+            grain = table.grain[idx]
+            cpus = np.minimum(cpus, free.free_mem[idx] // shape.mem_cpu // grain * grain)
+            if shape.cpus_per_task > 1:
+                cpus = cpus - cpus % shape.cpus_per_task
+        elif shape.mem_node:
+            cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
+        for kinds, count in shape.gres_node:
+            have = free.free_gres[list(kinds)][:, idx].sum(axis=0)
+            cpus = np.where(have >= count, cpus, 0)
+        need = max(shape.tasks_per_node, 1) * shape.cpus_per_task
+        if shape.strict_one and shape.n_tasks:
+            need = max(need, shape.n_tasks * shape.cpus_per_task)
+        return np.where(cpus >= need, cpus, 0)
+
+    def _ask(self, shape: Shape, idx: IntArray) -> Ask:
+        min_nodes, max_nodes = shape.min_nodes, shape.max_nodes
+        if shape.tasks_per_node and shape.n_tasks:
+            min_nodes = max(min_nodes, -(-shape.n_tasks // shape.tasks_per_node))
+        if shape.n_tasks and max_nodes > shape.n_tasks:
+            max_nodes = max(shape.n_tasks, min_nodes)
+        grain = int(self.table.grain[idx[0]]) if len(idx) else 1
+        floor = max(shape.tasks_per_node, 1) * shape.cpus_per_task
+        return Ask(
+            min_nodes, max(shape.target_nodes, min_nodes), max_nodes, shape.min_cpus, shape.whole,
+            max(shape.cpus_per_task, shape.cpus_per_task * shape.tasks_per_node), grain, shape.contiguous, floor,
+            shape.strict_one,
+        )  # fmt: skip
+
+    def _place_general(
+        self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, rough: bool, later: bool
+    ) -> Allocation | None:
+        if len(idx) == 0 or int(cpus.sum()) < shape.min_cpus:
+            return None
+        ask = self._ask(shape, idx)
+        required = set(to_indices(shape.required).tolist()) if shape.required else set()
+        order = self._order(shape, idx, cpus, later)
+        weights = self.table.weight[idx]
+        taken = None
+        counted = ask.min_nodes == ask.target_nodes == 1 and not ask.exclusive and not ask.contiguous
+        if counted and order is None and not required:
+            taken = choose_spread(ask, idx, cpus, weights)
+        if taken is None:
+            taken = choose(ask, idx.tolist(), cpus.tolist(), weights.tolist(), required, order)
+        if taken is None:
+            return None
+        if rough:
+            return Allocation(from_indices(sorted(taken)), shape.whole, len(taken), 0, 0, 0)
+        return self._allocation(shape, free, ask, taken)
+
+    def _order(self, shape: Shape, idx: IntArray, cpus: IntArray, later: bool) -> list[int] | None:
+        """The order nodes are taken in where it is not the best fit over neighbours; lighter nodes always first."""
+        weight = self.table.weight[idx]
+        if later and self.busy_first and not shape.contiguous:
+            idle = to_bools(self.table.idle, self.table.n)[idx]
+            return [int(i) for i in idx[np.lexsort((idx, weight, idle))]]
+        if shape.least_loaded:
+            return [int(i) for i in idx[np.lexsort((idx, -cpus, weight))]]
+        if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
+            return [int(i) for i in idx[np.lexsort((-idx, weight))]]
+        return None
+
+    def _allocation(self, shape: Shape, free: FreeState, ask: Ask, taken: dict[int, int]) -> Allocation:
+        table = self.table
+        nodes = sorted(taken)
+        idx = np.array(nodes, np.int64)
+        chosen = from_indices(idx)
+        if shape.whole:
+            return self._whole(shape, chosen, None, len(nodes), int(table.cpus[idx].sum()))
+        grain = table.grain[idx].tolist()
+        given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain)
+        cpus = np.array(given, np.int64)
+        mem: int | IntArray = shape.mem_node
+        if shape.mem_all:
+            mem = table.mem[idx]
+        elif shape.mem_cpu:
+            mem = shape.mem_cpu * cpus
+        gres = self._gres_of(shape, free.free_gres, idx) if shape.gres_node else ()
+        quota = -1 if shape.max_cpus_per_node is None else shape.partition.index
+        return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
+
+    def _gres_of(self, shape: Shape, free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:
+        """Per node: which kinds give how many; the first kind with enough, in name order, spilling into the next."""
+        result: dict[int, IntArray] = {}
+        for kinds, count in shape.gres_node:
+            missing = np.full(len(idx), count, np.int64)
+            for kind in kinds:
+                give = np.minimum(free_gres[kind][idx] - result.get(kind, 0), missing)
+                if give.any():
+                    result[kind] = result.get(kind, 0) + give
+                    missing = missing - give
+        return tuple(sorted(result.items()))
+
+    def _place_gres(self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray) -> Allocation | None:
+        """``--gpus=N``: the one node that has them all with the fewest to spare, else most-first until reached."""
+        kinds, count = shape.gres_job[0]
+        if len(shape.gres_job) > 1 or len(idx) == 0:
+            return None
+        required = set(to_indices(shape.required).tolist()) if shape.required else set()
+        first = [k for k, node in enumerate(idx.tolist()) if node in required]
+        if len(first) < len(required):
+            return None
+        least = max(self._ask(shape, idx).min_nodes, len(first))
+        pool = self.table.gres if shape.whole else free.free_gres
+        have = pool[list(kinds)][:, idx].sum(axis=0)
+        single = np.flatnonzero((have >= count) & (cpus >= shape.min_cpus))
+        if first:
+            single = np.intersect1d(single, first)
+        if len(single) and least <= 1:
+            order = [int(single[np.argmin(have[single])])]
+        else:
+            order = first + [k for k in np.lexsort((idx, -have)).tolist() if k not in first]
+            reach = 0
+            used: list[int] = []
+            for k in order:
+                if reach >= count and len(used) >= least and int(cpus[used].sum()) >= shape.min_cpus:
+                    break
+                used.append(k)
+                reach += int(have[k])
+            if reach < count or len(used) < least or len(used) > shape.max_nodes:
+                return None
+            order = used
+        chosen = np.array(sorted(order), np.int64)
+        nodes, offer = idx[chosen], cpus[chosen]
+        if int(offer.sum()) < shape.min_cpus:
+            return None
+        ask = self._ask(shape, nodes)
+        ask.min_nodes = ask.target_nodes = len(nodes)
+        taken = choose(ask, nodes.tolist(), offer.tolist(), [0] * len(nodes), set(nodes.tolist()))
+        if taken is None:
+            return None
+        a = self._allocation(shape, free, ask, taken)
+        result: dict[int, Any] = dict(a.gres)
+        missing = count
+        for at, node in enumerate(a.indices().tolist()):
+            for kind in kinds:
+                give = min(int(pool[kind][node]), missing)
+                if give > 0:
+                    result.setdefault(kind, np.zeros(a.n_nodes, np.int64))[at] += give
+                    missing -= give
+        a.gres = tuple(sorted(result.items()))
+        return a
+
+    def future(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False
+    ) -> Forecast | None:
+        """Earliest start on the nodes of `within`, by taking running jobs away in the order of their ends.
+
+        Parameters
+        ----------
+        running
+            (end by limit, id, job), ascending; ends may lie in the past.
+        exact
+            Test after every distinct end (what the literature means). Otherwise in Slurm's batches: up to 30, 60,
+            120, … seconds after the first end rounded up to 30, so the start may be later than strictly needed.
+
+        Returns
+        -------
+        The forecast, or None when the job would not fit even with all of them gone. Its start is `now`, or the end of
+        the last job taken away, which may lie in the past when that job is overdue.
+        """
+        if shape.by_count and not self.table.mixed:
+            return self._future_by_count(shape, running, now, within, exact)
+        key = (id(shape), within & shape.candidates, exact)
+        if key in self._forecasts:
+            return self._forecasts[key]
+        found = self._future_by_placement(shape, running, now, within, exact)
+        self._forecasts[key] = found
+        return found
+
+    def _future_by_placement(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
+    ) -> Forecast | None:
+        found = self.place(shape, self.table, within, rough=True)
+        if found is not None:
+            return Forecast(now, found)
+        for last, taken in _batches(running, within & shape.candidates, exact, self.window_linear):
+            found = self.place(shape, self._supposed(running, taken), within, rough=True, later=not exact)
+            if found is not None:
+                return Forecast(last, found)
+        return None
+
+    def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:
+        """The free state without the first `taken` running jobs, kept until the running jobs change."""
+        states = self._states
+        if not states:
+            states.append(Supposed(self.table))
+        while len(states) <= taken:
+            following = states[-1].copy()
+            following.release(running[len(states) - 1][2].alloc)  # type: ignore[arg-type]
+            states.append(following)
+        return states[taken]
+
+    def _future_by_count(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
+    ) -> Forecast | None:
+        """The same for whole, equal nodes while every running job holds whole nodes: only counts matter, and what
+        each batch frees is remembered per node set until the running jobs change."""
+        table, need = self.table, shape.node_need
+        mask = within & shape.candidates & table.up
+        idle = mask & table.idle
+        if need > shape.max_nodes:
+            return None
+        have = idle.bit_count()
+        if have >= need:
+            return Forecast(now, None, self, shape, idle, False)
+        if mask.bit_count() < need:
+            return None
+        steps = self._freed.get((mask, exact))
+        if steps is None:
+            counts, ends, sets = [], [], []
+            free, at = idle, 0
+            for last, taken in _batches(running, mask, exact, self.window_linear):
+                for _, _, job in running[at:taken]:
+                    free |= job.nodes & mask
+                at = taken
+                counts.append(free.bit_count())
+                ends.append(last)
+                sets.append(free)
+            steps = self._freed[mask, exact] = (counts, ends, sets)
+        at = bisect_left(steps[0], need)
+        if at == len(steps[0]):
+            return None
+        return Forecast(steps[1][at], None, self, shape, steps[2][at], not exact)
+
+    def earliest_by_count(self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int) -> int:
+        """A lower bound of every forecast for `shape`, whatever nodes are left out; `now` where counting says nothing.
+
+        The end of the job with which, all nodes taken together, enough have been given back for the first time.
+        """
+        if not shape.by_count or self.table.mixed:
+            return now
+        found = self._future_by_count(shape, running, now, self.table.up, True)
+        return now if found is None else found.start
+
+    def forget_future(self) -> None:
+        """The running jobs or usable nodes changed: what was remembered of them no longer holds."""
+        if self._freed:
+            self._freed = {}
+        if self._forecasts:
+            self._forecasts = {}
+        if self._states:
+            self._states = []
+        if self._fitting:
+            self._fitting = {}
+
+
+class Forecast:
+    """Where and when a job could start; the nodes are chosen only when somebody asks for them."""
+
+    __slots__ = ("_alloc", "_later", "_mask", "_selector", "_shape", "start")
+
+    def __init__(
+        self, start: int, alloc: Allocation | None, selector: Selector | None = None, shape: Shape | None = None,
+        mask: Bitmap = 0, later: bool = False,
+    ) -> None:  # fmt: skip
+        self.start, self._alloc = start, alloc
+        self._selector, self._shape, self._mask, self._later = selector, shape, mask, later
+
+    @property
+    def alloc(self) -> Allocation:
+        """The placement the selector would make then."""
+        if self._alloc is None:
+            assert self._selector is not None and self._shape is not None
+            self._alloc = self._selector.choose_whole(self._shape, self._mask, self._later)
+            assert self._alloc is not None
+        return self._alloc
+
+
+def _batches(
+    running: Sequence[tuple[int, int, Job]], reach: Bitmap, exact: bool, linear: int
+) -> Iterator[tuple[int, int]]:
+    """The batches the future test takes running jobs away in: (end of the last of them, how many are gone by then).
+
+    Only jobs on the nodes of `reach` count. Slurm's rule: the first end rounded up to the next multiple of 30 s is the
+    origin; the first batch reaches 30 s beyond it, later ones 60, 120, … (with bf_window_linear: 30 + `linear`,
+    30 + 2 `linear`, …); after 201 jobs a batch is cut without a test, so its jobs join the next one.
+    """
+    at, n = 0, len(running)
+    origin, window = -1, 30
+    counted = last = waiting = 0
+    while at < n:
+        end, _, job = running[at]
+        at += 1
+        if not job.nodes & reach:
+            continue
+        if origin < 0:
+            origin = end + 30 - end % 30
+        counted, last, waiting = counted + 1, end, at
+        following = running[at][0] if at < n else None
+        if exact:
+            if following == end:
+                continue
+        elif following is not None and following <= origin + window:
+            if counted > 200:
+                counted = 0
+            continue
+        window = window + linear if linear else window * 2
+        while following is not None and following > origin + window:
+            window = window + linear if linear else window * 2
+        yield last, at
+        counted = waiting = 0
+    if waiting:
+        yield last, waiting

@@ -1,0 +1,194 @@
+"""Shapes: a resource request compiled against one partition, so that equal jobs are judged once.
+
+Everything about a request that does not change while the cluster runs is worked out here: which nodes could ever
+serve it, how many CPUs and how much memory each must give, how many nodes to aim at (node_scheduler.c
+_get_req_features and cons_tres job_test.c, 22.05).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_bools, from_indices
+from slurmsim.core.constraints import parse_constraint
+from slurmsim.core.nodes import NodeTable
+from slurmsim.core.partitions import Partition
+from slurmsim.errors import SubmitError
+from slurmsim.model.request import ResourceRequest
+
+NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
+NOT_AVAILABLE = "Requested node configuration is not available"
+
+
+class Shape:
+    """One (request, partition) pair.
+
+    Attributes
+    ----------
+    candidates
+        Nodes of the partition that have the features, sizes and GRES, whatever runs on them.
+    whole
+        The job gets whole nodes only, or every share of a candidate is the whole node.
+    uniform
+        All candidates have the same CPUs and weight: `cpus_each` CPUs; then sets of nodes are judged by length.
+    min_nodes, target_nodes, max_nodes
+        Node counts after partition limits; `target_nodes` is the maximum when the user gave a range.
+    mem_all
+        No memory was asked and none is the default: each node gives all it has.
+    """
+
+    __slots__ = (
+        "by_count", "candidates", "contiguous", "cpus_each", "cpus_per_task", "gpus_asked", "gres_job",
+        "gres_node", "least_loaded", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu", "mem_node",
+        "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "partition", "possible", "request", "required",
+        "strict_one", "target_nodes", "tasks_per_node", "uniform", "unit_need", "units", "whole",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        request: ResourceRequest,
+        partition: Partition,
+        table: NodeTable,
+        *,
+        memory_consumable: bool,
+        default_mem_cpu: int | None,
+        default_mem_node: int | None,
+        least_loaded: bool = False,
+    ) -> None:
+        self.request, self.partition = request, partition
+        spec = partition.spec
+        self.cpus_per_task = request.cpus_per_task
+        self.tasks_per_node = request.tasks_per_node
+        # num_tasks is known to the selector only when -n was given (or follows from --ntasks-per-node)
+        known = request.n_tasks or (request.tasks_per_node and request.max_nodes in (0, request.min_nodes))
+        self.n_tasks = request.tasks if known else 0
+        self.min_nodes = max(request.min_nodes, spec.min_nodes, 1)
+        self.strict_one = request.max_nodes == 1
+        limit = spec.max_nodes if spec.max_nodes is not None else NO_LIMIT_NODES
+        self.max_nodes = min(request.max_nodes, limit) if request.max_nodes else limit
+        given_range = request.max_nodes > request.min_nodes
+        self.target_nodes = self.max_nodes if given_range else self.min_nodes
+        self.min_cpus = max(request.min_cpus, 1)
+        self.contiguous = request.contiguous
+        self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
+        self._memory(request, memory_consumable, default_mem_cpu, default_mem_node)
+        self._gres(request, table)
+        self.max_cpus_per_node = spec.max_cpus_per_node
+        self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
+        excluded = from_indices(sorted(self._lookup(request.exclude, table)))
+        self.candidates: Bitmap = self._candidates(table) & ~excluded
+        members = table_rows(self.candidates, table.n)
+        grain_is_node = bool(len(members)) and bool((table.grain[members] == table.cpus[members]).all())
+        exclusive = request.exclusive or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
+        if exclusive and self.mem_cpu:
+            # all CPUs of the node are charged; a node whose memory does not reach that far is of no use
+            fit = table.mem[members] >= self.mem_cpu * table.cpus[members]
+            members = members[fit]
+            self.candidates = from_indices(members) if len(members) else 0
+            grain_is_node = bool(len(members)) and bool((table.grain[members] == table.cpus[members]).all())
+        if exclusive and self.max_cpus_per_node is not None:  # all CPUs of a node would be too many
+            members = members[table.cpus[members] <= self.max_cpus_per_node]
+            self.candidates = from_indices(members) if len(members) else 0
+            grain_is_node = bool(len(members)) and grain_is_node
+        sole = grain_is_node and not self.gres_node and not self.gres_job and self.max_cpus_per_node is None
+        self.whole = exclusive or sole
+        cpus, weights = table.cpus[members], table.weight[members]
+        self.uniform = bool(len(members)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
+        self.cpus_each = int(cpus[0]) if self.uniform else 0
+        # nodes a whole-node job takes when all candidates are alike
+        self.node_need = max(self.min_nodes, -(-self.min_cpus // self.cpus_each)) if self.uniform else self.min_nodes
+        if self.tasks_per_node and self.n_tasks:
+            self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
+        # totals a pending job is shown with
+        self.memory_asked = self.mem_node * self.min_nodes or self.mem_cpu * self.min_cpus
+        self.gpus_asked = sum(
+            g.count * (self.min_nodes if g.scope == "node" else 1) for g in request.gres if g.name == "gpu"
+        )
+        # whole, equal nodes and nothing else asked: a count of nodes decides
+        self.by_count = self.whole and self.uniform and not (self.required or self.contiguous or self.gres_job)
+        self.possible: bool | None = None
+        self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
+        self.units, self.unit_need = self._fungible(table)
+
+    def _memory(self, request: ResourceRequest, consumable: bool, per_cpu: int | None, per_node: int | None) -> None:
+        """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default."""
+        self.mem_node, self.mem_cpu, self.mem_all = 0, 0, False
+        if not consumable:
+            return
+        if request.mem_per_node_mib is not None:
+            self.mem_node, self.mem_all = request.mem_per_node_mib, request.mem_per_node_mib == 0
+        elif request.mem_per_cpu_mib is not None:
+            self.mem_cpu, self.mem_all = request.mem_per_cpu_mib, request.mem_per_cpu_mib == 0
+        elif per_cpu:
+            self.mem_cpu = per_cpu
+        elif per_node:
+            self.mem_node = per_node
+        else:
+            self.mem_all = True
+
+    def _gres(self, request: ResourceRequest, table: NodeTable) -> None:
+        node: list[tuple[tuple[int, ...], int]] = []
+        job: list[tuple[tuple[int, ...], int]] = []
+        for g in request.gres:
+            kinds = tuple(k for k, (name, kind) in enumerate(table.gres_kinds)
+                          if name == g.name and (not g.type or kind == g.type))  # fmt: skip
+            if not kinds:
+                raise SubmitError(NOT_AVAILABLE)
+            if g.scope == "job":
+                job.append((kinds, g.count))
+            elif g.scope == "task" and not (request.tasks_per_node or self.min_nodes == 1):
+                raise SubmitError("slurmsim: GRES per task need --ntasks-per-node or one node (not modelled otherwise)")
+            elif g.scope == "task":
+                node.append((kinds, g.count * (request.tasks_per_node or request.tasks)))
+            else:
+                node.append((kinds, g.count))
+        self.gres_node, self.gres_job = tuple(node), tuple(job)
+
+    @staticmethod
+    def _lookup(names: tuple[str, ...], table: NodeTable) -> list[int]:
+        for name in names:
+            if name not in table.index:
+                raise SubmitError("Invalid node name specified")
+        return [table.index[name] for name in names]
+
+    def _candidates(self, table: NodeTable) -> Bitmap:
+        ok = np.ones(table.n, np.bool_)
+        need_cpus = max(self.cpus_per_task, self.cpus_per_task * self.tasks_per_node)
+        ok &= table.cpus >= need_cpus
+        if self.mem_cpu:
+            ok &= table.mem >= self.mem_cpu * need_cpus
+        ok &= table.mem >= self.mem_node
+        for kinds, count in self.gres_node:
+            ok &= table.gres[list(kinds)].sum(axis=0) >= count
+        for kinds, _ in self.gres_job:
+            ok &= table.gres[list(kinds)].sum(axis=0) > 0
+        if self.request.constraint:
+            known = frozenset(feature for spec in table.specs for feature in spec.features)
+            test = parse_constraint(self.request.constraint, known)
+            ok &= np.array([test(frozenset(s.features)) for s in table.specs], np.bool_)
+        return from_bools(ok) & self.partition.mask
+
+    def _fungible(self, table: NodeTable) -> tuple[str | None, int]:
+        """Whether a plain count of equal nodes or equal CPUs describes this request completely, and that count."""
+        plain = not (self.required or self.contiguous or self.gres_job or self.gres_node)
+        if not plain or not self.uniform or self.target_nodes != self.min_nodes:
+            return None, 0
+        if self.candidates != self.partition.mask:
+            return None, 0
+        if self.whole:
+            if self.node_need > self.max_nodes:
+                return None, 0
+            return "node", self.node_need
+        tied = self.min_nodes > 1 or self.request.max_nodes or self.tasks_per_node or self.cpus_per_task > 1
+        memory = self.mem_all or self.mem_cpu or self.mem_node
+        grains = table.grain[table_rows(self.candidates, table.n)]
+        if tied or memory or self.max_cpus_per_node is not None or (grains != 1).any():
+            return None, 0
+        return "cpu", self.min_cpus
+
+
+def table_rows(mask: Bitmap, n: int) -> np.ndarray:
+    """Indices of the members of `mask` among n nodes."""
+    from slurmsim.bitmap import to_indices
+
+    return to_indices(mask) if mask else np.zeros(0, np.int64)

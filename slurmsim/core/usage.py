@@ -1,0 +1,138 @@
+"""Running totals of what is in use, per partition and for the whole cluster; the source of usage.parquet."""
+
+from __future__ import annotations
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.job import Job
+from slurmsim.core.nodes import NodeTable
+from slurmsim.core.partitions import Partition
+
+
+class Totals:
+    """Counters of one partition (or of the cluster). `mask` is its nodes."""
+
+    __slots__ = ("cpus", "gpus", "mask", "mem", "name", "nodes", "pending", "running", "size", "touched")
+
+    def __init__(self, name: str, mask: Bitmap) -> None:
+        self.name, self.mask, self.size = name, mask, mask.bit_count()
+        self.nodes = self.cpus = self.gpus = self.mem = self.running = self.pending = 0
+        self.touched = True
+
+
+class Usage:
+    """Totals kept up to date by starts, ends and submissions.
+
+    Node, CPU, GPU and memory totals of a partition are those of its *nodes*, whichever partition's job uses them, as
+    sinfo would show them; running and pending count the partition's own jobs.
+    """
+
+    def __init__(self, table: NodeTable, partitions: list[Partition]) -> None:
+        self.table = table
+        self.whole = Totals("", table.everything)
+        self.parts = [Totals(p.name, p.mask) for p in partitions]
+        self._gpu_kinds = {k for k, (name, _) in enumerate(table.gres_kinds) if name == "gpu"}
+        self._alone = len(partitions) == 1 and partitions[0].mask == table.everything
+
+    def pending(self, job: Job, delta: int) -> None:
+        """A job became pending (+1) or stopped being so (-1)."""
+        self.whole.pending += delta
+        self.whole.touched = True
+        for partition in job.partitions:
+            part = self.parts[partition.index]
+            part.pending += delta
+            part.touched = True
+
+    def change(self, job: Job, sign: int, nodes: Bitmap) -> None:
+        """`job` started (+1) or gave its nodes back (-1); `nodes` went from idle to busy or back."""
+        a = job.alloc
+        assert a is not None
+        self.whole.running += sign
+        self.parts[job.partition.index].running += sign
+        mem = a.mem * a.n_nodes if isinstance(a.mem, int) else int(a.mem.sum())
+        gpus = self.gpus_of(job) if a.gres else 0
+        n_nodes = nodes.bit_count()
+        if self._alone:
+            whole = self.whole
+            whole.touched = True
+            for part in (whole, self.parts[0]):
+                part.nodes += sign * n_nodes
+                part.cpus += sign * a.n_cpus
+                part.mem += sign * mem
+                part.gpus += sign * gpus
+            return
+        for part in (self.whole, *self.parts):
+            inside = a.mask & part.mask
+            if not inside:
+                continue
+            part.touched = True
+            if inside == a.mask:
+                part.nodes += sign * n_nodes
+                part.cpus += sign * a.n_cpus
+                part.mem += sign * mem
+                part.gpus += sign * gpus
+            else:
+                self._change_part(part, job, sign, nodes, inside)
+
+    def _change_part(self, part: Totals, job: Job, sign: int, nodes: Bitmap, inside: Bitmap) -> None:
+        a = job.alloc
+        assert a is not None
+        part.nodes += sign * (nodes & part.mask).bit_count()
+        here = [k for k, i in enumerate(a.indices().tolist()) if inside >> i & 1]
+        part.cpus += sign * (a.cpus * len(here) if isinstance(a.cpus, int) else int(a.cpus[here].sum()))
+        part.mem += sign * (a.mem * len(here) if isinstance(a.mem, int) else int(a.mem[here].sum()))
+        for kind, count in a.gres:
+            if kind in self._gpu_kinds:
+                part.gpus += sign * (count * len(here) if isinstance(count, int) else int(count[here].sum()))
+
+    def gpus_of(self, job: Job) -> int:
+        """GPUs the job holds."""
+        a = job.alloc
+        total = 0
+        if a is not None:
+            for kind, count in a.gres:
+                if kind in self._gpu_kinds:
+                    total += count * a.n_nodes if isinstance(count, int) else int(count.sum())
+        return total
+
+    def touch_all(self) -> None:
+        """Nodes went down or came back: every total may show it."""
+        for part in (self.whole, *self.parts):
+            part.touched = True
+
+    def rows(self, now: int) -> list[tuple[int, str, int, int, int, int, int, int, int, int]]:
+        """Rows (trace schema USAGE) of all totals changed since the last call."""
+        table = self.table
+        down_all = table.everything & ~table.up
+        if self._alone and not down_all and self.whole.touched:
+            # one partition over all nodes: its row is the cluster's
+            whole, part = self.whole, self.parts[0]
+            whole.touched = part.touched = False
+            counts = (whole.nodes, whole.size - whole.nodes, 0, whole.cpus, whole.gpus, whole.mem, whole.running,
+                      whole.pending)  # fmt: skip
+            return [(now, "", *counts), (now, part.name, *counts)]
+        out = []
+        for part in (self.whole, *self.parts):
+            if not part.touched:
+                continue
+            part.touched = False
+            down = 0
+            idle = part.size - part.nodes
+            if down_all:
+                dead = down_all & part.mask
+                down = dead.bit_count()
+                idle -= (dead & table.idle).bit_count()
+                down_busy = down - (dead & table.idle).bit_count()
+                down -= down_busy
+            out.append((now, part.name, part.nodes, idle, down, part.cpus, part.gpus, part.mem,
+                        part.running, part.pending))  # fmt: skip
+        return out
+
+    def recount(self, running: list[Job]) -> tuple[int, int, int]:
+        """(busy nodes, CPUs, running jobs) counted from scratch, for checks."""
+        mask = 0
+        cpus = 0
+        for job in running:
+            assert job.alloc is not None
+            mask |= job.alloc.mask
+            cpus += job.alloc.n_cpus
+        return len(to_indices(mask)) if mask else 0, cpus, len(running)

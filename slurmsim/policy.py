@@ -1,0 +1,262 @@
+"""The policy port: what a scheduling policy sees, what it may decide, and where policies register.
+
+A policy is a class with a `schedule` generator. The controller calls it with a read-only `ClusterView` and the time,
+carries out each decision as it is yielded and sends the outcome back into the generator (``ok = yield Start(job)``),
+so the view a policy continues with already shows what it decided. Mirrors nothing of Slurm's plugin API but its
+place: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Protocol
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.errors import ConfigError, PolicyError
+
+
+class JobView(Protocol):
+    """A job as policies see it. Read only; times in seconds, None where they do not exist (yet)."""
+
+    id: int
+    user: str
+    account: str
+    name: str
+    qos: str
+    partition: Any  # the one it runs in, or the first it asked for; `partition.name` is its name
+    priority: int
+    submit_time: int
+    eligible_time: int | None
+    start_time: int | None
+    end_limit: int | None  # start + time limit, of a running job: when its nodes are free at the latest
+    time_limit_s: int  # in force; an unlimited job counts as one year, as in Slurm
+    n_nodes: int  # nodes allocated, or the minimum asked for
+    n_cpus: int  # CPUs allocated, or asked for
+    nodes: Bitmap  # nodes allocated, 0 while pending
+    restarts: int
+
+
+class RecordView(Protocol):
+    """A job in one of its partitions, as the queue holds it."""
+
+    job: Any
+    priority: int
+
+
+class Pool(Protocol):
+    """Partitions that overlap, directly or through others: jobs and nodes that compete.
+
+    While `counts` is true, what jobs take here is interchangeable (every job needs a number of equal nodes, or of
+    equal CPUs, out of the whole pool) and counting units decides everything; otherwise placement must be asked.
+    `new` and `gone` tell what came to and left the queue or the nodes since the policy cleared them with `seen`.
+    """
+
+    name: str
+
+    @property
+    def pending(self) -> Sequence[Any]: ...
+    @property
+    def new(self) -> Sequence[Any]: ...
+    @property
+    def gone(self) -> Sequence[Any]: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def edits(self) -> int: ...
+    @property
+    def counts(self) -> bool: ...
+    @property
+    def free_units(self) -> int: ...
+    def seen(self) -> None: ...
+    def unit_need(self, record: Any) -> int: ...
+    def fits(self, record: Any, within: Bitmap | None = None) -> bool: ...
+    def releases(self) -> Iterable[tuple[int, int, Any]]: ...
+    def returning(self, job: Any) -> int: ...
+    def future(self, record: Any, within: Bitmap, *, exact: bool) -> Any: ...
+    def available(self) -> Bitmap: ...
+
+
+class ClusterView(Protocol):
+    """The cluster at one instant. Valid during one call of `schedule`, always up to date within it."""
+
+    now: int
+
+    @property
+    def pending(self) -> Sequence[Any]:
+        """Jobs that may start, in priority order (priority, submit time, job id)."""
+
+    @property
+    def running(self) -> Sequence[Any]:
+        """Running jobs by the end of their time limit, earliest first."""
+
+    @property
+    def pools(self) -> Sequence[Pool]:
+        """Independent parts of the cluster."""
+
+    @property
+    def free_nodes(self) -> int:
+        """Usable nodes without a job."""
+
+    @property
+    def free_cpus(self) -> int:
+        """CPUs free on usable nodes."""
+
+    @property
+    def generation(self) -> int:
+        """Changes with every start, end, cancel, edit or node event, not with arrivals: the key of caches."""
+
+    def fits(self, job: Any) -> bool:
+        """Whether `job` could start now."""
+
+    def earliest_start(self, job: Any) -> int | None:
+        """When `job` could start if nothing else did, by the limits of running jobs; None while nodes are missing."""
+
+
+@dataclass(slots=True)
+class Start:
+    """Start `job` now, on nodes the node selector chooses; `within` limits it to some nodes. Outcome: started or not.
+
+    Yielding a Start for a job that does not fit is no error (the outcome is False); for one that is not pending it is.
+    """
+
+    job: Any
+    within: Bitmap | None = None
+    partition: Any = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does.
+
+    The trace gets every change of a `promise`; of mere estimates, which move at every pass, only the first.
+    """
+
+    job: Any
+    start: int
+    nodes: Bitmap = 0
+    promise: bool = True
+
+
+@dataclass(slots=True)
+class Reject:
+    """Show `reason` for pending `job`."""
+
+    job: Any
+    reason: str
+
+
+@dataclass(slots=True)
+class WakeAt:
+    """Call `schedule` again at `time` even if nothing happens until then."""
+
+    time: int
+
+
+Decision = Start | Plan | Reject | WakeAt
+Decisions = Generator[Decision, Any, None]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOption:
+    """An option of a policy (``--policy NAME:key=value``): how to read it, its default, what it means."""
+
+    parse: Callable[[str], Any]
+    default: Any
+    help: str
+
+
+class Policy:
+    """Base of policies: option handling and the two traits the controller asks for.
+
+    Class attributes
+    ----------------
+    event_driven
+        True (the literature's algorithms): the policy *is* the scheduler; it is called once at every instant at
+        which something happened, after all facts of that instant; time limits are exact to the second.
+        False (Slurm's own plugins): slurmctld's main scheduler runs on its own triggers, the policy is called at
+        the times it asked for with `WakeAt` (first at start), and limits are whole minutes found by the 30 s scan.
+    OPTIONS
+        Options by name.
+    """
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    event_driven: ClassVar[bool] = True
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        values = {key: option.default for key, option in self.OPTIONS.items()}
+        for key, text in (options or {}).items():
+            if key not in self.OPTIONS:
+                known = ", ".join(sorted(self.OPTIONS)) or "none"
+                raise ConfigError(f"unknown option {key!r} of policy {self.name}", field="--policy",
+                                  expected=f"one of: {known}")  # fmt: skip
+            try:
+                values[key] = self.OPTIONS[key].parse(text)
+            except ValueError:
+                raise ConfigError(f"bad value {text!r} for option {key} of policy {self.name}", field="--policy",
+                                  expected=self.OPTIONS[key].help) from None  # fmt: skip
+        self.options = values
+
+    def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
+        """Called once before the first pass with SchedulerParameters (names lower-cased, flags map to "")."""
+
+    def next_time(self, view: Any, now: int, changed: bool) -> int | None:
+        """When a policy that is not event-driven wants to be called; `changed`: something happened since its last call.
+
+        None while only a new event can matter. Asked again after every instant.
+        """
+        return None
+
+    def schedule(self, view: Any, now: int) -> Iterable[Decision] | Decisions:
+        """Yield decisions for the instant `now`."""
+        raise PolicyError(self.name, "has no schedule method")
+
+
+GROUP = "slurmsim.policies"
+
+
+def policy_names() -> list[str]:
+    """Names of all installed policies, ours and strangers', sorted."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load_policy(name: str) -> type[Policy]:
+    """The policy class registered as `name`.
+
+    Raises
+    ------
+    ConfigError
+        No package offers it (the message names the known ones), or several do.
+    PolicyError
+        It cannot be imported or is no Policy.
+    """
+    offered = {point.value: point for point in entry_points(group=GROUP) if point.name == name}
+    if len(offered) > 1:
+        raise ConfigError(f"several packages offer a policy {name!r}: {', '.join(sorted(offered))}",
+                          field="SchedulerType", expected="all but one of them uninstalled")  # fmt: skip
+    for value, point in offered.items():
+        try:
+            found = point.load()
+        except Exception as error:
+            raise PolicyError(name, f"{value} cannot be loaded: {type(error).__name__}: {error}") from error
+        if not (isinstance(found, type) and issubclass(found, Policy)):
+            raise PolicyError(name, f"{value} is not a slurmsim.policy.Policy")
+        if not found.name:
+            found.name = name
+        return found
+    raise ConfigError(f"no policy is called {name!r}", field="SchedulerType", expected=", ".join(policy_names()))
+
+
+def parse_policy(text: str) -> tuple[str, dict[str, str]]:
+    """Split ``NAME[:key=value,…]``; a leading ``sched/`` is accepted. Raises ConfigError."""
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{item!r} is not an option", field="--policy", expected="NAME:key=value,key=value")
+        options[key] = value
+    return name.removeprefix("sched/"), options
