@@ -1,0 +1,1 @@
+"""The SimPy network around the core: arrivals, running jobs, wake-ups, node events."""

@@ -1,0 +1,326 @@
+"""One simulation: a SimPy network that tells the controller facts and does what it answers.
+
+Processes: one walks the arrivals, one each later submission or cancel, one the node events. A running job is one
+timeout of its actual run time with a callback (a process of its own cost 6 µs more a job, ADR 0004), void if the
+controller took the job away meanwhile; wake-ups are timeouts. Whatever
+happens at one instant is collected and told to the controller in one `step`, after everything else of that instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import simpy
+from simpy.events import Event
+
+from slurmsim.core.controller import Controller
+from slurmsim.core.job import Job
+from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.errors import WorkloadError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.submission import Submission
+from slurmsim.policy import Policy
+from slurmsim.sim.submissions import Behaviour, Submissions
+from slurmsim.states import JobState
+from slurmsim.workload import Workload
+
+TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
+STUCK_S = 30 * 86400
+Observer = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Timed:
+    """A fact that comes at a fixed time whatever happens: a node event, an edit."""
+
+    time: int
+    fact: Fact
+
+
+class Simulation:
+    """A workload under a policy on a cluster, in virtual time.
+
+    Parameters
+    ----------
+    cluster, workload, policy
+        What to simulate.
+    timed
+        Facts at given times (node events and edits), ascending.
+    endless
+        A generator of timed facts without an end (failures drawn from MTBF); stops when all jobs are done.
+    until
+        Stop there; jobs may be left running or pending.
+    enforce_limits
+        False replays recorded run times even beyond the limit.
+    on_finished
+        Told every job as it reaches its final state.
+    after_turn
+        Called with the time after every turn of the controller, for whoever samples or writes.
+    record_facts
+        Keep every (time, facts) told to the controller in `facts_log`.
+
+    Notes
+    -----
+    A run is a pure function of its arguments.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        workload: Workload,
+        policy: Policy,
+        *,
+        timed: Sequence[Timed] = (),
+        endless: Iterable[Timed] = (),
+        until: int | None = None,
+        start_time: int | None = None,
+        enforce_limits: bool = True,
+        on_finished: Callable[[Job], None] | None = None,
+        after_turn: Observer | None = None,
+        record_facts: bool = False,
+    ) -> None:
+        self.workload = workload
+        first = int(workload.ints["submit"].min()) if len(workload) else 0
+        if start_time is None:
+            start_time = min([first, *(t.time for t in timed[:1])])
+        self.start_time = start_time
+        self.env = simpy.Environment(initial_time=start_time)
+        self.controller = Controller(cluster, policy, start_time, enforce_limits=enforce_limits)
+        self.until = until
+        self.n_jobs = len(workload)
+        self.n_done = self.n_submitted = 0
+        self.refused: list[tuple[Submission, str]] = []
+        self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
+        self._on_finished = on_finished
+        self._after_turn = after_turn
+        self._facts: list[Fact] = []
+        self._turn_due = False
+        self._armed: int | None = None
+        self._behaviour: dict[int, Behaviour] = {}
+        self._followers = _followers(workload)
+        self._submissions = Submissions(workload)
+        self._over = self.env.event()
+        self._last_run = start_time
+        self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
+        self.env.process(self._arrivals())
+        if timed:
+            self.env.process(self._walk(timed))
+        if endless:
+            self.env.process(self._walk(endless))
+
+    def run(self) -> None:
+        """Simulate to the end, or to `until`. May be interrupted (KeyboardInterrupt) and leaves a consistent state.
+
+        The end is there when every job has ended, or when nothing is left to happen and the rest can never start.
+        """
+        if not self.n_jobs:
+            return
+        if self.until is not None:
+            self.env.run(until=self.env.any_of([self._over, self.env.timeout(max(0, self.until - self.start_time))]))
+        else:
+            try:
+                self.env.run(until=self._over)
+            except RuntimeError:  # how SimPy says that no event is left
+                if self.env.peek() != float("inf"):
+                    raise
+
+    # -- processes ------------------------------------------------------------------------------------------------
+
+    def _arrivals(self) -> Generator[Event, Any, None]:
+        """Submit every row at its time; rows that follow another job wait for its end instead."""
+        env, submits = self.env, self.workload.ints["submit"]
+        now = int(env.now)
+        followers = self._followers
+        for row, sub, behaviour in self._submissions.rows():
+            at = int(submits[row])
+            if at > now:
+                yield env.timeout(at - now)
+                now = at
+            if row in followers.waits:
+                delay = followers.hold(row, (sub, behaviour), now)
+                if delay is not None:
+                    self._follow((sub, behaviour), delay)
+            else:
+                self._submit(sub, behaviour)
+
+    def _submit(self, sub: Submission, behaviour: Behaviour) -> None:
+        self._behaviour[sub.job_id] = behaviour
+        self.n_submitted += 1
+        if behaviour.cancel_at >= 0:
+            self.env.process(self._cancel_later(sub.job_id, behaviour.cancel_at))
+        self._tell(Submit(sub))
+
+    def _follow(self, item: tuple[Submission, Behaviour], delay: int) -> None:
+        self.env.process(self._submit_later(item, delay))
+
+    def _submit_later(self, item: tuple[Submission, Behaviour], delay: int) -> Generator[Event, Any, None]:
+        yield self.env.timeout(delay)
+        self._submit(*item)
+
+    def _cancel_later(self, job_id: int, at: int) -> Generator[Event, Any, None]:
+        yield self.env.timeout(max(0, at - int(self.env.now)))
+        if job_id in self._behaviour:
+            self._tell(Cancel(job_id))
+
+    def _walk(self, timed: Iterable[Timed]) -> Generator[Event, Any, None]:
+        for item in timed:
+            yield self.env.timeout(max(0, item.time - int(self.env.now)))
+            if self.n_done == self.n_jobs or self._stuck():
+                return
+            self._tell(item.fact)
+
+    def _stuck(self) -> bool:
+        """Nothing has run or come for a month: drawn failures must not go on for ever."""
+        now = int(self.env.now)
+        if self.controller.running or now < self._last_submit:
+            self._last_run = now
+        return now - self._last_run > STUCK_S
+
+    def _job_over(self, timer: Event) -> None:
+        """A running job's time is up; the controller ignores it if it took that instance away before."""
+        value: Any = timer.value
+        job, instance, behaviour = value
+        if job.restarts == instance and job.state == JobState.RUNNING:
+            self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
+            if not self._turn_due and self.env.peek() > self.env.now:
+                self._turn(timer)  # nothing else happens at this instant
+            else:
+                self._call_controller()
+
+    # -- the controller's turn ------------------------------------------------------------------------------------
+
+    def _tell(self, fact: Fact) -> None:
+        self._facts.append(fact)
+        self._call_controller()
+
+    def _call_controller(self) -> None:
+        if not self._turn_due:
+            self._turn_due = True
+            turn = Event(self.env)
+            turn._ok, turn._value = True, None
+            turn.callbacks.append(self._turn)
+            self.env.schedule(turn, priority=TURN)  # type: ignore[arg-type]
+
+    def _turn(self, _: Event) -> None:
+        now = int(self.env.now)
+        facts, self._facts = self._facts, []
+        self._turn_due = False
+        if self.facts_log is not None:
+            self.facts_log.append((now, list(facts)))
+        for action in self.controller.step(now, facts):
+            if isinstance(action, Launch):
+                self._launch(action.job)
+            elif isinstance(action, Finished):
+                self._finished(action.job)
+            elif isinstance(action, Refused):
+                self._refused(action)
+        if self._after_turn is not None:
+            self._after_turn(now)
+        self._arm(now)
+
+    def _launch(self, job: Job) -> None:
+        behaviour = self._behaviour[job.id]
+        if behaviour.run_time >= 0:
+            timer = self.env.timeout(behaviour.run_time, (job, job.restarts, behaviour))
+            timer.callbacks.append(self._job_over)
+
+    def _finished(self, job: Job) -> None:
+        self._behaviour.pop(job.id, None)
+        self._done(job.id)
+        if self._on_finished is not None:
+            self._on_finished(job)
+
+    def _refused(self, action: Refused) -> None:
+        self.refused.append((action.sub, action.text))
+        self._behaviour.pop(action.sub.job_id, None)
+        self._done(action.sub.job_id)
+
+    def _done(self, job_id: int) -> None:
+        self.n_done += 1
+        if self._followers.waits:
+            for item, delay in self._followers.ended(job_id, int(self.env.now)):
+                self._follow(item, delay)
+        if self.n_done == self.n_jobs and not self._over.triggered:
+            self._over.succeed()
+
+    def _arm(self, now: int) -> None:
+        """Make sure the controller is called when it wants to be. A timer that turns out early arms the next."""
+        at = self.controller.wake_at()
+        if at is not None and (self._armed is None or at < self._armed):
+            self._armed = at
+            timer = self.env.timeout(max(0, at - now), at)
+            timer.callbacks.append(self._ring)
+
+    def _ring(self, timer: Event) -> None:
+        if timer.value != self._armed:
+            return  # an earlier one was armed since
+        self._armed = None
+        now = int(self.env.now)
+        at = self.controller.wake_at()
+        if at is not None and at <= now:
+            self._call_controller()
+        else:
+            self._arm(now)
+
+
+class _Followers:
+    """Rows whose submission waits for another job's end plus think time (SWF fields 17 and 18)."""
+
+    def __init__(self) -> None:
+        self.waits: dict[int, tuple[int, int]] = {}  # row -> (preceding job, think time)
+        self._items: dict[int, list[tuple[tuple[Submission, Behaviour], int]]] = {}
+        self._targets: set[int] = set()
+        self._ended: dict[int, int] = {}  # preceding job -> when it ended
+
+    def add(self, row: int, job_id: int, think: int) -> None:
+        self.waits[row] = (job_id, think)
+        self._targets.add(job_id)
+
+    def hold(self, row: int, item: tuple[Submission, Behaviour], now: int) -> int | None:
+        """`row` has been read: its delay from `now` if the job it waits for has ended, else it is kept."""
+        job_id, think = self.waits[row]
+        if job_id in self._ended:
+            return max(0, self._ended[job_id] + think - now)
+        self._items.setdefault(job_id, []).append((item, think))
+        return None
+
+    def ended(self, job_id: int, now: int) -> list[tuple[tuple[Submission, Behaviour], int]]:
+        """What to submit, and how much later, now that `job_id` has ended."""
+        if job_id not in self._targets:
+            return []
+        self._ended[job_id] = now
+        return self._items.pop(job_id, [])
+
+
+def _followers(workload: Workload) -> _Followers:
+    found = _Followers()
+    before, think = workload.ints["depends_on"], workload.ints["think_after"]
+    if not (think >= 0).any():
+        return found
+    ids = workload.ints["job_id"].tolist()
+    known = {job_id: row for row, job_id in enumerate(ids)}
+    for row in ((before > 0) & (think >= 0)).nonzero()[0].tolist():
+        target = int(before[row])
+        if target in known:
+            found.add(row, target, int(think[row]))
+    _refuse_cycles(found, ids, workload)
+    return found
+
+
+def _refuse_cycles(found: _Followers, ids: list[int], workload: Workload) -> None:
+    """A chain of preceding jobs that comes back to itself would never start."""
+    precedes = {ids[row]: job for row, (job, _) in found.waits.items()}
+    clean: set[int] = set()
+    for start in precedes:
+        path: set[int] = set()
+        at = start
+        while at in precedes and at not in clean:
+            if at in path:
+                raise WorkloadError(f"job {at} waits for itself through its preceding jobs",
+                                    file=workload.header.source or None, field="preceding job",
+                                    expected="no circle of preceding jobs")  # fmt: skip
+            path.add(at)
+            at = precedes[at]
+        clean |= path

@@ -1,0 +1,146 @@
+"""Workload rows as submissions, and what a job really does once it runs. Only the driver knows the latter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from slurmsim.errors import WorkloadError
+from slurmsim.hostlist import expand
+from slurmsim.model.request import GresRequest, ResourceRequest
+from slurmsim.model.submission import Submission
+from slurmsim.workload import Workload
+
+CHUNK = 4096
+UNLIMITED_S = 365 * 86400
+_REQUEST_INTS = ("nodes", "nodes_max", "tasks", "cpus_per_task", "tasks_per_node", "mem_per_node", "mem_per_cpu",
+                 "exclusive", "oversubscribe", "contiguous")  # fmt: skip
+_REQUEST_TEXTS = ("gres", "gpus", "constraint", "node_list", "exclude")
+
+
+@dataclass(slots=True)
+class Behaviour:
+    """What a job does when it runs: seconds until it ends by itself (-1: never), how, and when its user cancels it."""
+
+    run_time: int
+    state: str
+    exit_code: str
+    cancel_at: int
+
+
+class Submissions:
+    """Turns rows of a workload into submissions, chunk by chunk, with equal requests shared.
+
+    Raises
+    ------
+    WorkloadError
+        A GRES, node list or count no request can have, naming the job and the field.
+    """
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+        self.requests, self._request_of = _compile_requests(workload)
+
+    def rows(self) -> Iterator[tuple[int, Submission, Behaviour]]:
+        """(row, submission, behaviour) for every row, in the workload's order."""
+        ints, texts = self.workload.ints, self.workload.texts
+        partitions: dict[str, tuple[str, ...]] = {}
+        n = len(self.workload)
+        for begin in range(0, n, CHUNK):
+            part = slice(begin, min(begin + CHUNK, n))
+            (ids, run, limit, time_min, at, nice, priority, hold, requeue, cancel, code, signal, array, task,
+             throttle) = (ints[name][part].tolist() for name in (
+                "job_id", "run_time", "time_limit", "time_min", "begin", "nice", "priority", "hold", "requeue",
+                "cancel_at", "exit_code", "exit_signal", "array_job_id", "array_task_id", "array_limit"))  # fmt: skip
+            name, user, account, partition, qos, depend, outcome = (
+                [texts[t].values[c] for c in texts[t].codes[part].tolist()]
+                for t in ("name", "user", "account", "partition", "qos", "dependency", "outcome")
+            )
+            request = self._request_of[part].tolist()
+            for k in range(len(ids)):
+                where = partition[k]
+                names = partitions.get(where)
+                if names is None:
+                    names = partitions[where] = tuple(filter(None, where.split(",")))
+                sub = Submission(
+                    ids[k], self.requests[request[k]],
+                    limit[k] if limit[k] >= 0 else (UNLIMITED_S if limit[k] == -2 else None),
+                    time_min[k] if time_min[k] >= 0 else None,
+                    name[k], user[k], account[k], qos[k], names,
+                    at[k] if at[k] >= 0 else None, nice[k], priority[k] if priority[k] >= 0 else None,
+                    bool(hold[k]), depend[k], bool(requeue[k]),
+                    array[k] if array[k] >= 0 else None, task[k] if task[k] >= 0 else None,
+                    throttle[k] if throttle[k] > 0 else None,
+                )  # fmt: skip
+                state = outcome[k]
+                if not state:
+                    state = "FAILED" if code[k] or signal[k] else "COMPLETED"
+                yield begin + k, sub, Behaviour(run[k], state, f"{code[k]}:{signal[k]}", cancel[k])
+
+
+def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.ndarray]:
+    """The distinct requests and, per row, which one it makes; shape (n_jobs,)."""
+    columns = [workload.ints[name] for name in _REQUEST_INTS]
+    columns += [workload.texts[name].codes.astype(np.int64) for name in _REQUEST_TEXTS]
+    varying = [c for c in columns if len(c) and (c != c[0]).any()]
+    n = len(workload)
+    if not n:
+        return [], np.zeros(0, np.int64)
+    if varying:
+        table = np.stack(varying, axis=1)
+        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        inverse = inverse.reshape(-1)
+    else:
+        first, inverse = np.zeros(1, np.int64), np.zeros(n, np.int64)
+    return [_request(workload, int(row)) for row in first], inverse
+
+
+def _request(workload: Workload, row: int) -> ResourceRequest:
+    v = {name: int(workload.ints[name][row]) for name in _REQUEST_INTS}
+    t = {name: workload.texts[name][row] for name in _REQUEST_TEXTS}
+    job = int(workload.ints["job_id"][row])
+    given = v["nodes"] >= 0
+    maximum = v["nodes_max"] if v["nodes_max"] > 0 else (v["nodes"] if given else 0)
+    if given and (v["nodes"] < 1 or maximum < v["nodes"]):
+        raise _bad(workload, job, "nodes", f"{v['nodes']}-{maximum} is no node count")
+    if v["tasks"] == 0 or v["tasks"] < -1 or v["cpus_per_task"] < 1:
+        raise _bad(workload, job, "tasks", f"{v['tasks']} tasks of {v['cpus_per_task']} CPUs")
+    gres = _gres(workload, job, "gres", t["gres"], "node") + _gres(workload, job, "gpus", t["gpus"], "job")
+    return ResourceRequest(
+        min_nodes=v["nodes"] if given else 1,
+        max_nodes=maximum,
+        n_tasks=max(v["tasks"], 0),
+        cpus_per_task=v["cpus_per_task"],
+        tasks_per_node=max(v["tasks_per_node"], 0),
+        mem_per_node_mib=v["mem_per_node"] if v["mem_per_node"] >= 0 else None,
+        mem_per_cpu_mib=v["mem_per_cpu"] if v["mem_per_cpu"] >= 0 else None,
+        gres=gres,
+        exclusive=bool(v["exclusive"]),
+        oversubscribe=bool(v["oversubscribe"]),
+        constraint=t["constraint"],
+        node_list=tuple(expand(t["node_list"])) if t["node_list"] else (),
+        exclude=tuple(expand(t["exclude"])) if t["exclude"] else (),
+        contiguous=bool(v["contiguous"]),
+    )
+
+
+def _gres(workload: Workload, job: int, field: str, text: str, scope: str) -> tuple[GresRequest, ...]:
+    """``gpu:a100:2,nvme:1`` (per node) or ``a100:4`` (--gpus, per job)."""
+    found = []
+    for item in filter(None, text.split(",")):
+        parts = item.removeprefix("gres:").split(":")
+        if scope == "job":
+            parts = ["gpu", *parts]
+        count = 1
+        if parts[-1].isdigit() and len(parts) > 1:
+            count = int(parts.pop())
+        if not 1 <= len(parts) <= 2 or not parts[0]:
+            raise _bad(workload, job, field, f"{item!r} is no GRES request")
+        found.append(GresRequest(parts[0], parts[1] if len(parts) == 2 else "", count, scope))
+    return tuple(found)
+
+
+def _bad(workload: Workload, job: int, field: str, message: str) -> WorkloadError:
+    return WorkloadError(f"job {job}: {message}", file=workload.header.source or None, field=field)
