@@ -1,0 +1,300 @@
+"""One backfill engine; a policy is its reservation depth: 1 is EASY, all (None) is conservative.
+
+Where jobs of a pool need interchangeable units (`Pool.counts`), counting decides: EASY from one shadow time, and
+conservative from a profile of planned starts. Elsewhere (mixed shares of nodes, memory, GRES, features, overlapping
+partitions) plans are pinned to nodes in a node space, exactly as far as the limits of running jobs tell.
+
+`_arrivals_only` is the one shortcut: if nothing but arrivals happened since the last pass, only the new jobs can
+start. It changes no decision: free units, shadow time and extra units depend on running jobs alone, and a job that
+could not be backfilled at an earlier instant cannot later (now + limit only grows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from typing import Any, ClassVar
+
+from slurmsim.capacity import CapacityProfile, NodeSpace
+from slurmsim.policy import Decision, Decisions, Plan, Policy, Start, WakeAt
+
+FOREVER = 1 << 62
+
+
+class ReservationBackfill(Policy):
+    """Backfill around the planned starts of the first `depth` blocked jobs (None: of all)."""
+
+    depth: ClassVar[int | None] = 1
+
+    def __init__(self, options: Any = None) -> None:
+        super().__init__(options)
+        self._pools: dict[str, Any] = {}
+
+    def schedule(self, view: Any, now: int) -> Iterable[Decision]:
+        pools = view.pools
+        return self._pool(pools[0], now) if len(pools) == 1 else self._each(pools, now)
+
+    def _each(self, pools: Any, now: int) -> Decisions:
+        for pool in pools:
+            yield from self._pool(pool, now)
+
+    def _pool(self, pool: Any, now: int) -> Any:
+        """The pass over one pool; nothing at all where nobody waits."""
+        if not pool.pending:
+            if pool.gone or pool.new:
+                self._pools.pop(pool.name, None)
+                pool.seen()
+            return ()
+        if not pool.counts or pool.closed():
+            self._pools.pop(pool.name, None)
+            return pinned_pass(pool, now, self.depth)
+        state = self._pools.get(pool.name)
+        if state is None:
+            state = self._pools[pool.name] = Shadow() if self.depth == 1 else PlannedStarts()
+        return state.run(pool, now)
+
+
+class Shadow:
+    """EASY on counts; remembers the head's shadow time and extra units as long as they hold."""
+
+    def __init__(self) -> None:
+        self.generation = -1
+        self.head: Any = None
+        self.shadow = 0
+        self.extra = 0
+        self.known = False  # whether shadow and extra have been worked out for this head
+
+    def run(self, pool: Any, now: int) -> Decisions:
+        """One pass over `pool`."""
+        queue = pool.pending
+        if self._arrivals_only(pool):
+            candidates = pool.new
+            free = pool.free_units
+        else:
+            free = pool.free_units
+            while queue:
+                head = queue[0]
+                need = head.shape.unit_need
+                if need > free or not (yield Start(head)):
+                    break
+                free -= need
+            self.known = False
+            if not queue:
+                self.head = None
+                pool.seen()
+                return
+            self.head = queue[0]
+            candidates = queue[1:]
+        head = self.head
+        if free:
+            for record in [r for r in candidates if r.shape.unit_need <= free and r is not head]:
+                need = record.shape.unit_need
+                if need > free or not record.job.queued:  # it may have started in another of its partitions
+                    continue
+                if not self.known:
+                    self._find_shadow(pool, head, free)
+                    yield Plan(head, self.shadow)
+                if now + record.job.time_limit_s <= self.shadow:
+                    if (yield Start(record)):
+                        free -= need
+                elif need <= self.extra and (yield Start(record)):
+                    free -= need
+                    self.extra -= need
+        self.generation = pool.generation
+        pool.seen()
+
+    def _arrivals_only(self, pool: Any) -> bool:
+        return (
+            self.head is not None
+            and pool.generation == self.generation
+            and bool(pool.pending)
+            and pool.pending[0] is self.head
+        )
+
+    def _find_shadow(self, pool: Any, head: Any, free: int) -> None:
+        """Earliest end by limit at which the head fits; everything that ends in that very second counts."""
+        need = head.shape.unit_need
+        self.known = True
+        self.shadow, self.extra = FOREVER, 0  # a head that fits no more (nodes went down) holds nobody back
+        at = -1
+        for end, _, job in pool.releases():
+            if free >= need and end != at:
+                break
+            at = end
+            free += pool.returning(job)
+        if free >= need:
+            self.shadow, self.extra = at, free - need
+
+
+class PlannedStarts:
+    """Conservative backfill on counts: a profile of everything running and planned."""
+
+    def __init__(self) -> None:
+        self.edits = -1
+        self.profile = CapacityProfile(0, 0)
+        # job id -> (planned start, order of planning, record planned: a job is planned in one of its partitions)
+        self.plans: dict[int, tuple[int, int, Any]] = {}
+        self.soonest: list[tuple[int, int, Any]] = []  # heap of the same entries; stale ones are skipped
+        self.count = 0
+        # what the moves of the last compression opened up, seen then only by jobs behind: earliest instant, level
+        self.opened: tuple[int, int] = (FOREVER, 0)
+
+    def run(self, pool: Any, now: int) -> Decisions:
+        """One pass over `pool`."""
+        if pool.edits != self.edits:
+            yield from self._replan(pool, now)
+        else:
+            self.profile.advance(now)
+            holes = [hole for job, end in pool.gone if (hole := self._leave(job, end, now)) is not None]
+            if holes:
+                yield from self._compress(pool, now, holes)
+            for record in list(pool.new):
+                if record.job.queued and record.job.id not in self.plans:
+                    yield from self._plan(record, now)
+        yield from self._start_due(now)
+        pool.seen()
+
+    def _replan(self, pool: Any, now: int) -> Decisions:
+        """Node events and edits: plan everything anew, in queue order."""
+        self.edits = pool.edits
+        self.plans.clear()
+        self.soonest.clear()
+        self.opened = (FOREVER, 0)
+        self.profile = CapacityProfile(now, pool.free_units)
+        for end, _, job in pool.releases():
+            self.profile.add(max(end, now + 1), None, pool.returning(job))
+        for record in list(pool.pending):
+            if record.job.id not in self.plans:
+                yield from self._plan(record, now)
+
+    def _plan(self, record: Any, now: int) -> Decisions:
+        job, need = record.job, record.shape.unit_need
+        start = self.profile.earliest(need, job.time_limit_s, now)
+        if start is not None:  # else it needs more than is up: planned again when nodes come back
+            self.profile.add(start, start + job.time_limit_s, -need)
+            self._note(record, start)
+            yield Plan(record, start)
+
+    def _note(self, record: Any, start: int) -> None:
+        self.count += 1
+        entry = self.plans[record.job.id] = (start, self.count, record)
+        heappush(self.soonest, entry)
+
+    def _leave(self, job: Any, end: int | None, now: int) -> tuple[int, int] | None:
+        """Give back what a job that left still holds in the profile; the hole it leaves, None if there is none.
+
+        `end` is the end of its limit if it was running, None if it left the queue.
+        """
+        begin, need = now, job.shape.unit_need
+        if end is None:
+            planned = self.plans.pop(job.id, None)
+            if planned is None:
+                return None
+            begin, end = planned[0], planned[0] + job.time_limit_s
+            need = planned[2].shape.unit_need
+        if end <= begin:
+            return None
+        self.profile.add(begin, end, need)
+        return begin, end
+
+    def _compress(self, pool: Any, now: int, holes: list[tuple[int, int]]) -> Decisions:
+        """Move plans forward into the holes, in queue order.
+
+        A job can only gain where some instant before its planned start has come to hold its need since the job was
+        last looked at. So jobs larger than the highest level of any hole, or planned before all of them, are passed
+        over; holes are also what the moves of this pass leave, and for jobs ahead of them those of the pass before.
+        """
+        profile = self.profile
+        first = min(self.opened[0], *[begin for begin, _ in holes])
+        peak = max(self.opened[1], *[self._peak(*hole) for hole in holes])
+        self.opened = (FOREVER, 0)
+        for record in list(pool.pending):
+            job = record.job
+            planned = self.plans.get(job.id)
+            need = record.shape.unit_need
+            if planned is None or planned[2] is not record or need > peak or planned[0] <= first:
+                continue
+            start, limit = planned[0], job.time_limit_s
+            profile.add(start, start + limit, need)
+            earlier = profile.earliest(need, limit, now)
+            if earlier is None or earlier >= start:
+                profile.add(start, start + limit, -need)
+                continue
+            profile.add(earlier, earlier + limit, -need)
+            self._note(record, earlier)
+            level = self._peak(start, start + limit)
+            first, peak = min(first, start), max(peak, level)
+            self.opened = (min(self.opened[0], start), max(self.opened[1], level))
+            yield Plan(record, earlier)
+
+    def _peak(self, begin: int, end: int) -> int:
+        return self.profile.most(begin, end)
+
+    def _start_due(self, now: int) -> Decisions:
+        heap = self.soonest
+        while heap and heap[0][0] <= now:
+            entry = heappop(heap)
+            record = entry[2]
+            if self.plans.get(record.job.id) is entry:
+                yield Start(record)
+                del self.plans[record.job.id]
+        # A compression may leave a plan at an instant at which nothing ends any more.
+        while heap and self.plans.get(heap[0][2].job.id) is not heap[0]:
+            heappop(heap)
+        if heap:
+            yield WakeAt(heap[0][0])
+
+
+def pinned_pass(pool: Any, now: int, depth: int | None) -> Decisions:
+    """One pass where counting is not enough: planned starts are pinned to nodes, replanned at every pass.
+
+    Jobs beyond the reservation depth start only where no planned job needs the node before they end.
+    """
+    space = NodeSpace(now, FOREVER, pool.available())
+    for begin, end, nodes in pool.closed():
+        space.take(begin, end, nodes)
+    planned = 0
+    for record in list(pool.pending):
+        job = record.job
+        if not job.queued:
+            continue
+        limit = job.time_limit_s
+        if depth is not None and planned >= depth:
+            within = space.free_over(now, now + limit - 1)
+            if pool.fits(record, within):
+                yield Start(record, within)
+            continue
+        found = earliest_pinned(pool, space, record, now)
+        if found is None:
+            continue
+        start, nodes = found
+        if start <= now:
+            within = space.free_over(now, now + limit - 1)
+            if (yield Start(record, within)):
+                continue
+            start = now + 1
+        space.take(start, start + limit, nodes)
+        planned += 1
+        yield Plan(record, start, nodes, promise=False)
+    pool.seen()
+
+
+def earliest_pinned(pool: Any, space: NodeSpace, record: Any, now: int) -> tuple[int, int] | None:
+    """Earliest start and nodes, given running jobs' limits and the plans in `space`.
+
+    Nodes busy now are preferred for a start in the future: idle ones stay free for backfill.
+    """
+    limit = record.job.time_limit_s
+    for after in [now, *[t for t in space.times if t > now]]:
+        within = space.free_over(after, after + limit - 1)
+        found = pool.future(record, within, exact=True)
+        if found is None:
+            continue
+        start, alloc = max(found.start, after), found.alloc
+        if start > now:
+            busy = pool.future(record, within & pool.busy(), exact=True)
+            if busy is not None and busy.start <= start:
+                alloc = busy.alloc
+        if start == after or alloc.mask & ~space.free_over(start, start + limit - 1) == 0:
+            return start, alloc.mask
+    return None

@@ -1,0 +1,20 @@
+"""Conservative backfill: every job gets a planned start when it arrives, and nobody may delay any of them.
+
+A job is planned at the earliest instant from which its units are free for its whole limit, given the limits of the
+running jobs and all plans before it. When a job ends early, or a waiting one is cancelled, the schedule is compressed
+once: the waiting jobs, in queue order, are lifted out and put back at their earliest start, which is never later.
+Jobs without a limit count with one year. No options.
+Source: Mu'alem and Feitelson 2001, section 2.2; Feitelson and Weil 1998.
+"""
+
+from __future__ import annotations
+
+from slurmsim_policies.backfill import ReservationBackfill
+
+
+class Conservative(ReservationBackfill):
+    """Backfill with a reservation for every waiting job."""
+
+    name = "conservative"
+    summary = "conservative backfill: every job has a planned start nobody may delay"
+    depth = None
