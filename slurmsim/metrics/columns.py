@@ -1,0 +1,126 @@
+"""The few columns of ``jobs.parquet`` that measures need, as NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.states import FINAL_STATES
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Columns `JobColumns.of` reads; a caller that loads columns one by one needs no others.
+NEEDED = ("submit", "start", "end", "cpus", "nodes", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class JobColumns:
+    """Jobs as equally long columns, one row a job; times in seconds on one clock.
+
+    Attributes
+    ----------
+    submit, start, end
+        int64; `start` is meaningless where not `started`, `end` where not `ended`.
+    started, ended
+        bool: whether the job has a start, an end.
+    cpus, nodes
+        int64, allocated (requested where the job never started).
+    states, state_codes
+        ``states[state_codes[i]]`` is row i's state.
+    """
+
+    submit: IntArray
+    start: IntArray
+    end: IntArray
+    started: BoolArray
+    ended: BoolArray
+    cpus: IntArray
+    nodes: IntArray
+    state_codes: npt.NDArray[np.int32]
+    states: Sequence[str]
+
+    @classmethod
+    def of(cls, jobs: Any) -> JobColumns:
+        """Columns of `jobs`: a ``pyarrow.Table`` with the columns `NEEDED`, or a mapping of arrays by name.
+
+        In a mapping, `start` and `end` mark null by NaN, a mask or the least int64; `state` is a sequence of texts.
+
+        Raises
+        ------
+        ValueError
+            Columns missing or of different lengths.
+        """
+        if isinstance(jobs, cls):
+            return jobs
+        names = jobs.keys() if isinstance(jobs, Mapping) else jobs.column_names
+        if missing := [name for name in NEEDED if name not in names]:
+            raise ValueError(f"columns missing: {', '.join(missing)}")
+        if isinstance(jobs, Mapping):
+            return cls._of_mapping(jobs)
+        from slurmsim.trace.columns import NULL, int_values, text_codes
+
+        ints = {name: int_values(jobs.column(name)) for name in NEEDED if name != "state"}
+        codes, states = text_codes(jobs.column("state"))
+        return cls(
+            submit=ints["submit"],
+            start=ints["start"],
+            end=ints["end"],
+            started=ints["start"] != NULL,
+            ended=ints["end"] != NULL,
+            cpus=ints["cpus"],
+            nodes=ints["nodes"],
+            state_codes=codes,
+            states=states,
+        )
+
+    @classmethod
+    def _of_mapping(cls, jobs: Mapping[str, Any]) -> JobColumns:
+        index: dict[str, int] = {}
+        codes = np.fromiter((index.setdefault(str(s), len(index)) for s in jobs["state"]), np.int32)
+        start, started = _nullable(jobs["start"])
+        end, ended = _nullable(jobs["end"])
+        found = cls(
+            submit=np.asarray(jobs["submit"], np.int64),
+            start=start,
+            end=end,
+            started=started,
+            ended=ended,
+            cpus=np.asarray(jobs["cpus"], np.int64),
+            nodes=np.asarray(jobs["nodes"], np.int64),
+            state_codes=codes,
+            states=list(index),
+        )
+        if len({len(found.submit), len(start), len(end), len(found.cpus), len(found.nodes), len(codes)}) != 1:
+            raise ValueError("columns of different lengths")
+        return found
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    def in_state(self, *states: str) -> BoolArray:
+        """Rows whose state is one of `states`."""
+        wanted = np.fromiter((s in states for s in self.states), bool, len(self.states))
+        return wanted[self.state_codes] if len(self) else np.zeros(0, bool)
+
+    @property
+    def finished(self) -> BoolArray:
+        """Jobs that ran and reached a final state: those with a turnaround and a slowdown."""
+        return self.started & self.ended & self.in_state(*FINAL_STATES)
+
+
+def _nullable(values: Any) -> tuple[IntArray, BoolArray]:
+    least = np.iinfo(np.int64).min
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values.filled(least), np.int64), ~np.ma.getmaskarray(values)
+    array = np.asarray(values)
+    if array.dtype.kind == "f" or array.dtype == object:
+        array = array.astype(float)
+        valid = ~np.isnan(array)
+        return np.where(valid, array, 0).astype(np.int64), valid
+    array = array.astype(np.int64, copy=False)
+    return array, array != least

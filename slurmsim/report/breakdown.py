@@ -1,0 +1,82 @@
+"""Tables behind the report: measures by class of jobs, and the jobs that waited longest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slurmsim.metrics.columns import IntArray
+from slurmsim.report.rundata import Labels, RunData
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """Measures of the jobs of one class; waits in seconds, None when none started."""
+
+    name: str
+    jobs: int
+    started: int
+    cpu_hours: float
+    mean_wait_s: float | None
+    median_wait_s: float | None
+    p95_wait_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobLine:
+    """One job of a list; times in trace seconds."""
+
+    job_id: int
+    user: str
+    partition: str
+    nodes: int
+    cpus: int
+    submit: int
+    wait_s: int
+    run_time_s: int | None
+    state: str
+
+
+def by_class(data: RunData, labels: Labels, most: int = 12) -> list[ClassRow]:
+    """A row for each class of `labels`, most CPU time first, at most `most` of them."""
+    jobs, n = data.jobs, len(labels.names)
+    spent = np.where(jobs.started, jobs.cpus * (data.ends - jobs.start), 0)
+    hours = np.bincount(labels.codes, spent, n) / 3600
+    count = np.bincount(labels.codes, minlength=n)
+    started = np.bincount(labels.codes, jobs.started, n).astype(np.int64)
+    kept = [i for i in np.lexsort((np.arange(n), -count, -hours)).tolist() if count[i]][:most]
+    rows = []
+    for i in kept:
+        waits = data.waits[jobs.started & (labels.codes == i)]
+        mid, high = np.percentile(waits, (50, 95)).tolist() if len(waits) else (None, None)
+        mean = float(waits.mean()) if len(waits) else None
+        rows.append(ClassRow(labels.names[i], int(count[i]), int(started[i]), float(hours[i]), mean, mid, high))
+    return rows
+
+
+def longest_waits(data: RunData, most: int = 10) -> list[JobLine]:
+    """The jobs that waited longest before they started, longest first, ties by job id."""
+    started = np.flatnonzero(data.jobs.started)
+    order = np.lexsort((data.job_id[started], -data.waits[started]))
+    return job_lines(data, started[order[:most]])
+
+
+def job_lines(data: RunData, rows: IntArray) -> list[JobLine]:
+    """The jobs in `rows` of the jobs table."""
+    jobs = data.jobs
+    users, partitions = data.labels("user"), data.labels("partition")
+    return [
+        JobLine(
+            job_id=int(data.job_id[i]),
+            user=users.names[users.codes[i]],
+            partition=partitions.names[partitions.codes[i]],
+            nodes=int(jobs.nodes[i]),
+            cpus=int(jobs.cpus[i]),
+            submit=int(jobs.submit[i]),
+            wait_s=int(data.waits[i]),
+            run_time_s=int(jobs.end[i] - jobs.start[i]) if jobs.ended[i] else None,
+            state=jobs.states[jobs.state_codes[i]],
+        )
+        for i in rows.tolist()
+    ]

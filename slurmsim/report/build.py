@@ -1,0 +1,91 @@
+"""Make the report of a trace folder: pictures and one HTML page."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmsim.errors import ConfigError
+from slurmsim.report.html import report_page
+from slurmsim.report.rundata import RunData
+from slurmsim.trace.reader import read_trace
+from slurmsim.trace.staging import output_errors
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg")
+# Fewer started jobs than this make no distribution and no picture; the page then has its tables only.
+MIN_JOBS = 2
+
+
+def build_report(folder: Path | str, *, formats: Sequence[str] = ("png",)) -> list[Path]:
+    """Write ``report.html`` and ``plots/NAME.FORMAT`` into a trace folder; returns the files written, page first.
+
+    The page holds its pictures itself (as PNG) and works without network. A file is replaced only by a complete one.
+
+    Parameters
+    ----------
+    folder
+        A trace folder, or the staging folder of a `TraceWriter` after ``seal``.
+    formats
+        ``png``, ``svg`` or both, for the files under ``plots``.
+
+    Raises
+    ------
+    WorkloadError
+        `folder` holds no readable trace.
+    ConfigError
+        Unknown format.
+    OutputError
+        A file cannot be written.
+    """
+    for name in formats:
+        if name not in FORMATS:
+            raise ConfigError(f"unknown picture format {name!r}", expected=" or ".join(FORMATS))
+    path = Path(folder)
+    data = RunData(read_trace(path))
+    pictures: list[tuple[str, bytes]] = []
+    written: list[Path] = []
+    if int(data.jobs.started.sum()) >= MIN_JOBS:
+        from slurmsim.report.plots import FIGURES
+
+        for kind in FIGURES:
+            drawn = kind.draw(data)
+            png = render(drawn, "png")
+            pictures.append((kind.caption, png))
+            for name in formats:
+                content = png if name == "png" else render(drawn, name)
+                written.append(write_file(path / "plots" / f"{kind.name}.{name}", content))
+    page = write_file(path / "report.html", report_page(data, pictures).encode())
+    return [page, *written]
+
+
+def render(figure: Figure, name: str) -> bytes:
+    """A figure as a PNG or SVG file; the same figure gives the same bytes."""
+    import matplotlib
+
+    from slurmsim.report.style import RC
+
+    buffer = io.BytesIO()
+    metadata = {"Software": "slurmsim"} if name == "png" else {"Date": None, "Creator": "slurmsim"}
+    with matplotlib.rc_context(RC):
+        figure.savefig(buffer, format=name, metadata=metadata)
+    return buffer.getvalue()
+
+
+def write_file(path: Path, content: bytes) -> Path:
+    """Write a file whole or not at all; its folder is made. Raises OutputError."""
+    temporary = path.with_name(f".{path.name}.partial")
+    with output_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    return path

@@ -1,0 +1,210 @@
+"""Two or more runs side by side: their summaries, and job by job whose start moved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.metrics.columns import IntArray
+from slurmsim.report.rundata import RunData
+from slurmsim.trace.reader import read_trace
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A job that started at another time; seconds, `shift_s` negative when it started earlier than in the first run."""
+
+    job_id: int
+    user: str
+    partition: str
+    nodes: int
+    wait_first_s: int
+    wait_s: int
+    shift_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobDifferences:
+    """What became of the first run's jobs in another run; shifts are of start times, of jobs started in both.
+
+    Attributes
+    ----------
+    common, only_first, only_other
+        Jobs by job id: in both runs, in one only.
+    started_both, started_only_first, started_only_other
+        Of the common jobs.
+    same, earlier, later
+        Of those started in both.
+    other_submit
+        Common jobs with another submit time: the runs replay different workloads.
+    other_nodes, other_state
+        Common jobs that ran on other nodes, or ended in another state.
+    most_earlier, most_later
+        The biggest movers, biggest first, ties by job id.
+    """
+
+    common: int
+    only_first: int
+    only_other: int
+    started_both: int
+    started_only_first: int
+    started_only_other: int
+    same: int
+    earlier: int
+    later: int
+    other_submit: int
+    other_nodes: int
+    other_state: int
+    mean_shift_s: float | None
+    median_abs_shift_s: float | None
+    p95_abs_shift_s: float | None
+    max_abs_shift_s: int | None
+    most_earlier: list[Mover]
+    most_later: list[Mover]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Runs and how each but the first differs from the first."""
+
+    names: list[str]
+    runs: list[RunData]
+    differences: list[JobDifferences]
+
+    def summary(self, run: int) -> dict[str, Any]:
+        """``summary.json`` of a run."""
+        return self.runs[run].trace.summary
+
+    @property
+    def keys(self) -> list[str]:
+        """Summary keys of any run, in the order of first appearance."""
+        return list(dict.fromkeys(key for i in range(len(self.runs)) for key in self.summary(i)))
+
+    def delta(self, key: str, run: int) -> float | int | None:
+        """Summary value of `run` minus the first run's, None where one has no number."""
+        first, other = self.summary(0).get(key), self.summary(run).get(key)
+        if key == "seed" or not isinstance(first, (int, float)) or not isinstance(other, (int, float)):
+            return None
+        return other - first
+
+    def as_dict(self) -> dict[str, Any]:
+        """The comparison as plain data, for JSON."""
+        return {
+            "runs": [
+                {"name": name, "folder": run.trace.path, "partial": run.trace.partial, "summary": run.trace.summary}
+                for name, run in zip(self.names, self.runs, strict=True)
+            ],
+            "differences": [
+                {
+                    "first": self.names[0],
+                    "other": self.names[i],
+                    "summary": {key: self.delta(key, i) for key in self.keys if self.delta(key, i) is not None},
+                    "jobs": asdict(found),
+                }
+                for i, found in enumerate(self.differences, 1)
+            ],
+        }
+
+
+def compare(folders: Sequence[Path], *, movers: int = 10) -> Comparison:
+    """Compare the traces in `folders` with the first of them.
+
+    Parameters
+    ----------
+    movers
+        How many of the biggest movers to name, each way.
+
+    Raises
+    ------
+    ConfigError
+        Fewer than two folders, or one given twice.
+    WorkloadError
+        A folder holds no readable trace, or a trace holds a job id twice.
+    """
+    if len(folders) < 2:
+        raise ConfigError("nothing to compare", expected="two or more trace folders")
+    resolved = [folder.resolve() for folder in folders]
+    if twice := [str(f) for f, n in Counter(resolved).items() if n > 1]:
+        raise ConfigError(f"folder given twice: {twice[0]}")
+    runs = [RunData(read_trace(folder)) for folder in folders]
+    return Comparison(_names(folders), runs, [job_differences(runs[0], run, movers) for run in runs[1:]])
+
+
+def job_differences(first: RunData, other: RunData, movers: int = 10) -> JobDifferences:
+    """Join two runs on the job id and measure how start times moved."""
+    for run in (first, other):
+        if len(np.unique(run.job_id)) != len(run.job_id):
+            raise WorkloadError("a job id appears twice", file=str(run.trace.path / "jobs.parquet"), field="job_id")
+    _, a, b = np.intersect1d(first.job_id, other.job_id, assume_unique=True, return_indices=True)
+    ran_a, ran_b = first.jobs.started[a], other.jobs.started[b]
+    both = ran_a & ran_b
+    a_both, b_both = a[both], b[both]
+    shift = other.jobs.start[b_both] - first.jobs.start[a_both]
+    size = np.abs(shift)
+    order = np.argsort(shift, kind="stable")  # intersect1d sorted by job id, so ties are in that order
+    back = np.argsort(-shift, kind="stable")
+    earlier, later = int((shift < 0).sum()), int((shift > 0).sum())
+    return JobDifferences(
+        common=len(a),
+        only_first=len(first.job_id) - len(a),
+        only_other=len(other.job_id) - len(b),
+        started_both=int(both.sum()),
+        started_only_first=int((ran_a & ~ran_b).sum()),
+        started_only_other=int((ran_b & ~ran_a).sum()),
+        same=len(shift) - earlier - later,
+        earlier=earlier,
+        later=later,
+        other_submit=int((first.jobs.submit[a] != other.jobs.submit[b]).sum()),
+        other_nodes=_unlike(first.node_lists, other.node_lists, a_both, b_both),
+        other_state=_unlike(
+            (first.jobs.state_codes, first.jobs.states), (other.jobs.state_codes, other.jobs.states), a, b
+        ),
+        mean_shift_s=float(shift.mean()) if len(shift) else None,
+        median_abs_shift_s=float(np.median(size)) if len(size) else None,
+        p95_abs_shift_s=float(np.percentile(size, 95)) if len(size) else None,
+        max_abs_shift_s=int(size.max()) if len(size) else None,
+        most_earlier=_movers(first, other, a_both, b_both, order[: min(movers, earlier)]),
+        most_later=_movers(first, other, a_both, b_both, back[: min(movers, later)]),
+    )
+
+
+def _movers(first: RunData, other: RunData, a: IntArray, b: IntArray, chosen: IntArray) -> list[Mover]:
+    users, partitions = first.labels("user"), first.labels("partition")
+    return [
+        Mover(
+            job_id=int(first.job_id[i]),
+            user=users.names[users.codes[i]],
+            partition=partitions.names[partitions.codes[i]],
+            nodes=int(first.jobs.nodes[i]),
+            wait_first_s=int(first.waits[i]),
+            wait_s=int(other.waits[j]),
+            shift_s=int(other.jobs.start[j] - first.jobs.start[i]),
+        )
+        for i, j in zip(a[chosen].tolist(), b[chosen].tolist(), strict=True)
+    ]
+
+
+def _unlike(first: Any, other: Any, a: IntArray, b: IntArray) -> int:
+    """Rows whose texts differ, both columns given as codes and the texts they point into."""
+    number: dict[str, int] = {}
+    ids = [
+        np.array([number.setdefault(t, len(number)) for t in texts] or [0], np.int64)[codes[rows]]
+        for (codes, texts), rows in ((first, a), (other, b))
+    ]
+    return int((ids[0] != ids[1]).sum())
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """The shortest tails of the paths that tell the folders apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(p[-length:]) for p in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise AssertionError("the same folder twice")

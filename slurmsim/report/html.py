@@ -1,0 +1,159 @@
+"""The HTML report of one run: numbers, pictures, and what one must know to trust and repeat them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slurmsim.report import breakdown, page
+from slurmsim.report.rundata import RunData
+from slurmsim.report.text import duration, number, percent, summary_value
+
+_TILES = (
+    ("jobs", "jobs"), ("utilization", "utilization"), ("mean_wait_s", "mean wait"), ("median_wait_s", "median wait"),
+    ("p95_wait_s", "95 % waited at most"), ("mean_bounded_slowdown", "mean bounded slowdown"),
+    ("makespan_s", "makespan"), ("jobs_per_s", "jobs simulated a second"),
+)  # fmt: skip
+
+
+def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
+    """The report as one HTML document.
+
+    Parameters
+    ----------
+    data
+        The run.
+    figures
+        Caption and PNG of each picture, in order.
+    """
+    summary = data.trace.summary
+    blocks = [page.heading(title(data), *_lead(data))]
+    if data.trace.partial:
+        blocks.append(page.banner("The run was interrupted: this is the part before the interruption."))
+    blocks.append(page.tiles((label, _tile(key, summary[key])) for key, label in _TILES if key in summary))
+    pictures = "".join(page.figure(png, caption) for caption, png in figures)
+    blocks.append(page.section("Pictures", pictures))
+    blocks.append(
+        page.section(
+            "Numbers",
+            page.columns(
+                page.table(("measure", "value"), [(k, summary_value(k, v)) for k, v in summary.items()]),
+                _classes(data, "partition") + '<p>&nbsp;</p>' + _classes(data, "user"),
+            ),
+        )
+    )  # fmt: skip
+    blocks.append(page.section("Longest waits", _longest(data)))
+    blocks.append(page.section("Data quality of the workload", _quality(data.section("workload"))))
+    blocks.append(page.section("Configuration findings", _findings(data.trace.manifest.get("findings"))))
+    blocks.append(page.section("To repeat this run", page.definitions(_recipe(data.trace.manifest))))
+    return page.page(title(data), [b for b in blocks if b])
+
+
+def title(data: RunData) -> str:
+    """Workload under policy, as far as the manifest names them."""
+    workload = str(data.section("workload").get("file") or "").rsplit("/", 1)[-1]
+    policy = data.trace.manifest.get("policy") or data.trace.summary.get("policy")
+    return " under ".join(str(x) for x in (workload or "Run", policy) if x)
+
+
+def moment(data: RunData, seconds: int) -> str:
+    """A trace time as a date (UTC), or as time since the first submit."""
+    if data.epoch is None:
+        return f"+{duration(seconds - data.interval.begin)}"
+    return f"{dt.datetime.fromtimestamp(data.epoch + seconds, dt.UTC):%Y-%m-%d %H:%M}"
+
+
+def _lead(data: RunData) -> list[str]:
+    over, cluster = data.interval, data.cluster
+    name = str(data.section("cluster").get("name") or "")
+    name = "" if name == "cluster" else name
+    sizes: list[str] = []
+    if cluster is not None:
+        known = ((cluster.nodes, "nodes"), (cluster.cpus, "CPUs"), (cluster.gpus, "GPUs"))
+        sizes = [f"{count:,} {what}" for count, what in known if count]
+    lines = [": ".join(x for x in (f"Cluster {name}".strip(), ", ".join(sizes)) if x)] if name or sizes else []
+    if data.epoch is not None:
+        lines.append(f"{moment(data, over.begin)} to {moment(data, over.end)} UTC, {duration(over.length_s)}")
+    else:
+        lines.append(f"{duration(over.length_s)} of simulated time")
+    return lines
+
+
+def _tile(key: str, value: Any) -> str:
+    if key.endswith("_s") and key != "jobs_per_s" and isinstance(value, (int, float)):
+        return duration(value)
+    if key == "utilization":
+        return percent(value)
+    return summary_value(key, value)
+
+
+def _classes(data: RunData, column: str) -> str:
+    rows = breakdown.by_class(data, data.labels(column))
+    header = (column, "jobs", "CPU hours", "mean wait", "median", "95 %")
+    return page.table(
+        header,
+        [
+            (r.name, number(r.jobs), number(r.cpu_hours, 0), duration(r.mean_wait_s), duration(r.median_wait_s),
+             duration(r.p95_wait_s))
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+def _longest(data: RunData) -> str:
+    header = ("job", "user", "partition", "nodes", "CPUs", "submitted", "wait", "run time", "state")
+    return page.table(
+        header,
+        [
+            (str(j.job_id), j.user, j.partition, number(j.nodes), number(j.cpus), moment(data, j.submit),
+             duration(j.wait_s), duration(j.run_time_s), j.state)
+            for j in breakdown.longest_waits(data)
+        ],
+        left=(0, 1, 2),
+    )  # fmt: skip
+
+
+def _quality(workload: Mapping[str, Any]) -> str:
+    examples = workload.get("examples")
+    rows = []
+    for key, what in (("dropped", "dropped"), ("repaired", "repaired")):
+        counts = workload.get(key)
+        if isinstance(counts, Mapping):
+            for why, count in counts.items():
+                places = examples.get(why, []) if isinstance(examples, Mapping) else []
+                rows.append((what, str(why), "; ".join(map(str, places)), number(count)))
+    if not rows and "records" in workload:
+        rows.append(("clean", "every record was used as it is", "", number(workload["records"])))
+    return page.table(("what", "why", "for example", "records"), rows, left=(0, 1, 2))
+
+
+def _findings(found: Any) -> str:
+    rows = []
+    for item in found if isinstance(found, list) else []:
+        if isinstance(item, Mapping):
+            where = ":".join(str(item[k]) for k in ("file", "line") if item.get(k) is not None)
+            setting = "=".join(str(item[k]) for k in ("key", "value") if item.get(k) not in (None, ""))
+            rows.append((str(item.get("severity", "")), where, setting, str(item.get("message", ""))))
+    return page.table(("severity", "where", "setting", "finding"), rows, left=(0, 1, 2, 3))
+
+
+# Sections shown in tables of their own.
+_ELSEWHERE = frozenset({"findings", "rows"})
+
+
+def _recipe(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in manifest.items():
+        if key in _ELSEWHERE or value in (None, "", [], {}):
+            continue
+        if isinstance(value, Mapping):
+            rows += [
+                (f"{key}: {k}", v if isinstance(v, str) else json.dumps(v, ensure_ascii=False))
+                for k, v in value.items()
+                if v not in (None, "", [], {}) and not isinstance(v, Mapping)
+            ]
+        else:
+            rows.append((key, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
+    return rows

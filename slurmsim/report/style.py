@@ -1,0 +1,245 @@
+"""One look for all figures: colours, fonts, axes of time and of durations.
+
+Matplotlib is imported inside functions, and without pyplot: no global figures, no window system.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from slurmsim.metrics.utilization import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PALETTE = (
+    "#3a6ea5", "#e1913c", "#4f9d69", "#c4523f", "#7d67ad", "#3fa3b0", "#c56a9f", "#8a6d4b", "#b3a23a", "#5a6b7b",
+)  # fmt: skip
+INK = "#1f2933"
+MUTED = "#6b7785"
+GRID = "#e3e7ec"
+IDLE = "#f2f4f7"
+DOWN = "#2d333b"
+OTHER = "#b4bcc6"
+ACCENT = PALETTE[0]
+QUEUE = PALETTE[1]
+
+# For legends inside a plot, where curves may run behind them.
+CLEAR: Any = {"frameon": True, "framealpha": 0.85, "edgecolor": "none", "facecolor": "white"}
+
+RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.edgecolor": "#c3cad3",
+    "axes.labelcolor": INK,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.6,
+    "figure.dpi": 110,
+    "savefig.dpi": 110,
+    "figure.facecolor": "white",
+    "svg.hashsalt": "slurmsim",
+    "path.simplify_threshold": 0.3,
+}
+
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_STEPS = (
+    1, 2, 5, 10, 30, _MINUTE, 2 * _MINUTE, 5 * _MINUTE, 10 * _MINUTE, 30 * _MINUTE, _HOUR, 2 * _HOUR, 3 * _HOUR,
+    6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 4 * _DAY, 7 * _DAY, 14 * _DAY,
+)  # fmt: skip
+_MONTHS = (1, 2, 3, 6, 12, 24, 60)
+_DURATIONS = (
+    (1, "1 s"), (10, "10 s"), (_MINUTE, "1 min"), (10 * _MINUTE, "10 min"), (_HOUR, "1 h"), (6 * _HOUR, "6 h"),
+    (_DAY, "1 d"), (7 * _DAY, "1 w"), (30 * _DAY, "30 d"), (365 * _DAY, "1 y"),
+)  # fmt: skip
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
+    """Run `draw` under the house style, leaving the caller's Matplotlib settings alone."""
+
+    @functools.wraps(draw)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        import matplotlib
+
+        with matplotlib.rc_context(RC):
+            return draw(*args, **kwargs)
+
+    return wrapper
+
+
+def figure(width: float, height: float) -> Figure:
+    """An empty figure, `width` by `height` inches, that draws itself without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    fig = Figure(figsize=(width, height))
+    FigureCanvasAgg(fig)
+    return fig
+
+
+def colors(names: Sequence[str], other: str | None = None) -> list[str]:
+    """A colour for each class; `other` names the class that collects the rest and is grey."""
+    return [OTHER if name == other else PALETTE[i % len(PALETTE)] for i, name in enumerate(names)]
+
+
+def time_axis(ax: Axes, over: Interval, epoch: int | None, origin: int, most: int = 9) -> None:
+    """Make x a time axis: dates (UTC) when the epoch is known, else the time since `origin`, the first submit.
+
+    The data are in the trace's own seconds either way.
+    """
+    ticks, labels, title = time_ticks(over, epoch, origin, most)
+    ax.set_xlim(over.begin, over.end)
+    ax.set_xticks(ticks, labels)
+    ax.set_xlabel(title)
+
+
+def time_ticks(over: Interval, epoch: int | None, origin: int, most: int = 9) -> tuple[list[float], list[str], str]:
+    """Positions (trace seconds), labels, and the axis title; at most `most` ticks."""
+    if epoch is None:
+        return _elapsed_ticks(over, origin, most)
+    begin, end = over.begin + epoch, over.end + epoch
+    moments = _calendar(begin, end, most)
+    step = moments[1] - moments[0] if len(moments) > 1 else end - begin
+    texts = []
+    for i, moment in enumerate(moments):
+        when = dt.datetime.fromtimestamp(moment, dt.UTC)
+        if step >= 28 * _DAY:
+            texts.append(f"{when:%b}\n{when:%Y}" if i == 0 or when.month == 1 else f"{when:%b}")
+        elif step >= _DAY:
+            texts.append(f"{when.day} {when:%b}")
+        elif i == 0 or moment % _DAY == 0:
+            clock = f"{when:%H:%M}" if step % _MINUTE == 0 else f"{when:%H:%M:%S}"
+            texts.append(f"{clock}\n{when.day} {when:%b}")
+        else:
+            texts.append(f"{when:%H:%M}" if step % _MINUTE == 0 else f"{when:%H:%M:%S}")
+    first, last = (dt.datetime.fromtimestamp(t, dt.UTC) for t in (begin, end))
+    years = f"{first.year}" if first.year == last.year else f"{first.year}–{last.year}"
+    return [float(m - epoch) for m in moments], texts, f"time (UTC, {years})"
+
+
+def _calendar(begin: int, end: int, most: int) -> list[int]:
+    for step in _STEPS:
+        if (end - begin) / step <= most:
+            # Weeks begin on Monday; the epoch was a Thursday.
+            shift = 4 * _DAY if step % (7 * _DAY) == 0 else 0
+            first = -(-(begin - shift) // step) * step + shift
+            return list(range(first, end + 1, step))
+    first_day = dt.datetime.fromtimestamp(begin, dt.UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    months = _MONTHS[-1]
+    for candidate in _MONTHS:
+        if (end - begin) / (candidate * 30.4 * _DAY) <= most:
+            months = candidate
+            break
+    found: list[int] = []
+    count = first_day.year * 12 + first_day.month - 1
+    while True:
+        moment = int(dt.datetime(count // 12, count % 12 + 1, 1, tzinfo=dt.UTC).timestamp())
+        if moment > end:
+            return found
+        if moment >= begin and count % months == 0:
+            found.append(moment)
+        count += 1
+
+
+def _elapsed_ticks(over: Interval, origin: int, most: int) -> tuple[list[float], list[str], str]:
+    span = over.length_s
+    unit, name = next(
+        ((size, text) for size, text in ((_DAY, "days"), (_HOUR, "hours"), (_MINUTE, "minutes")) if span >= 3 * size),
+        (1, "seconds"),
+    )
+    step = nice_step(span / unit, most) * unit
+    first = int(np.ceil((over.begin - origin) / step))
+    counts = range(first, int((over.end - origin) // step) + 1)
+    return (
+        [origin + i * step for i in counts],
+        [f"{i * step / unit:g}" for i in counts],
+        f"{name} since the first submit",
+    )
+
+
+def nice_step(span: float, most: int) -> float:
+    """The least of 1, 2, 5 times a power of ten that cuts `span` into at most `most` parts."""
+    raw = span / most
+    power = 10.0 ** np.floor(np.log10(raw)) if raw > 0 else 1.0
+    return float(next(power * m for m in (1, 2, 5, 10) if power * m >= raw * (1 - 1e-9)))
+
+
+def duration_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
+    """Ticks for a logarithmic axis of durations from `low` to `high` seconds."""
+    inside = [(float(s), text) for s, text in _DURATIONS if low <= s <= high]
+    return [s for s, _ in inside], [text for _, text in inside]
+
+
+def duration_axis(axis: Any, low: float, high: float) -> None:
+    """Make an x or y axis (``ax.xaxis``) logarithmic in durations, `low` to `high` seconds."""
+    from matplotlib.ticker import NullLocator
+
+    ax, vertical = axis.axes, axis.axis_name == "y"
+    (ax.set_yscale if vertical else ax.set_xscale)("log")
+    (ax.set_ylim if vertical else ax.set_xlim)(low, high)
+    axis.set_minor_locator(NullLocator())
+    axis.set_ticks(*duration_ticks(low, high))
+
+
+def shades(color: str) -> list[tuple[float, float, float]]:
+    """Three lightnesses of a colour, so that neighbours of one class can be told apart."""
+    from matplotlib.colors import to_rgb
+
+    base = np.array(to_rgb(color))
+    return [tuple((base + light * (1 - base)).tolist()) for light in (0.0, 0.16, 0.32)]
+
+
+def ordered_colors(n: int) -> list[str]:
+    """`n` colours that read as an order, from the light and warm to the dark."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+    ramp = LinearSegmentedColormap.from_list("sizes", ("#eeb45a", "#d9683c", "#a13e6d", "#5b3d8c", "#1f2b5c"))
+    return [to_hex(ramp(i / max(n - 1, 1))) for i in range(n)]
+
+
+def categories(axis: Any, names: Sequence[str]) -> None:
+    """Name the bars at 0, 1, 2, … of an axis, slanted when they are too long to stand side by side."""
+    slanted = sum(map(len, names)) > 42
+    axis.set_ticks(range(len(names)), names, rotation=30 if slanted else 0, ha="right" if slanted else "center")
+
+
+def thousands(axis: Any) -> None:
+    """Thousands separators on an axis of counts."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else ""))
+
+
+def note(ax: Axes, text: str) -> None:
+    """Say in an empty plot why it is empty."""
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, text, ha="center", va="center", color=MUTED, transform=ax.transAxes)
+
+
+def subtitle(ax: Axes, text: str) -> None:
+    """A quieter line at the right of the title's height."""
+    ax.text(1.0, 1.012, text, ha="right", va="bottom", color=MUTED, fontsize=8.5, transform=ax.transAxes)

@@ -1,0 +1,88 @@
+"""Numbers as people read them, and plain text tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the two largest units: ``2 d 3 h``, ``5 min 12 s``, ``-40 s``; a dash for None."""
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    sign = "-" if seconds < 0 else ""
+    rest = abs(seconds)
+    if rest < 60:
+        return f"{sign}{rest:.0f} s" if rest == int(rest) or rest >= 10 else f"{sign}{rest:.1f} s"
+    rest = round(rest)
+    for (size, unit), (small, small_unit) in pairwise(_UNITS):
+        if rest >= size:
+            tail = (rest % size) // small
+            return f"{sign}{rest // size} {unit}" + (f" {tail} {small_unit}" if tail else "")
+    raise AssertionError("unreachable")
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A count with thousands separators, a fraction with `digits` decimals; a dash for None."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    """A share as per cent with one decimal."""
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def size(n_bytes: float | None) -> str:
+    """Bytes in binary units: ``310 MiB``."""
+    if n_bytes is None:
+        return "–"
+    value = float(n_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024 or unit == "GiB":
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")
+
+
+# How a summary value is shown: by its key's unit suffix, by the table, or as a number.
+_SHARES = frozenset({"utilization", "utilization_central"})
+
+
+def summary_value(key: str, value: object) -> str:
+    """The value of a summary key as text, with the unit its name implies."""
+    if value is None:
+        return "–"
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return str(value)
+    if key in _SHARES:
+        return percent(value)
+    if key == "seed":
+        return str(value)
+    if key.endswith("_bytes"):
+        return size(value)
+    if key == "wall_s":
+        return f"{value:.2f} s"
+    if key == "jobs_per_s":
+        return f"{value:,.0f}"
+    if key.endswith("_s"):
+        return f"{value:,.1f} s" if isinstance(value, float) else f"{value:,} s"
+    return number(value)
+
+
+def table(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Rows of cells, a header first, as aligned text; the first `left` columns flush left, the others right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""The trace a run leaves behind: schema, writer, reader. Import the modules; nothing is loaded here."""

@@ -1,0 +1,45 @@
+"""JSON as slurmsim writes it: same object, same bytes, and nothing a strict parser refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+
+def to_json(obj: Any) -> str:
+    """`obj` as indented JSON text ending in a newline; NaN and infinities become null.
+
+    Keys stay in the order given. NumPy scalars and arrays, paths, tuples and sets (sorted) are understood.
+
+    Raises
+    ------
+    TypeError
+        Something JSON cannot hold.
+    """
+    return json.dumps(plain(obj), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(obj: Any) -> Any:
+    """`obj` made of dict, list, str, int, float, bool and None only."""
+    if obj is None or isinstance(obj, bool):
+        return obj
+    if isinstance(obj, str):
+        return str(obj)
+    if isinstance(obj, int):
+        return int(obj)
+    if isinstance(obj, float):
+        return float(obj) if math.isfinite(obj) else None
+    if isinstance(obj, Mapping):
+        return {str(k): plain(v) for k, v in obj.items()}
+    if isinstance(obj, (set, frozenset)):
+        return [plain(v) for v in sorted(obj)]
+    if isinstance(obj, (list, tuple)):
+        return [plain(v) for v in obj]
+    if isinstance(obj, PurePath):
+        return str(obj)
+    if hasattr(obj, "tolist"):  # NumPy scalars and arrays
+        return plain(obj.tolist())
+    raise TypeError(f"cannot write a {type(obj).__name__} as JSON")

@@ -1,0 +1,210 @@
+"""Read a trace folder back: Arrow tables, NumPy columns, pandas frames."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from slurmsim.errors import WorkloadError
+from slurmsim.trace import schema
+from slurmsim.trace.columns import NULL, int_values, text_codes
+from slurmsim.trace.staging import MANIFEST
+from slurmsim.trace.writer import TABLES, VERSION_KEY
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+
+def read_trace(folder: Path | str) -> Trace:
+    """Open the trace in `folder`; its tables are read when first asked for.
+
+    Raises
+    ------
+    WorkloadError
+        `folder` is no slurmsim trace, or one of another schema version. A damaged table is reported when it is read.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise WorkloadError("no such folder" if not path.exists() else "not a folder", file=str(folder))
+    file = path / MANIFEST
+    if not file.is_file():
+        raise WorkloadError(
+            f"not a slurmsim trace: {MANIFEST} is missing", file=str(folder), expected="what run --out made"
+        )
+    manifest = _read_json(file)
+    if "trace_schema" not in manifest:
+        raise WorkloadError("not a slurmsim trace", file=str(file), field="trace_schema", expected="a number")
+    if (version := manifest["trace_schema"]) != schema.SCHEMA_VERSION:
+        expected = f"version {schema.SCHEMA_VERSION}"
+        raise WorkloadError(f"schema version {version}", file=str(file), field="trace_schema", expected=expected)
+    return Trace(path, manifest)
+
+
+class Trace:
+    """One run's output.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    manifest
+        ``run.json`` (see ``docs/trace-schema.md``).
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path, self.manifest = path, manifest
+        self._tables: dict[str, pa.Table] = {}
+        self._summary: dict[str, Any] | None = None
+
+    @property
+    def partial(self) -> bool:
+        """Whether the run was interrupted before its end."""
+        return bool(self.manifest.get("partial"))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json``; empty when the run was interrupted before it was written."""
+        if self._summary is None:
+            file = self.path / "summary.json"
+            self._summary = _read_json(file) if file.exists() else {}
+        return self._summary
+
+    @property
+    def jobs(self) -> pa.Table:
+        """One row a job or array task."""
+        return self._whole("jobs")
+
+    @property
+    def events(self) -> pa.Table:
+        """Every state change and decision, in time order."""
+        return self._whole("events")
+
+    @property
+    def usage(self) -> pa.Table:
+        """The step series of what was allocated, idle, down, running and pending."""
+        return self._whole("usage")
+
+    def read(self, table: str, names: Sequence[str]) -> pa.Table:
+        """The columns `names` of ``jobs``, ``events`` or ``usage``; far cheaper than all of them on a long trace."""
+        if table in self._tables:
+            return self._tables[table].select(list(names))
+        return self._load(table, list(names))
+
+    def ints(self, table: str, *names: str, null: int = NULL) -> list[npt.NDArray[np.int64]]:
+        """Integer columns as int64 arrays of shape (n_rows,); nulls as `null`."""
+        found = self.read(table, names)
+        return [int_values(found.column(name), null) for name in names]
+
+    def groups(self, table: str, names: list[str]) -> Iterator[pa.Table]:
+        """The columns `names` one row group after another, for what need not be in memory at once."""
+        with self._open(table) as parquet:
+            for i in range(parquet.num_row_groups):
+                yield parquet.read_row_group(i, columns=names, use_threads=False)
+
+    def ints_where(
+        self, table: str, names: Sequence[str], column: str, value: str, null: int = NULL
+    ) -> list[npt.NDArray[np.int64]]:
+        """Integer columns of the rows whose text column `column` is `value`.
+
+        Read a row group at a time, so the rows that do not match never are in memory together.
+        """
+        parts: list[list[npt.NDArray[np.int64]]] = [[] for _ in names]
+        for group in self.groups(table, [*names, column]):
+            codes, values = text_codes(group.column(column))
+            if value in values:
+                rows = np.flatnonzero(codes == values.index(value))
+                for part, name in zip(parts, names, strict=True):
+                    part.append(int_values(group.column(name), null)[rows])
+        return [np.concatenate(part) if part else np.zeros(0, np.int64) for part in parts]
+
+    def text(self, table: str, name: str) -> tuple[npt.NDArray[np.int32], list[str]]:
+        """A text column as codes, shape (n_rows,), and the list they point into."""
+        return text_codes(self.read(table, [name]).column(name))
+
+    def jobs_frame(self) -> pd.DataFrame:
+        """``jobs`` as a pandas frame: nullable columns as Int64, texts as str."""
+        return _frame(self.jobs, "jobs")
+
+    def events_frame(self) -> pd.DataFrame:
+        """``events`` as a pandas frame."""
+        return _frame(self.events, "events")
+
+    def usage_frame(self) -> pd.DataFrame:
+        """``usage`` as a pandas frame."""
+        return _frame(self.usage, "usage")
+
+    def __repr__(self) -> str:
+        return f"Trace({str(self.path)!r}{', partial' if self.partial else ''})"
+
+    def _whole(self, table: str) -> pa.Table:
+        if table not in self._tables:
+            self._tables[table] = self._load(table, None)
+        return self._tables[table]
+
+    def _load(self, table: str, names: list[str] | None) -> pa.Table:
+        with self._open(table) as parquet:
+            # One thread: no slower for a few columns, and it does not hold them twice.
+            return parquet.read(columns=names if names is not None else list(TABLES[table]), use_threads=False)
+
+    @contextlib.contextmanager
+    def _open(self, table: str) -> Iterator[pq.ParquetFile]:
+        import pyarrow.parquet as pq
+
+        file = self.path / f"{table}.parquet"
+        try:
+            with pq.ParquetFile(file) as parquet:
+                _check(parquet.schema_arrow, table, file)
+                yield parquet
+        except FileNotFoundError:
+            raise WorkloadError("missing from the trace", file=str(file)) from None
+        except (pa.ArrowException, OSError) as error:
+            raise WorkloadError(f"not a readable Parquet file: {_first_line(error)}", file=str(file)) from error
+
+
+def _check(found: pa.Schema, table: str, file: Path) -> None:
+    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode()
+    if version != str(schema.SCHEMA_VERSION):
+        raise WorkloadError(f"schema version {version}", file=str(file), expected=f"version {schema.SCHEMA_VERSION}")
+    for name in TABLES[table]:
+        if name not in found.names:
+            raise WorkloadError("column is missing", file=str(file), field=name)
+
+
+def _frame(table: pa.Table, name: str) -> pd.DataFrame:
+    import pandas as pd
+
+    def series(column: str, kind: str) -> Any:
+        if kind == "text":
+            codes, values = text_codes(table.column(column))
+            return pd.Series(np.array(values, object)[codes], dtype="str")
+        data = int_values(table.column(column))
+        if kind == "int64":
+            return data
+        return pd.arrays.IntegerArray(np.where(data == NULL, 0, data), data == NULL)
+
+    return pd.DataFrame({column: series(column, kind) for column, (kind, _) in TABLES[name].items()})
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WorkloadError(f"cannot read: {error.strerror}", file=str(file)) from error
+    except ValueError as error:
+        raise WorkloadError(f"not valid JSON: {_first_line(error)}", file=str(file)) from error
+    if not isinstance(found, dict):
+        raise WorkloadError("not a JSON object", file=str(file))
+    return found
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

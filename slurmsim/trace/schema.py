@@ -1,0 +1,77 @@
+"""Columns of the trace a run leaves behind, and the version of that schema.
+
+Everything that writes or reads a trace uses these tables; `docs/trace-schema.md` explains each column.
+Types: int64 unless said; "text" is dictionary-coded UTF-8. Times are int64 seconds on the workload's clock.
+"""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+
+# jobs.parquet: one row a job or array task, in the order jobs reach their final state (the never finished last).
+JOBS: dict[str, tuple[str, str]] = {
+    "job_id": ("int64", "job id"),
+    "array_job_id": ("int64?", "id of the array, null when not an array task"),
+    "array_task_id": ("int64?", "index in the array"),
+    "name": ("text", "job name"),
+    "user": ("text", "user"),
+    "account": ("text", "account"),
+    "partition": ("text", "partition it ran in; while pending the one(s) asked for"),
+    "qos": ("text", "QOS"),
+    "nodes": ("int64", "nodes allocated; requested minimum when it never started"),
+    "cpus": ("int64", "CPUs allocated; requested when it never started"),
+    "gpus": ("int64", "GPUs allocated; requested when it never started"),
+    "mem_mib": ("int64", "memory allocated over all nodes, MiB; requested when it never started"),
+    "cpus_per_node": ("text", "CPUs allocated on each node in node order, run-length as Slurm writes it: 4(x2),2"),
+    "mem_per_node_mib": ("text", "memory allocated on each node, MiB, run-length in the same way"),
+    "gres_per_node": ("text", "GRES allocated on each node, one for all: gpu:a100:2,nvme:1; empty when none"),
+    "time_limit_s": ("int64?", "time limit in force at the end, seconds; null when unlimited"),
+    "submit": ("int64", "submit time"),
+    "eligible": ("int64?", "eligible time, null when never eligible"),
+    "start": ("int64?", "last start, null when it never started"),
+    "end": ("int64?", "end, null when it had not ended"),
+    "state": ("text", "final state, or the state when the run stopped"),
+    "exit_code": ("text", "code:signal"),
+    "node_list": ("text", "allocated nodes as a hostlist expression"),
+    "reason": ("text", "reason at the end"),
+    "priority": ("int64", "priority at start, or at the end of the run"),
+    "restarts": ("int64", "how often it was requeued"),
+    "run_time_s": ("int64?", "end - start"),
+    "wait_s": ("int64?", "start - submit"),
+    "scheduler": ("text", "Main, Backfill or the policy that started it"),
+}
+
+# events.parquet: every state change and decision, in time order.
+EVENTS: dict[str, tuple[str, str]] = {
+    "time": ("int64", "when"),
+    "event": ("text", "SUBMIT ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"),
+    "job_id": ("int64?", "job, null for node events"),
+    "state": ("text", "job state after it (node state for NODE)"),
+    "reason": ("text", "reason after it"),
+    "partition": ("text", "partition concerned"),
+    "nodes": ("text", "node list, for START, REQUEUE, PLAN and NODE"),
+    "value": ("int64?", "START: jobs it overtook (backfill depth); PLAN: planned start; PRIORITY: new priority"),
+    "scheduler": ("text", "Main, Backfill or the policy, for decisions"),
+}
+
+# usage.parquet: a step series; a row holds from its time to the next row of the same partition.
+USAGE: dict[str, tuple[str, str]] = {
+    "time": ("int64", "when"),
+    "partition": ("text", "partition, or empty for the whole cluster"),
+    "alloc_nodes": ("int64", "nodes with at least one running job"),
+    "idle_nodes": ("int64", "usable nodes without a job"),
+    "down_nodes": ("int64", "nodes down, drained, failed or in maintenance, without a job"),
+    "alloc_cpus": ("int64", "CPUs allocated on the partition's nodes"),
+    "alloc_gpus": ("int64", "GPUs allocated on the partition's nodes"),
+    "alloc_mem_mib": ("int64", "memory allocated on the partition's nodes, MiB"),
+    "running_jobs": ("int64", "jobs running in the partition"),
+    "pending_jobs": ("int64", "jobs pending for the partition"),
+}
+
+SUMMARY_KEYS: tuple[str, ...] = (
+    "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "first_submit", "last_end",
+    "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",
+    "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished", "wall_s", "jobs_per_s", "passes",
+    "backfilled",
+    "peak_rss_bytes", "policy", "seed",
+)  # fmt: skip

@@ -1,0 +1,179 @@
+"""The report folder and its page."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from fake_traces import job_row, make_trace, write_trace
+
+from slurmsim.cli import report as report_command
+from slurmsim.errors import ConfigError, OutputError, WorkloadError
+from slurmsim.report.build import build_report
+from slurmsim.report.plots import FIGURES
+from slurmsim.trace.writer import TraceWriter
+
+NAMES = [kind.name for kind in FIGURES]
+
+
+class Checked(HTMLParser):
+    """Collects tags and text; fails on tags that do not match."""
+
+    VOID = frozenset({"meta", "img", "br"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.cells = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.cells.append(data)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make_trace(tmp_path_factory.mktemp("report") / "t", n_jobs=80, n_nodes=10)
+
+
+@pytest.fixture(scope="module")
+def files(folder):
+    return build_report(folder, formats=("png", "svg"))
+
+
+@pytest.fixture(scope="module")
+def page(files):
+    return files[0].read_text(encoding="utf-8")
+
+
+def test_files(folder, files):
+    wanted = [f"plots/{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
+    assert [str(f.relative_to(folder)) for f in files] == ["report.html", *wanted]
+    for file in files[1:]:
+        head = file.read_bytes()[:200]
+        assert head.startswith(b"\x89PNG") if file.suffix == ".png" else b"<?xml" in head
+    assert not list(folder.glob("**/*.partial"))
+
+
+def test_the_page_is_whole_and_needs_no_network(folder, page):
+    found = Checked(page)
+    images = [attrs["src"] for tag, attrs in found.tags if tag == "img"]
+    assert [base64.b64decode(src.partition(",")[2]) for src in images] == [
+        (folder / "plots" / f"{name}.png").read_bytes() for name in NAMES
+    ]
+    assert not {"script", "link", "iframe"} & {tag for tag, _ in found.tags}
+    assert not re.search(r"(src|href)=\"(?!data:)|url\(|@import|https?://", page)
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_the_page_has_numbers_quality_findings_and_what_it_takes_to_repeat(page):
+    cells = Checked(page).cells
+    for text in (
+        "made-up.swf under easy", "Cluster fake: 10 nodes, 160 CPUs", "mean_bounded_slowdown",
+        "run time longer than requested", "12", "size is zero", "line 17: job 12",
+        "slurm.conf:7", "PreemptType=preempt/qos", "preemption is not modelled",
+        "workload_sha256", "cd" * 32, "seed", "options: policy",
+    ):  # fmt: skip
+        assert text in cells, text
+
+
+def test_the_longest_waits_are_named_longest_first(folder, page):
+    from slurmsim.report.breakdown import longest_waits
+    from slurmsim.report.rundata import RunData
+    from slurmsim.trace.reader import read_trace
+
+    data = RunData(read_trace(folder))
+    lines = longest_waits(data)
+    waits = sorted(data.waits.tolist(), reverse=True)
+    assert [line.wait_s for line in lines] == waits[:10]
+    table = page.split("Longest waits")[1].split("</section>")[0]
+    assert re.findall(r'<td class="l w">(\d+)</td>', table) == [str(line.job_id) for line in lines]
+
+
+def test_measures_by_class(tmp_path):
+    from slurmsim.report.breakdown import by_class
+    from slurmsim.report.rundata import RunData
+    from slurmsim.trace.reader import read_trace
+
+    jobs = [
+        job_row(job_id=1, submit=0, start=10, end=10 + 3600, cpus=2, user="a"),
+        job_row(job_id=2, submit=0, start=30, end=30 + 3600, cpus=1, user="a"),
+        job_row(job_id=3, submit=0, start=0, end=7200, cpus=8, user="b"),
+        job_row(job_id=4, submit=0, start=None, end=5, cpus=8, user="c"),
+    ]
+    data = RunData(read_trace(write_trace(tmp_path / "t", jobs=jobs)))
+    b, a, c = by_class(data, data.labels("user"))
+    assert (b.name, b.jobs, b.cpu_hours) == ("b", 1, 16)
+    assert (a.name, a.jobs, a.cpu_hours, a.mean_wait_s, a.median_wait_s, a.p95_wait_s) == ("a", 2, 3, 20, 20, 29)
+    assert (c.name, c.jobs, c.started, c.mean_wait_s) == ("c", 1, 0, None)
+
+
+def test_the_same_trace_gives_the_same_bytes(folder, files):
+    before = [f.read_bytes() for f in files]
+    assert [f.read_bytes() for f in build_report(folder, formats=("png", "svg"))] == before
+
+
+def test_names_from_the_log_cannot_break_the_page(tmp_path):
+    jobs = [
+        job_row(job_id=i, submit=0, start=0, end=9, user="<script>alert(1)</script>", node_list="n1") for i in (1, 2)
+    ]
+    text = build_report(write_trace(tmp_path / "t", jobs=jobs, policy="<b>"))[0].read_text()
+    assert "<script>" not in text and "&lt;script&gt;" in text
+    Checked(text)
+
+
+def test_a_partial_trace_says_so(tmp_path):
+    writer = TraceWriter(tmp_path / "t")
+    writer.jobs.append(job_row(job_id=1, submit=0, start=0, end=None, state="RUNNING"))
+    page = build_report(writer.close(partial=True))[0].read_text()
+    assert "The run was interrupted" in page
+
+
+def test_one_job_needs_no_picture_and_no_matplotlib(tmp_path):
+    write_trace(tmp_path / "t", jobs=[job_row(job_id=1, submit=0, start=0, end=5, node_list="n1")])
+    code = (
+        "import sys; from slurmsim.report.build import build_report\n"
+        "print([f.name for f in build_report(sys.argv[1])], [m for m in ('matplotlib', 'pandas') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t")], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "['report.html'] []"
+
+
+def test_an_empty_trace_has_a_page(tmp_path):
+    text = build_report(write_trace(tmp_path / "t"))[0].read_text()
+    Checked(text)
+    assert "<img" not in text
+
+
+def test_errors(tmp_path, folder):
+    with pytest.raises(WorkloadError, match="no such folder"):
+        build_report(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match=r"unknown picture format 'gif' \(expected png or svg\)"):
+        build_report(folder, formats=("gif",))
+    blocked = write_trace(tmp_path / "t")
+    (blocked / "report.html").mkdir()
+    with pytest.raises(OutputError, match=r"report.html: cannot write: Is a directory"):
+        build_report(blocked)
+
+
+def test_command(folder, capsys):
+    parser = argparse.ArgumentParser()
+    report_command.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["report", str(folder)])
+    assert args.func(args) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        str(folder / "report.html"), *(str(folder / "plots" / f"{name}.png") for name in NAMES)
+    ]  # fmt: skip
