@@ -1,0 +1,158 @@
+"""Columns of a trace as NumPy arrays, read from Parquet or from plain Python lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import WorkloadError
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+NULL: int = int(np.iinfo(np.int64).min)
+"""Stands for null in an integer column."""
+
+
+def distinct(values: IntArray) -> IntArray:
+    """The different values, ascending; several times faster than the hashing `numpy.unique` on long arrays."""
+    ordered = np.sort(values)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+
+
+Fields = Mapping[str, tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Texts:
+    """A text column: row i is ``values[codes[i]]``; `values` has no duplicates."""
+
+    codes: IntArray
+    values: list[str]
+
+    def __getitem__(self, row: int | np.integer[Any]) -> str:
+        return self.values[int(self.codes[row])]
+
+    def code(self, value: str) -> int:
+        """Code of `value`, -1 when no row can have it."""
+        return self.values.index(value) if value in self.values else -1
+
+    def mask(self, wanted: Iterable[str]) -> BoolArray:
+        """Rows whose text is one of `wanted`, shape (n_rows,)."""
+        chosen = frozenset(wanted)
+        lookup = np.fromiter((v in chosen for v in self.values), bool, len(self.values))
+        return lookup[self.codes] if len(lookup) else np.zeros(len(self.codes), bool)
+
+    @classmethod
+    def of(cls, items: Iterable[str | None]) -> Texts:
+        """Code a list of texts; None becomes the empty text."""
+        index: dict[str, int] = {}
+        codes = [index.setdefault(item or "", len(index)) for item in items]
+        return cls(np.array(codes, np.int64), list(index))
+
+
+@dataclass(slots=True)
+class Table:
+    """Equally long columns by name. Integer columns are int64 with `NULL` for null."""
+
+    n: int
+    ints: dict[str, IntArray] = field(default_factory=dict)
+    texts: dict[str, Texts] = field(default_factory=dict)
+
+    def has(self, *names: str) -> bool:
+        """Whether all columns `names` are there."""
+        return all(name in self.ints or name in self.texts for name in names)
+
+
+def read_table(file: Path, fields: Fields, optional: Fields) -> Table:
+    """Read the columns `fields` of a Parquet file, and those of `optional` that it has.
+
+    Raises
+    ------
+    WorkloadError
+        The file is missing or not Parquet, or a column is missing, has nulls where it may not or another type.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as parquet:
+            there = parquet.schema_arrow
+            for name in fields:
+                if name not in there.names:
+                    raise WorkloadError("column is missing", file=str(file), field=name)
+            wanted = {**fields, **{name: kind for name, kind in optional.items() if name in there.names}}
+            found = parquet.read(columns=list(wanted))
+    except FileNotFoundError:
+        raise WorkloadError("missing from the trace", file=str(file)) from None
+    except (pa.ArrowException, OSError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise WorkloadError(f"not a readable Parquet file: {lines[0]}", file=str(file)) from error
+    table = Table(found.num_rows)
+    for name, (kind, _) in wanted.items():
+        if kind == "text":
+            table.texts[name] = _texts(found.column(name), str(file), name)
+        else:
+            table.ints[name] = _ints(found.column(name), kind, str(file), name)
+    return table
+
+
+def table_of(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], fields: Fields, name: str) -> Table:
+    """The columns of `fields` among `columns` (lists or arrays by name, None for null); others are refused.
+
+    Raises
+    ------
+    WorkloadError
+        An unknown column, or columns of different lengths.
+    """
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) > 1:
+        raise WorkloadError(f"columns of different lengths {sorted(lengths)}", file=name)
+    table = Table(lengths.pop() if lengths else 0)
+    for column, values in columns.items():
+        if column not in fields:
+            raise WorkloadError("unknown column", file=name, field=column)
+        if fields[column][0] == "text":
+            table.texts[column] = Texts.of(values)
+        else:
+            table.ints[column] = np.array([NULL if v is None else v for v in values], np.int64)
+    return table
+
+
+def _ints(column: Any, kind: str, file: str, name: str) -> IntArray:
+    import pyarrow as pa
+
+    if not pa.types.is_integer(column.type):
+        raise WorkloadError(f"column of type {column.type}", file=file, field=name, expected="int64")
+    if column.null_count:
+        if not kind.endswith("?"):
+            raise WorkloadError(f"{column.null_count} nulls", file=file, field=name, expected="a value in each row")
+        column = column.cast(pa.int64()).fill_null(NULL)
+    return column.to_numpy().astype(np.int64, copy=False)
+
+
+def _texts(column: Any, file: str, name: str) -> Texts:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            raise WorkloadError(f"column of type {column.type}", file=file, field=name, expected="text")
+        column = column.dictionary_encode()
+    if len(column) == 0:
+        return Texts(np.zeros(0, np.int64), [])
+    column = column.unify_dictionaries()
+    values = column.chunk(0).dictionary.to_pylist()
+    parts = [chunk.indices.fill_null(len(values)) if chunk.null_count else chunk.indices for chunk in column.chunks]
+    codes = np.concatenate([part.to_numpy() for part in parts]).astype(np.int64)
+    if column.null_count:
+        values.append("")
+    if len(set(values)) < len(values):  # the same text twice in one dictionary is legal Arrow
+        index: dict[str, int] = {}
+        again = np.array([index.setdefault(v, len(index)) for v in values], np.int64)
+        return Texts(again[codes], list(index))
+    return Texts(codes, values)

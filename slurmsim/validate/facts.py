@@ -1,0 +1,170 @@
+"""What the manifest says of the cluster, read strictly: the ground the validator judges on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slurmsim.errors import WorkloadError
+from slurmsim.hostlist import HostlistError, expand
+from slurmsim.validate.columns import BoolArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """One partition.
+
+    Attributes
+    ----------
+    nodes
+        Membership, (n_nodes,) bool.
+    max_time_s
+        MaxTime in seconds, None for no limit.
+    jobs_per_cpu
+        How many jobs may share a CPU (OverSubscribe=YES:n or FORCE:n), else 1.
+    exclusive
+        A job has its nodes to itself (OverSubscribe=EXCLUSIVE).
+    """
+
+    nodes: BoolArray
+    max_time_s: int | None
+    jobs_per_cpu: int
+    exclusive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """The cluster. Arrays are of shape (n_nodes,), in the order of the manifest's node table.
+
+    Attributes
+    ----------
+    gres
+        Count of each GRES by name (all types together) and by name:type.
+    whole_nodes
+        No two jobs may share a node (select/linear, or OverSubscribe=EXCLUSIVE throughout).
+    memory_tracked
+        Memory is a resource the scheduler hands out; otherwise it may be over-booked.
+    """
+
+    names: list[str]
+    cpus: IntArray
+    memory_mib: IntArray
+    gres: dict[str, IntArray]
+    partitions: dict[str, PartitionFacts]
+    whole_nodes: bool
+    memory_tracked: bool
+
+    @property
+    def n(self) -> int:
+        """How many nodes."""
+        return len(self.names)
+
+    @property
+    def cpu_shares(self) -> int:
+        """Shares a CPU is cut into so that every partition's `jobs_per_cpu` divides it."""
+        return math.lcm(*(p.jobs_per_cpu for p in self.partitions.values()))
+
+
+def cluster_facts(cluster: Any, file: str | None = None) -> ClusterFacts:
+    """Read the manifest's ``cluster`` object (keys: see ``docs/validation.md``).
+
+    Raises
+    ------
+    WorkloadError
+        Something is missing, of a wrong type, or contradicts itself; the message names the key.
+    """
+    return _Reader(file).cluster(cluster)
+
+
+class _Reader:
+    """Reads one manifest; `file` is for messages."""
+
+    def __init__(self, file: str | None) -> None:
+        self.file = file
+
+    def cluster(self, cluster: Any) -> ClusterFacts:
+        """The whole object."""
+        if not isinstance(cluster, Mapping):
+            found = "missing" if cluster is None else f"{cluster!r}"
+            raise self.wrong("", found, "an object with nodes and partitions")
+        runs = cluster.get("nodes")
+        if not isinstance(runs, (list, tuple)) or not runs:
+            raise self.wrong("nodes", f"{runs!r}", "a list of [hostlist, cpus, memory_mib, gres]")
+        read = [self.run(run, f"nodes[{i}]") for i, run in enumerate(runs)]
+        names = [name for hosts, _, _, _ in read for name in hosts]
+        index = {name: i for i, name in enumerate(names)}
+        if len(index) < len(names):
+            raise self.wrong("nodes", "a node is listed twice", "each node once")
+        partitions = self.get(cluster, "partitions", "partitions", Mapping, {})
+        sizes = [len(hosts) for hosts, _, _, _ in read]
+        return ClusterFacts(
+            names,
+            np.repeat(np.array([cpus for _, cpus, _, _ in read], np.int64), sizes),
+            np.repeat(np.array([memory for _, _, memory, _ in read], np.int64), sizes),
+            _gres_columns([gres for _, _, _, gres in read], sizes),
+            {name: self.partition(spec, f"partitions.{name}", index) for name, spec in partitions.items()},
+            self.get(cluster, "whole_nodes", "whole_nodes", bool, False),
+            self.get(cluster, "memory_tracked", "memory_tracked", bool, True),
+        )
+
+    def run(self, run: Any, field: str) -> tuple[list[str], int, int, Mapping[str, int]]:
+        """Names, CPUs, memory and GRES of a run of equal nodes."""
+        try:
+            hosts, cpus, memory, *rest = run
+            names = expand(hosts)
+        except HostlistError as error:
+            raise self.wrong(field, str(error), "a hostlist") from None
+        except (TypeError, ValueError, AttributeError):
+            raise self.wrong(field, f"{run!r}", "[hostlist, cpus, memory_mib, gres]") from None
+        gres = rest[0] if rest else {}
+        numbers = [cpus, memory, *(gres.values() if isinstance(gres, Mapping) else [None])]
+        if not all(isinstance(x, int) and x >= 0 for x in numbers):
+            raise self.wrong(field, f"{run!r}", "whole numbers of CPUs, MiB and each GRES")
+        return names, cpus, memory, gres
+
+    def partition(self, spec: Any, field: str, index: Mapping[str, int]) -> PartitionFacts:
+        """One partition; `index` has the place of each node."""
+        if not isinstance(spec, Mapping) or not isinstance(spec.get("nodes"), str):
+            raise self.wrong(field, f"{spec!r}", "an object with nodes, a hostlist")
+        member = np.zeros(len(index), bool)
+        try:
+            member[[index[node] for node in expand(spec["nodes"])]] = True
+        except HostlistError as error:
+            raise self.wrong(f"{field}.nodes", str(error), "a hostlist") from None
+        except KeyError as error:
+            raise self.wrong(f"{field}.nodes", f"unknown node {error.args[0]}", "nodes of cluster.nodes") from None
+        limited = spec.get("max_time_s") is not None
+        return PartitionFacts(
+            member,
+            self.get(spec, "max_time_s", f"{field}.max_time_s", int, 0) if limited else None,
+            max(1, self.get(spec, "jobs_per_cpu", f"{field}.jobs_per_cpu", int, 1)),
+            self.get(spec, "exclusive", f"{field}.exclusive", bool, False),
+        )
+
+    def get(self, where: Mapping[str, Any], key: str, field: str, kind: type, default: Any) -> Any:
+        """``where[key]``, which must be of type `kind`."""
+        value = where.get(key, default)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            expected = {int: "a whole number", bool: "true or false"}.get(kind, "an object")
+            raise self.wrong(field, f"{value!r}", expected)
+        return value
+
+    def wrong(self, field: str, message: str, expected: str) -> WorkloadError:
+        """The error for a bad key of ``cluster``."""
+        name = f"cluster.{field}" if field else "cluster"
+        return WorkloadError(message, file=self.file, field=name, expected=expected)
+
+
+def _gres_columns(gres_of: list[Mapping[str, int]], sizes: list[int]) -> dict[str, IntArray]:
+    """Per name and per name:type, how many each node has. A name that is not given itself is the sum of its types."""
+    counts: dict[str, list[int]] = {}
+    for i, gres in enumerate(gres_of):
+        for key, count in gres.items():
+            name = key.split(":", 1)[0]
+            for target in (key,) if key == name or name in gres else (key, name):
+                counts.setdefault(target, [0] * len(sizes))[i] += count
+    return {name: np.repeat(np.array(count, np.int64), sizes) for name, count in sorted(counts.items())}

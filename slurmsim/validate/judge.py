@@ -1,0 +1,256 @@
+"""Put all checks together: a run's folder, or a schedule that was never written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import WorkloadError
+from slurmsim.trace import schema
+from slurmsim.validate.columns import NULL, BoolArray, Table, Texts, read_table, table_of
+from slurmsim.validate.facts import ClusterFacts, cluster_facts
+from slurmsim.validate.figures import check_summary
+from slurmsim.validate.history import History, check_history, raw_runs
+from slurmsim.validate.nodelists import NodeIndex
+from slurmsim.validate.outages import DRAIN, outages
+from slurmsim.validate.recount import check_usage, node_classes
+from slurmsim.validate.report import MAX_EXAMPLES, ValidationReport
+from slurmsim.validate.rows import check_allocations, check_rows
+from slurmsim.validate.runs import JobRuns, lay_out
+from slurmsim.validate.sweep import Resource, SweepResult, resources, sweep
+
+MANIFEST = "run.json"
+# Columns that may be there and make more checks possible.
+OPTIONAL_JOBS = {
+    "begin": ("int64?", "earliest start asked for"),
+    "req_nodes": ("int64?", "nodes asked for"),
+    "req_cpus": ("int64?", "CPUs asked for"),
+}
+_JOBS = (
+    "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
+    "time_limit_s", "submit", "eligible", "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s",
+)  # fmt: skip
+_EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value")
+_REQUIRED = ("job_id", "submit", "start", "end", "node_list")
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run as read. `allowance_s` None: limits were not enforced."""
+
+    jobs: Table
+    events: Table | None
+    usage: Table | None
+    summary: Mapping[str, Any] | None
+    cluster: ClusterFacts
+    allowance_s: int | None
+    complete: bool
+
+
+def validate_trace(folder: Path | str) -> ValidationReport:
+    """Judge the run whose trace is in `folder`, from its files alone.
+
+    Raises
+    ------
+    WorkloadError
+        `folder` holds no trace, or one that cannot be read.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise WorkloadError("not a folder" if path.exists() else "no such folder", file=str(folder))
+    manifest_file = path / MANIFEST
+    if not manifest_file.is_file():
+        raise WorkloadError(f"not a slurmsim trace: {MANIFEST} is missing", file=str(folder), expected="a run's folder")
+    manifest = _json(manifest_file)
+    version = manifest.get("trace_schema")
+    if version != schema.SCHEMA_VERSION:
+        expected = f"version {schema.SCHEMA_VERSION}"
+        raise WorkloadError(
+            f"schema version {version}", file=str(manifest_file), field="trace_schema", expected=expected
+        )
+    complete = not manifest.get("partial", False)
+    summary_file = path / "summary.json"
+    run = _Run(
+        read_table(path / "jobs.parquet", {name: schema.JOBS[name] for name in _JOBS}, OPTIONAL_JOBS),
+        read_table(path / "events.parquet", {name: schema.EVENTS[name] for name in _EVENTS}, {}),
+        read_table(path / "usage.parquet", schema.USAGE, {}),
+        _json(summary_file) if complete or summary_file.exists() else None,
+        cluster_facts(manifest.get("cluster"), str(manifest_file)),
+        _allowance(manifest, str(manifest_file)),
+        complete,
+    )
+    report = ValidationReport(str(folder))
+    _judge(report, run)
+    return report
+
+
+def validate_schedule(
+    jobs: Mapping[str, Sequence[Any] | npt.NDArray[Any]],
+    cluster: Mapping[str, Any],
+    *,
+    events: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
+    usage: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
+    summary: Mapping[str, Any] | None = None,
+    limit_allowance_s: int | None = 0,
+) -> ValidationReport:
+    """Judge a schedule that was never written, for tests.
+
+    Parameters
+    ----------
+    jobs
+        Columns of ``jobs.parquet`` by name, None for null; at least ``job_id, submit, start, end, node_list``.
+        Checks that need a column that is not there are skipped by name. Without ``cpus_per_node`` (or
+        ``mem_per_node_mib``) the job's ``cpus`` (``mem_mib``) are spread evenly where they divide.
+    cluster
+        The manifest's ``cluster`` object.
+    events, usage
+        Columns of the other tables; checks that need them are skipped when they are missing.
+    summary
+        The content of ``summary.json``.
+    limit_allowance_s
+        See the manifest's key in ``docs/validation.md``.
+
+    Raises
+    ------
+    WorkloadError
+        A column is unknown, missing, or of another length; `cluster` is not understood.
+    """
+    table = table_of(jobs, {**schema.JOBS, **OPTIONAL_JOBS}, "jobs")
+    for name in _REQUIRED:
+        if not table.has(name):
+            raise WorkloadError("column is missing", file="jobs", field=name)
+    _spread(table, "cpus", "cpus_per_node")
+    _spread(table, "mem_mib", "mem_per_node_mib")
+    told = table_of(events, schema.EVENTS, "events") if events is not None else None
+    used = table_of(usage, schema.USAGE, "usage") if usage is not None else None
+    run = _Run(table, told, used, summary, cluster_facts(cluster), limit_allowance_s, True)
+    report = ValidationReport()
+    _judge(report, run)
+    return report
+
+
+def _judge(report: ValidationReport, run: _Run) -> None:
+    """All checks, rows first."""
+    jobs, cluster = run.jobs, run.cluster
+    index = NodeIndex(cluster.names)
+    part = ValidationReport()
+    history = check_history(part, run.events, jobs, run.complete) if run.events is not None else None
+    raw, last_ran = raw_runs(jobs, history)
+    check_rows(report, jobs, run.allowance_s, last_ran)
+    report.checks += part.checks
+    spans, bad_events = outages(run.events, index)
+    runs = lay_out(raw, jobs, index, spans.instants())
+    check_allocations(report, jobs, runs, cluster, _edited(history, jobs.n))
+    spans = spans.at(runs.times)
+    wanted = resources(cluster, runs)
+    classes = node_classes(cluster)
+    seen = sweep(cluster, runs, wanted, spans, classes[0], MAX_EXAMPLES)
+    _report_sweep(report, jobs, cluster, runs, wanted, seen)
+    if run.events is None:
+        report.skip("nodes_usable", "no events table")
+    else:
+        check = report.new("nodes_usable", len(spans.node))
+        for row, message in bad_events.items():
+            check.add(f"event row {row}: {message}")
+        shown = [_outage(jobs, cluster, runs, spans.kind, *one) for one in seen.outage_runs]
+        check.flag(seen.outage_count, shown)
+    if run.usage is not None:
+        check_usage(report, run.usage, jobs, runs, cluster, classes, seen.busy, history)
+    else:
+        report.skip("usage", "no usage table")
+    if run.summary is not None:
+        check_summary(report, run.summary, jobs, run.usage, cluster)
+    else:
+        report.skip("summary", "no summary")
+
+
+def _report_sweep(
+    report: ValidationReport,
+    jobs: Table,
+    cluster: ClusterFacts,
+    runs: JobRuns,
+    wanted: list[Resource],
+    seen: SweepResult,
+) -> None:
+    ids = jobs.ints["job_id"]
+    for name in ("cpus_not_overbooked", "memory_not_overbooked", "gres_not_overbooked", "nodes_not_shared"):
+        kinds = [k for k, resource in enumerate(wanted) if resource.check == name]
+        if not kinds:
+            report.skip(name, _NOT_CHECKED[name])
+            continue
+        check = report.new(name, seen.visits)
+        shown = []
+        for o in seen.overbooked:
+            if o.resource not in kinds:
+                continue
+            resource = wanted[o.resource]
+            holders = sorted(int(ids[runs.row[k]]) for k in o.runs)
+            who = ", ".join(map(str, holders[:6])) + (", …" if len(holders) > 6 else "")
+            where = f"{cluster.names[o.node]} at {runs.times[o.time]}"
+            if name == "nodes_not_shared":
+                shown.append(f"{where}: shared by jobs {who}, one of which has it to itself")
+                continue
+            used, has = (_share(x, resource.unit) for x in (o.used, int(resource.capacity[o.node])))
+            shown.append(f"{where}: {used} {resource.label} in use of {has} (jobs {who})")
+        check.flag(sum(seen.overbooked_count[k] for k in kinds), shown)
+
+
+_NOT_CHECKED = {
+    "memory_not_overbooked": "memory is not handed out on this cluster",
+    "gres_not_overbooked": "no job has GRES",
+    "nodes_not_shared": "nodes may be shared",
+}
+
+
+def _outage(
+    jobs: Table, cluster: ClusterFacts, runs: JobRuns, kinds: npt.NDArray[np.int64], run: int, node: int, k: int
+) -> str:
+    job = jobs.ints["job_id"][runs.row[run]]
+    when = f"from {runs.times[runs.begin[run]]}"
+    if kinds[k] == DRAIN:
+        return f"job {job} started on {cluster.names[node]} {when}, while it was draining"
+    return f"job {job} used {cluster.names[node]} {when} to {runs.times[runs.end[run]]}, while it was down"
+
+
+def _share(amount: int, unit: int) -> str:
+    return str(amount // unit) if amount % unit == 0 else f"{amount / unit:.2f}"
+
+
+def _edited(history: History | None, n: int) -> BoolArray:
+    """Jobs whose limit was changed after submission."""
+    return np.zeros(n, bool) if history is None else history.count(n, "LIMIT") > 0
+
+
+def _spread(jobs: Table, total: str, per_node: str) -> None:
+    """Derive the per-node text where the total divides evenly over the nodes."""
+    if jobs.has(per_node) or not jobs.has(total, "nodes"):
+        return
+    amounts, nodes = jobs.ints[total].tolist(), jobs.ints["nodes"].tolist()
+    even = [n > 0 and amount != NULL and amount % n == 0 for amount, n in zip(amounts, nodes, strict=True)]
+    if all(even):
+        jobs.texts[per_node] = Texts.of(f"{amount // n}(x{n})" for amount, n in zip(amounts, nodes, strict=True))
+
+
+def _allowance(manifest: Mapping[str, Any], file: str) -> int | None:
+    value = manifest.get("limit_allowance_s", 0)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise WorkloadError(f"{value!r}", file=file, field="limit_allowance_s", expected="seconds, or null")
+    return value
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WorkloadError(f"cannot read: {error.strerror}", file=str(file)) from error
+    except ValueError as error:
+        raise WorkloadError(f"not valid JSON: {error}", file=str(file)) from error
+    if not isinstance(found, dict):
+        raise WorkloadError("not a JSON object", file=str(file))
+    return found

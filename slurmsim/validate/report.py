@@ -1,0 +1,132 @@
+"""What the validator found: one `Check` a rule, all of them in a `ValidationReport`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+MAX_EXAMPLES = 5
+"""Violations described in words per check; the count is always complete."""
+
+
+@dataclass(slots=True)
+class Check:
+    """One rule and how the trace fared.
+
+    Attributes
+    ----------
+    name
+        Stable name, listed in ``docs/validation.md``.
+    subjects
+        How many things (jobs, rows, events, intervals) were looked at.
+    violations
+        How many of them break the rule.
+    examples
+        At most `MAX_EXAMPLES` of the violations, one line each.
+    skipped
+        Why the rule could not be applied; None when it was.
+    """
+
+    name: str
+    subjects: int = 0
+    violations: int = 0
+    examples: list[str] = field(default_factory=list)
+    skipped: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """No violation. A skipped check is not a failed one."""
+        return self.violations == 0
+
+    def add(self, example: str, count: int = 1) -> None:
+        """Count `count` violations, the first of them described by `example`."""
+        self.violations += count
+        if len(self.examples) < MAX_EXAMPLES:
+            self.examples.append(example)
+
+    def flag(self, count: int, examples: Iterable[str]) -> None:
+        """Count `count` violations; take as many of `examples` as there is room for, at once."""
+        self.violations += count
+        self.examples += islice(examples, MAX_EXAMPLES - len(self.examples))
+
+
+@dataclass(slots=True)
+class ValidationReport:
+    """The verdict on one run.
+
+    Attributes
+    ----------
+    trace
+        Name of the folder as the caller gave it, empty for a schedule that was never written.
+    checks
+        In the order they were made.
+    """
+
+    trace: str = ""
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def valid(self) -> bool:
+        """Whether no check found a violation."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def failed(self) -> list[str]:
+        """Names of the checks that found violations."""
+        return [check.name for check in self.checks if not check.ok]
+
+    def check(self, name: str) -> Check:
+        """The check called `name`. Raises KeyError when it was not made."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(name)
+
+    def new(self, name: str, subjects: int = 0) -> Check:
+        """Start a check over `subjects` things."""
+        check = Check(name, subjects)
+        self.checks.append(check)
+        return check
+
+    def skip(self, name: str, why: str) -> None:
+        """Record that a rule was not applied, and why."""
+        self.checks.append(Check(name, skipped=why))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {
+            "trace": self.trace,
+            "valid": self.valid,
+            "checks": [
+                {
+                    "name": c.name,
+                    "status": "skipped" if c.skipped is not None else "ok" if c.ok else "violated",
+                    "subjects": c.subjects,
+                    "violations": c.violations,
+                    "examples": c.examples,
+                    **({"why": c.skipped} if c.skipped is not None else {}),
+                }
+                for c in self.checks
+            ],
+        }
+
+    def to_text(self) -> str:
+        """The report as a table for people, the verdict in its last line."""
+        width = max([len(c.name) for c in self.checks], default=0)
+        lines: list[str] = []
+        for c in self.checks:
+            if c.skipped is not None:
+                lines.append(f"{c.name:<{width}}  not checked: {c.skipped}")
+                continue
+            verdict = "ok" if c.ok else f"{c.violations:,} violation{'s' if c.violations > 1 else ''}"
+            lines.append(f"{c.name:<{width}}  {verdict} ({c.subjects:,} checked)")
+            lines += [f"    {example}" for example in c.examples]
+            if c.violations > len(c.examples) > 0:
+                lines.append(f"    … and {c.violations - len(c.examples):,} more")
+        made = sum(c.skipped is None for c in self.checks)
+        bad = len(self.failed)
+        name = f"{self.trace}: " if self.trace else ""
+        lines.append(f"{name}{'valid' if not bad else 'INVALID'}, {made - bad} of {made} checks passed")
+        return "\n".join(lines)

@@ -1,0 +1,210 @@
+"""Checks on single rows of the jobs table: times, states, limits, allocations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slurmsim.states import FINAL_STATES, JobState
+from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, distinct
+from slurmsim.validate.facts import ClusterFacts
+from slurmsim.validate.report import ValidationReport
+from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
+
+_RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
+
+
+def check_rows(report: ValidationReport, jobs: Table, allowance_s: int | None, last_ran: BoolArray) -> None:
+    """Everything a row says about itself.
+
+    Parameters
+    ----------
+    allowance_s
+        How much longer than its limit a job may run; None when limits were not enforced.
+    last_ran
+        Rows whose `start` and `end` are of one run: false for those requeued and not started again.
+    """
+    ids, get = jobs.ints["job_id"], jobs.ints.get
+    submit, start, end = (jobs.ints[name] for name in ("submit", "start", "end"))
+    started, ended = start != NULL, end != NULL
+
+    check = report.new("one_row_per_job", jobs.n)
+    order = np.argsort(ids, kind="stable")
+    again = order[1:][ids[order][1:] == ids[order][:-1]]
+    check.flag(len(again), (f"job {ids[i]} has more than one row" for i in again))
+
+    _check_states(report, jobs, started, ended)
+
+    def compare(name: str, first: IntArray | None, what: str) -> None:
+        """No start before `first`."""
+        if first is None:
+            report.skip(name, f"no column {what}")
+            return
+        check = report.new(name, int(started.sum()))
+        bad = np.flatnonzero(started & (first != NULL) & (start < first))
+        check.flag(len(bad), (f"job {ids[i]} starts at {start[i]}, before its {what} time {first[i]}" for i in bad))
+
+    compare("start_after_submit", submit, "submit")
+    compare("start_after_eligible", get("eligible"), "eligible")
+    compare("start_after_begin", get("begin"), "begin")
+
+    check = report.new("end_after_start", int(ended.sum()))
+    bad = np.flatnonzero(started & ended & (end < start))
+    check.flag(len(bad), (f"job {ids[i]} ends at {end[i]}, before its start {start[i]}" for i in bad))
+    bad = np.flatnonzero(~started & ended & (end < submit))
+    check.flag(len(bad), (f"job {ids[i]} ends at {end[i]}, before its submit time {submit[i]}" for i in bad))
+
+    check = report.new("derived_times", jobs.n)
+    for name, value, both in (
+        ("run_time_s", end - start, started & ended & last_ran),
+        ("wait_s", start - submit, started & last_ran),
+    ):
+        said = get(name)
+        if said is not None:
+            bad = np.flatnonzero(both & (said != value))
+            check.flag(len(bad), (f"job {ids[i]} has {name} {_show(said[i])}, not {value[i]}" for i in bad))
+
+    _check_limits(report, jobs, allowance_s, started & ended & last_ran)
+
+
+def _check_states(report: ValidationReport, jobs: Table, started: BoolArray, ended: BoolArray) -> None:
+    ids, state = jobs.ints["job_id"], jobs.texts.get("state")
+    if state is None:
+        report.skip("state_matches_times", "no column state")
+        return
+    check = report.new("state_matches_times", jobs.n)
+    final, running = state.mask(FINAL_STATES), state.mask(_RUNNING)
+    needs_run = state.mask([JobState.COMPLETED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY])
+    for bad, why in (
+        (~state.mask([*FINAL_STATES, *_RUNNING, JobState.PENDING]), "no state of Slurm's"),
+        (final & ~ended, "but no end"),
+        (needs_run & ~started, "but no start"),
+        (running & (~started | ended), "but not a start without an end"),
+        (state.mask([JobState.PENDING]) & ended, "but an end"),
+    ):
+        rows = np.flatnonzero(bad)
+        shown = (f"job {ids[i]} has state {state[i] or '(none)'}, {why}" for i in rows)
+        check.flag(len(rows), shown)
+
+
+def _check_limits(report: ValidationReport, jobs: Table, allowance_s: int | None, ran: BoolArray) -> None:
+    ids, limit, state = jobs.ints["job_id"], jobs.ints.get("time_limit_s"), jobs.texts.get("state")
+    if limit is None or allowance_s is None:
+        why = "no column time_limit_s" if limit is None else "limits were not enforced in this run"
+        report.skip("within_time_limit", why)
+        report.skip("timeout_at_limit", why)
+        return
+    run_time = np.where(ran, jobs.ints["end"] - jobs.ints["start"], 0)
+    limited = ran & (limit != NULL)
+    check = report.new("within_time_limit", int(limited.sum()))
+    bad = np.flatnonzero(limited & (run_time > limit + allowance_s))
+    allowed = f" + {allowance_s} s allowed" if allowance_s else ""
+    check.flag(len(bad), (f"job {ids[i]} ran {run_time[i]} s with a limit of {limit[i]} s{allowed}" for i in bad))
+    if state is None:
+        report.skip("timeout_at_limit", "no column state")
+        return
+    out = ran & state.mask([JobState.TIMEOUT])
+    check = report.new("timeout_at_limit", int(out.sum()))
+    bad = np.flatnonzero(out & ((limit == NULL) | (run_time < limit)))
+    text = "job {} is TIMEOUT after {} s, its limit is {}"
+    check.flag(len(bad), (text.format(ids[i], run_time[i], _show(limit[i])) for i in bad))
+
+
+def check_allocations(
+    report: ValidationReport, jobs: Table, runs: JobRuns, cluster: ClusterFacts, edited: BoolArray
+) -> None:
+    """What each run was given: nodes that exist, in its partition, as many as the row says and the job asked for.
+
+    `edited` marks rows whose time limit an administrator changed: those may exceed the partition's.
+    """
+    ids = jobs.ints["job_id"]
+    check = report.new("known_nodes", runs.n)
+    bad = list(runs.bad_nodes)
+    check.flag(len(bad), (f"job {ids[runs.row[k]]}: {runs.bad_nodes[k]}" for k in bad))
+    empty = np.flatnonzero(runs.nodes == 0)
+    empty = np.setdiff1d(empty, np.array(bad, np.int64))
+    check.flag(len(empty), (f"job {ids[runs.row[k]]} ran on no node" for k in empty))
+    _check_partitions(report, jobs, runs, cluster, edited)
+    _check_counts(report, jobs, runs)
+
+
+def _check_partitions(
+    report: ValidationReport, jobs: Table, runs: JobRuns, cluster: ClusterFacts, edited: BoolArray
+) -> None:
+    if not jobs.has("partition"):
+        for name in ("nodes_in_partition", "within_partition_limit"):
+            report.skip(name, "no column partition")
+        return
+    ids = jobs.ints["job_id"]
+    inside = report.new("nodes_in_partition", runs.n)
+    limit = jobs.ints.get("time_limit_s")
+    within = report.new("within_partition_limit", runs.n)
+    owner, low, high = runs.pieces.owner, runs.pieces.low, runs.pieces.high
+    for code, name in enumerate(runs.partition.values):
+        members = runs.partition.codes == code
+        facts = cluster.partitions.get(name)
+        if facts is None:
+            rows = np.flatnonzero(members)
+            inside.flag(len(rows), (f"job {ids[runs.row[k]]} ran in unknown partition {name!r}" for k in rows))
+            continue
+        outside = np.concatenate([[0], np.cumsum(~facts.nodes)])
+        if outside[-1]:
+            pieces = np.flatnonzero(members[owner] & (outside[high + 1] > outside[low]))
+            found = distinct(owner[pieces])
+            first = pieces[np.searchsorted(owner[pieces], found)]
+            culprit = np.searchsorted(outside, outside[low[first]] + 1) - 1
+            text = "job {} of partition {} ran on {}, which is not in it"
+            inside.flag(
+                len(found),
+                (
+                    text.format(ids[runs.row[k]], name, cluster.names[node])
+                    for k, node in zip(found, culprit, strict=True)
+                ),
+            )
+        if facts.max_time_s is not None and limit is not None:
+            asked = limit[runs.row]
+            over = members & ~edited[runs.row] & ((asked == NULL) | (asked > facts.max_time_s))
+            rows = np.flatnonzero(over)
+            text = "job {} started with a limit of {} in partition {} (MaxTime {} s)"
+            within.flag(
+                len(rows), (text.format(ids[runs.row[k]], _show(asked[k]), name, facts.max_time_s) for k in rows)
+            )
+
+
+def _check_counts(report: ValidationReport, jobs: Table, runs: JobRuns) -> None:
+    ids, owner = jobs.ints["job_id"], runs.pieces.owner
+    length = runs.pieces.high - runs.pieces.low + 1
+    check = report.new("allocation_adds_up", runs.n)
+    bad = runs.bad_amounts
+    check.flag(len(bad), (f"job {ids[runs.row[k]]}: per-node amounts malformed or not for its nodes" for k in bad))
+    judged = runs.known.copy()
+    judged[bad] = False
+    judged[list(runs.bad_nodes)] = False
+    found = {"nodes": (runs.nodes, "nodes in its list")}
+    sums = [np.bincount(owner, amount * length, runs.n).astype(np.int64) for amount in runs.pieces.amounts]
+    if jobs.has("cpus_per_node"):
+        found["cpus"] = (sums[CPUS], "CPUs on its nodes")
+    if jobs.has("mem_per_node_mib"):
+        found["mem_mib"] = (sums[MEMORY], "MiB on its nodes")
+    if jobs.has("gres_per_node"):
+        gpus = sums[MEMORY + 1 + runs.gres.index("gpu")] if "gpu" in runs.gres else np.zeros(runs.n, np.int64)
+        found["gpus"] = (gpus, "GPUs on its nodes")
+    for name, (count, what) in found.items():
+        if jobs.has(name):
+            said = jobs.ints[name][runs.row]
+            rows = np.flatnonzero(judged & (said != count))
+            check.flag(len(rows), (f"job {ids[runs.row[k]]} has {name} {said[k]}, but {count[k]} {what}" for k in rows))
+    if not jobs.has("req_nodes") and not jobs.has("req_cpus"):
+        report.skip("request_met", "no columns req_nodes, req_cpus")
+        return
+    check = report.new("request_met", int(judged.sum()))
+    for name, got in (("req_nodes", "nodes"), ("req_cpus", "cpus")):
+        if jobs.has(name, got):
+            asked, given = jobs.ints[name][runs.row], jobs.ints[got][runs.row]
+            rows = np.flatnonzero(judged & (asked != NULL) & (given < asked))
+            check.flag(
+                len(rows), (f"job {ids[runs.row[k]]} got {given[k]} {got}, it asked for {asked[k]}" for k in rows)
+            )
+
+
+def _show(value: int) -> str:
+    return "null" if value == NULL else str(value)

@@ -1,0 +1,409 @@
+"""Each check fires on the damage it is for, with an example that names the culprit, and no other check does."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from made_runs import CLUSTER, Made, Tables, made, sound
+
+from slurmsim.validate import ValidationReport, validate_schedule
+
+
+def judge(t: Tables, **more: Any) -> ValidationReport:
+    allowance = t.manifest.get("limit_allowance_s", 0)
+    return validate_schedule(
+        t.jobs, t.manifest["cluster"], events=t.events, usage=t.usage, summary=t.summary,
+        limit_allowance_s=allowance, **more,
+    )  # fmt: skip
+
+
+def test_a_sound_run_is_valid() -> None:
+    report = judge(sound())
+    assert report.valid, report.to_text()
+    assert {c.name for c in report.checks if c.skipped} == {"start_after_begin", "request_met", "nodes_not_shared"}
+
+
+# -- the jobs table ----------------------------------------------------------------------------------------------------
+
+
+def duplicate_row(t: Tables) -> None:
+    for column in t.jobs.values():
+        column.append(column[0])
+
+
+def shift(t: Tables, job_id: int, start: int, end: int) -> None:
+    """Another start and end, told by all of the job's own cells and events."""
+    row = t.row(job_id)
+    submit = t.jobs["submit"][row]
+    t.set(job_id, start=start, end=end, run_time_s=end - start, wait_s=start - submit)
+    for event, time in (("START", start), ("END", end)):
+        at = t.event(job_id, event)
+        cells = {name: column[at] for name, column in t.events.items()}
+        t.drop_event(at)
+        t.add_event(**{**cells, "time": time})
+
+
+def before_submit(t: Tables) -> None:
+    shift(t, 2, -5, 50)
+    t.set(2, eligible=-5)
+
+
+def before_eligible(t: Tables) -> None:
+    t.set(3, eligible=11)
+
+
+def ends_before_start(t: Tables) -> None:
+    shift(t, 7, 600, 599)
+
+
+def wrong_wait(t: Tables) -> None:
+    t.set(4, wait_s=81)
+
+
+def over_limit(t: Tables) -> None:
+    t.set(3, time_limit_s=99)
+
+
+def early_timeout(t: Tables) -> None:
+    t.set(4, time_limit_s=501)
+
+
+def invented_state(t: Tables) -> None:
+    t.set(2, state="DONE")
+    t.events["state"][t.event(2, "END")] = "DONE"
+
+
+def over_partition_limit(t: Tables) -> None:
+    t.set(1, time_limit_s=1001)
+
+
+def unlimited_in_limited_partition(t: Tables) -> None:
+    t.set(1, time_limit_s=None)
+
+
+def unknown_node(t: Tables) -> None:
+    nodes(t, 7, "n4,g9")
+
+
+def nodes(t: Tables, job_id: int, names: str) -> None:
+    t.set(job_id, node_list=names)
+    t.events["nodes"][t.event(job_id, "START")] = names
+
+
+def wrong_partition(t: Tables) -> None:
+    t.set(7, partition="gpu")
+
+
+def invented_partition(t: Tables) -> None:
+    t.set(7, partition="debug")
+
+
+def miscounted_nodes(t: Tables) -> None:
+    t.set(1, nodes=3)
+
+
+def miscounted_cpus(t: Tables) -> None:
+    t.set(1, cpus=7)
+
+
+def malformed_cpus(t: Tables) -> None:
+    t.set(2, cpus_per_node="two")
+
+
+def cpus_for_other_nodes(t: Tables) -> None:
+    t.set(3, cpus_per_node="2(x3)")
+
+
+def miscounted_memory(t: Tables) -> None:
+    t.set(2, mem_mib=1)
+
+
+def miscounted_gpus(t: Tables) -> None:
+    t.set(5, gpus=1)
+
+
+ROWS: list[tuple[Callable[[Tables], None], dict[str, str]]] = [
+    (duplicate_row, {"one_row_per_job": "job 1 has more than one row", "cpus_not_overbooked": "jobs 1, 1",
+                     "memory_not_overbooked": ""}),
+    (before_submit, {"start_after_submit": "job 2 starts at -5, before its submit time 0",
+                     "event_order": "job 2: START"}),
+    (before_eligible, {"start_after_eligible": "job 3 starts at 10, before its eligible time 11"}),
+    (ends_before_start, {"end_after_start": "job 7 ends at 599, before its start 600",
+                         "event_order": "job 7: START at 600 while finished"}),
+    (wrong_wait, {"derived_times": "job 4 has wait_s 81, not 80"}),
+    (over_limit, {"within_time_limit": "job 3 ran 100 s with a limit of 99 s"}),
+    (early_timeout, {"timeout_at_limit": "job 4 is TIMEOUT after 500 s, its limit is 501"}),
+    (invented_state, {"state_matches_times": "job 2 has state DONE, no state of Slurm's", "summary": "completed is 5"}),
+    (over_partition_limit, {"within_partition_limit": "limit of 1001 in partition batch (MaxTime 1000 s)"}),
+    (unlimited_in_limited_partition, {"within_partition_limit": "limit of null"}),
+    (unknown_node, {"known_nodes": "job 7: unknown node g9"}),
+    (wrong_partition, {"nodes_in_partition": "job 7 of partition gpu ran on n4, which is not in it"}),
+    (invented_partition, {"nodes_in_partition": "job 7 ran in unknown partition 'debug'"}),
+    (miscounted_nodes, {"allocation_adds_up": "job 1 has nodes 3, but 2 nodes in its list"}),
+    (miscounted_cpus, {"allocation_adds_up": "job 1 has cpus 7, but 8 CPUs on its nodes"}),
+    (malformed_cpus, {"allocation_adds_up": "job 2: per-node amounts malformed"}),
+    (cpus_for_other_nodes, {"allocation_adds_up": "job 3: per-node amounts malformed"}),
+    (miscounted_memory, {"allocation_adds_up": "job 2 has mem_mib 1, but 4000 MiB on its nodes"}),
+    (miscounted_gpus, {"allocation_adds_up": "job 5 has gpus 1, but 2 GPUs on its nodes"}),
+]  # fmt: skip
+
+# -- over-booking, on runs whose tables agree with each other --------------------------------------------------------
+
+
+def cluster(**changes: Any) -> dict[str, Any]:
+    return {**copy.deepcopy(CLUSTER), **changes}
+
+
+SHARING: list[tuple[str, list[Made], dict[str, Any], str]] = [
+    (
+        "cpus_not_overbooked",
+        [Made(1, 0, 0, 100, "n1", cpus=3), Made(2, 0, 99, 120, "n[1-2]", cpus=2)],
+        CLUSTER,
+        "n1 at 99: 5 CPUs in use of 4 (jobs 1, 2)",
+    ),
+    ("cpus_not_overbooked", [Made(1, 0, 0, 100, "n1", cpus=5)], CLUSTER, "n1 at 0: 5 CPUs in use of 4 (jobs 1)"),
+    (
+        "memory_not_overbooked",
+        [Made(i, 0, 0, 100, "n4", mem=2001) for i in (1, 2, 3, 4)],
+        CLUSTER,
+        "n4 at 0: 8004 MiB in use of 8000 (jobs 1, 2, 3, 4)",
+    ),
+    (
+        "gres_not_overbooked",
+        [Made(i, 0, 0, 100, "g2", gpus=1, partition="gpu") for i in (1, 2, 3)],
+        CLUSTER,
+        "g2 at 0: 3 gpu in use of 2 (jobs 1, 2, 3)",
+    ),
+    ("gres_not_overbooked", [Made(1, 0, 0, 9, "n1", gpus=1)], CLUSTER, "n1 at 0: 1 gpu in use of 0 (jobs 1)"),
+    (
+        "nodes_not_shared",
+        [Made(1, 0, 0, 100, "n[1-3]"), Made(2, 0, 50, 100, "n3"), Made(3, 0, 0, 50, "n4"), Made(4, 0, 50, 60, "n4")],
+        cluster(whole_nodes=True),
+        "n3 at 50: shared by jobs 1, 2",
+    ),
+    (
+        "nodes_not_shared",
+        [Made(1, 0, 0, 100, "n1"), *(Made(i, 0, 50, 50 + i, "n1", partition="all") for i in (2, 3))],
+        cluster(partitions={**CLUSTER["partitions"], "batch": {"nodes": "n[1-4]", "exclusive": True}}),
+        "n1 at 50: shared by jobs 1, 2, 3",
+    ),
+]  # fmt: skip
+
+# -- the events table ------------------------------------------------------------------------------------------------
+
+
+def time_turned_back(t: Tables) -> None:
+    at = t.event(2, "END")  # at 50, between 40 and 90
+    t.events["time"][at] = 39
+    t.set(2, end=39, run_time_s=39)
+
+
+def unknown_event(t: Tables) -> None:
+    t.add_event(55, "EXPLODE", 1)
+
+
+def event_of_nobody(t: Tables) -> None:
+    t.add_event(55, "REASON", None)
+
+
+def started_twice(t: Tables) -> None:
+    t.add_event(0, "START", 1, "RUNNING", nodes="n[1-2]")
+
+
+def never_submitted(t: Tables) -> None:
+    t.drop_event(t.event(7, "SUBMIT"))
+
+
+def plan_of_a_running_job(t: Tables) -> None:
+    t.add_event(300, "PLAN", 4, "RUNNING", value=400)
+
+
+def no_row(t: Tables) -> None:
+    t.add_event(700, "SUBMIT", 8, "PENDING")
+
+
+def no_events(t: Tables) -> None:
+    for event in ("SUBMIT", "START", "END"):
+        t.drop_event(t.event(7, event))
+
+
+def other_end(t: Tables) -> None:
+    t.events["time"][t.event(7, "END")] = 701
+
+
+def missing_end(t: Tables) -> None:
+    t.drop_event(t.event(7, "END"))
+
+
+def other_state(t: Tables) -> None:
+    t.events["state"][t.event(7, "END")] = "COMPLETED"
+
+
+def other_nodes(t: Tables) -> None:
+    t.events["nodes"][t.event(7, "START")] = "n3,g1"
+
+
+def miscounted_restarts(t: Tables) -> None:
+    t.set(5, restarts=1)
+
+
+def node_down(t: Tables) -> None:
+    t.add_event(45, "NODE", None, "DOWN", nodes="n[3-4]")
+    t.add_event(60, "NODE", None, "IDLE", nodes="n[3-4]")
+
+
+def node_down_for_ever(t: Tables) -> None:
+    t.add_event(89, "NODE", None, "DOWN", nodes="g1")
+
+
+def started_while_draining(t: Tables) -> None:
+    t.add_event(80, "NODE", None, "DRAIN", nodes="n2")
+
+
+EVENTS: list[tuple[Callable[[Tables], None], dict[str, str]]] = [
+    (time_turned_back, {"events_in_time_order": "END at 39 follows an event at 40", "usage_running_jobs": "",
+                        "summary": "mean_turnaround_s"}),
+    (unknown_event, {"events_known": "unknown event 'EXPLODE'"}),
+    (event_of_nobody, {"events_known": "REASON without a job"}),
+    (started_twice, {"event_order": "job 1: START at 0 while running"}),
+    (never_submitted, {"event_order": "job 7: START at 600 while not submitted",
+                       "jobs_and_events_agree": "job 7 has submit 40"}),
+    (plan_of_a_running_job, {"event_order": "job 4: PLAN at 300 while running"}),
+    (no_row, {"jobs_and_events_agree": "job 8 has events but no row", "usage_pending_jobs": "at 700"}),
+    (no_events, {"jobs_and_events_agree": "job 7 has a row but no events", "usage_pending_jobs": ""}),
+    (other_end, {"jobs_and_events_agree": "job 7 has end 700, last END at 701"}),
+    (missing_end, {"jobs_and_events_agree": "job 7 has an end, but its events leave it running"}),
+    (other_state, {"final_state_agrees": "job 7 has state FAILED, its event says COMPLETED"}),
+    (other_nodes, {"node_list_agrees": "job 7 has node_list n4,g1, its event says n3,g1"}),
+    (miscounted_restarts, {"jobs_and_events_agree": "job 5 has restarts 1, but 0 REQUEUE events"}),
+    (node_down, {"nodes_usable": "job 2 used n3 from 0 to 50, while it was down"}),
+    (node_down_for_ever, {"nodes_usable": "job 5 used g1 from 40 to 90, while it was down"}),
+    (started_while_draining, {"nodes_usable": "job 4 started on n2 from 100, while it was draining"}),
+]  # fmt: skip
+
+# -- usage and summary -----------------------------------------------------------------------------------------------
+
+
+def cell(column: str, add: int) -> Callable[[Tables], None]:
+    def damage(t: Tables) -> None:
+        at = next(
+            i for i in range(len(t.usage["time"])) if (t.usage["time"][i], t.usage["partition"][i]) == (40, "")
+        )  # fmt: skip
+        t.usage[column][at] += add
+
+    damage.__name__ = f"{column}_off"
+    return damage
+
+
+def usage_of_nobody(t: Tables) -> None:
+    t.usage["partition"][-1] = "debug"
+
+
+def usage_turned_back(t: Tables) -> None:
+    t.usage["time"][0] = 20
+
+
+def summary_off(name: str) -> Callable[[Tables], None]:
+    def damage(t: Tables) -> None:
+        t.summary[name] += 0.01 if isinstance(t.summary[name], float) else 1
+
+    damage.__name__ = f"{name}_off"
+    return damage
+
+
+def summary_incomplete(t: Tables) -> None:
+    del t.summary["mean_wait_s"]
+
+
+FIGURES: list[tuple[Callable[[Tables], None], dict[str, str]]] = [
+    (cell("alloc_nodes", 1), {"usage_alloc_nodes": "cluster at 40: alloc_nodes is 6, a recount gives 5",
+                              "usage_rows": "7 of 6"}),
+    (cell("idle_nodes", -1), {"usage_rows": "cluster at 40: allocated, idle and down nodes are 5 of 6"}),
+    (cell("alloc_gpus", 1), {"usage_alloc_gpus": "cluster at 40: alloc_gpus is 3, a recount gives 2"}),
+    (cell("alloc_mem_mib", -1), {"usage_alloc_mem_mib": "a recount gives 28100"}),
+    (cell("running_jobs", 1), {"usage_running_jobs": "cluster at 40: running_jobs is 5, a recount gives 4"}),
+    (cell("pending_jobs", 1), {"usage_pending_jobs": "cluster at 40: pending_jobs is 4, a recount gives 3"}),
+    (cell("alloc_cpus", 1), {"usage_alloc_cpus": "cluster at 40: alloc_cpus is 23, a recount gives 22",
+                             "summary": "utilization"}),
+    (usage_of_nobody, {"usage_rows": "unknown partition 'debug'"}),
+    (usage_turned_back, {"usage_rows": "row 1: time 0 after 20"}),
+    *[(summary_off(name), {"summary": f"{name} is"}) for name in sound().summary],
+    (summary_incomplete, {"summary": "mean_wait_s is missing"}),
+]  # fmt: skip
+
+DAMAGES = ROWS + EVENTS + FIGURES
+# Damage that makes one table disagree with others in more ways than are worth listing.
+SPREADS = {"usage_alloc_nodes", "usage_alloc_cpus", "usage_alloc_mem_mib", "usage_alloc_gpus", "usage_running_jobs",
+           "usage_pending_jobs", "summary", "jobs_and_events_agree"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "expected"), DAMAGES, ids=[d.__name__ for d, _ in DAMAGES])
+def test_damage_is_found(damage: Callable[[Tables], None], expected: dict[str, str]) -> None:
+    tables = sound()
+    damage(tables)
+    report = judge(tables)
+    for name, text in expected.items():
+        check = report.check(name)
+        assert not check.ok, report.to_text()
+        assert any(text in example for example in check.examples), check.examples
+    assert not set(report.failed) - set(expected) - SPREADS, report.to_text()
+
+
+@pytest.mark.parametrize(("name", "jobs", "machine", "text"), SHARING, ids=[f"{s[0]}-{len(s[1])}" for s in SHARING])
+def test_overbooking_is_found(name: str, jobs: list[Made], machine: dict[str, Any], text: str) -> None:
+    report = judge(made(jobs, machine))
+    assert report.failed == [name], report.to_text()
+    # a typed GRES counts under its type and under its name
+    assert report.check(name).violations == (2 if name == "gres_not_overbooked" else 1)
+    assert text in report.check(name).examples[0]
+
+
+@pytest.mark.parametrize(("jobs_per_cpu", "valid"), [(1, False), (2, True)])
+def test_cpus_may_be_shared_where_the_partition_says_so(jobs_per_cpu: int, valid: bool) -> None:
+    parts = {**CLUSTER["partitions"], "batch": {"nodes": "n[1-4]", "jobs_per_cpu": jobs_per_cpu}}
+    jobs = [Made(1, 0, 0, 9, "n1", cpus=4), Made(2, 0, 0, 9, "n1", cpus=2), Made(3, 0, 0, 9, "n1", 1, partition="all")]
+    assert judge(made(jobs, cluster(partitions=parts))).valid is valid
+    jobs[2].cpus = 2  # 6 CPUs of batch take 3, all takes 2: 5 of 4
+    report = judge(made(jobs, cluster(partitions=parts)))
+    assert report.failed == ["cpus_not_overbooked"]
+
+
+def test_memory_counts_only_where_it_is_handed_out() -> None:
+    jobs = [Made(1, 0, 0, 9, "n1", mem=9000)]
+    assert judge(made(jobs)).failed == ["memory_not_overbooked"]
+    report = judge(made(jobs, cluster(memory_tracked=False)))
+    assert report.valid and report.check("memory_not_overbooked").skipped
+
+
+def test_limit_allowance() -> None:
+    tables = sound()
+    over_limit(tables)
+    tables.manifest["limit_allowance_s"] = 1
+    assert judge(tables).valid
+    tables.manifest["limit_allowance_s"] = None
+    assert judge(tables).check("within_time_limit").skipped == "limits were not enforced in this run"
+
+
+def test_optional_columns_make_more_checks() -> None:
+    tables = sound()
+    n = len(tables.jobs["job_id"])
+    tables.jobs |= {"begin": [None] * n, "req_nodes": [1] * n, "req_cpus": [None] * n}
+    assert judge(tables).valid
+    tables.jobs["begin"][3] = 101
+    tables.jobs["req_nodes"][0] = 3
+    report = judge(tables)
+    assert report.failed == ["start_after_begin", "request_met"]
+    assert report.check("start_after_begin").examples == ["job 4 starts at 100, before its begin time 101"]
+    assert report.check("request_met").examples == ["job 1 got 2 nodes, it asked for 3"]
+
+
+def test_examples_are_few_and_counts_complete() -> None:
+    tables = made([Made(i, 0, 0, 10, "n1", cpus=5) for i in range(1, 10)])
+    check = judge(tables).check("cpus_not_overbooked")
+    assert check.violations == 1  # one instant on one node
+    tables = made([Made(i, 0, 10 * i, 10 * i + 10, "n1", cpus=5) for i in range(1, 10)])
+    check = judge(tables).check("cpus_not_overbooked")
+    assert (check.violations, len(check.examples)) == (9, 5)
