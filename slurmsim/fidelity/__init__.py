@@ -1,0 +1,128 @@
+"""How close slurmsim comes to recordings of a real slurmctld.
+
+A recording (a JSON file of the oracle kit) holds the workload, what slurmctld decided for each job, and its
+slurm.conf. It is replayed twice with each job's recorded elapsed time:
+
+- *in step* (`instep`): passes come when the recording shows that they came. Compared are the decisions: start order
+  and node lists.
+- *freely* (`free`): nothing recorded but submissions and elapsed times. Compared are the times; the difference is the
+  launch latency of the real system, which the replay does not have, added up along chains of launches.
+
+What is measured and why is in docs/fidelity.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slurmsim.fidelity.free import replay_freely
+from slurmsim.fidelity.instep import replay_in_step
+from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes, starts
+from slurmsim.fidelity.recording import Recording, read_recording
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """One recording compared. Times in seconds, shares in [0, 1].
+
+    In step: `order` (start order, ties within one second aside), `nodes` (same node list), `seconds` with starts, of
+    which `reordered` needed another order of events inside the second and `unexplained` fit no order.
+    Freely: `free_order`, `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the
+    starts), `longest_chain` of launches in the recording, mean latency of a launch recorded and replayed, and
+    `explained`: the share of jobs whose start difference is, to a second, the difference of the latencies added up
+    along their chains.
+    """
+
+    recording: str
+    slurm: str
+    jobs: int
+    order: float
+    nodes: float
+    seconds: int
+    reordered: int
+    unexplained: int
+    free_order: float
+    free_nodes: float
+    median_start_diff_s: float
+    max_start_diff_s: float
+    makespan_s: int
+    median_share_of_makespan: float
+    drift_s: float
+    longest_chain: int
+    latency_recorded_s: float
+    latency_replayed_s: float
+    explained: float
+    mean_wait_recorded_s: float
+    mean_wait_replayed_s: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, for programs."""
+        return asdict(self)
+
+    def as_row(self) -> dict[str, str]:
+        """The line a person reads."""
+        return {
+            "recording": self.recording.removesuffix(".json"), "Slurm": self.slurm, "jobs": str(self.jobs),
+            "same order": f"{self.order:.1%}", "same nodes": f"{self.nodes:.1%}",
+            "seconds (reordered, unexplained)": f"{self.seconds} ({self.reordered}, {self.unexplained})",
+            "free: order": f"{self.free_order:.1%}", "nodes": f"{self.free_nodes:.1%}",
+            "median start difference": f"{self.median_start_diff_s:.0f} s ({self.median_share_of_makespan:.2%})",
+            "drift": f"{self.drift_s:+.0f} s", "launches in a row": str(self.longest_chain),
+            "latency real, replay": f"{self.latency_recorded_s:.2f}, {self.latency_replayed_s:.2f} s",
+            "explained": f"{self.explained:.0%}",
+            "mean wait real, replay": f"{self.mean_wait_recorded_s:.1f}, {self.mean_wait_replayed_s:.1f} s",
+        }  # fmt: skip
+
+
+def assess(recording: Path, workload: Path | None = None) -> Assessment:
+    """Replay one recording both ways and compare.
+
+    Parameters
+    ----------
+    workload
+        Its workload file; default: the one it names, in the same folder.
+
+    Raises
+    ------
+    WorkloadError
+        A file is missing or no recording, or asks for what the replay does not model.
+    ConfigError
+        The recorded slurm.conf cannot be used.
+    """
+    return compare(read_recording(recording, workload))
+
+
+def compare(recording: Recording) -> Assessment:
+    """Replay `recording` both ways and measure."""
+    step = replay_in_step(recording)
+    recording = step.recording
+    jobs, epoch = recording.jobs, recording.epoch
+    ids = [j.id for j in jobs]
+    submit, start, end = (np.array([getattr(j, name) for j in jobs], np.int64) for name in ("submit", "start", "end"))
+    lists = [j.nodes for j in jobs]
+    stepped = starts(ids, {k: j.start_time for k, j in step.jobs.items()}, epoch)
+    free = replay_freely(recording)
+    freely = starts(ids, {k: j.start_time for k, j in free.jobs.items()}, epoch)
+    free_lists = [free.nodes.get(i, "") for i in ids]
+    ran = freely != NEVER
+    diff = np.where(ran, freely - start, 0)
+    makespan = int(end.max() - submit.min())
+    real = launches(ids, submit, start, end, lists)
+    ours = launches(ids, submit, freely, np.where(ran, freely + end - start, NEVER), free_lists)
+    late = diff[np.argsort(start, kind="stable")[-max(1, len(jobs) // 10) :]]
+    median = float(np.median(np.abs(diff)))
+    return Assessment(
+        recording.name, recording.slurm, len(jobs),
+        share_in_order(start, stepped), share_of_nodes(lists, [step.nodes.get(i, "") for i in ids]),
+        len(set(start.tolist())), len(step.reordered), len(step.unexplained),
+        share_in_order(start, freely), share_of_nodes(lists, free_lists),
+        median, float(np.abs(diff).max()), makespan, median / max(1, makespan),
+        float(np.median(late)), int(real.length.max()),
+        float(real.latency.mean()), float(ours.latency[ran].mean()),
+        float((np.abs(diff - (ours.total - real.total)) <= 1).mean()),
+        float((start - submit).mean()), float((freely - submit)[ran].mean()),
+    )  # fmt: skip

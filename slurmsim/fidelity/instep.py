@@ -1,0 +1,204 @@
+"""Replay in step: the real slurmctld's passes, our decisions.
+
+Which second a pass of slurmctld falls into depends on clocks a recording does not hold: the phase of its loops, how
+long an epilog took, how fast sbatch was. Real Slurm does not repeat itself in these, so no replay can predict them.
+Here they are given: the controller is told submissions and ends at their recorded seconds and makes a pass of the
+scheduler that started something in just those seconds. Everything it decides is its own: which jobs start, in which
+order, on which nodes; and since a job lasts as recorded, one wrong decision spoils those that follow.
+
+What a whole second still hides is the order inside it: did the pass come before or after a job's end or a
+submission of that same second? Unless told otherwise everything of the second comes first. Where that gives another
+decision than the recorded one, other orders of the *same second* are tried, fewest changes first, and the first that
+gives the recorded decision is kept; the seconds that needed it are counted. A second that no order explains is a
+difference between Slurm and us.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import combinations_with_replacement, islice, product
+
+from slurmsim.core.controller import Controller
+from slurmsim.core.job import Job
+from slurmsim.core.messages import Action, JobEnded, Launch, Submit
+from slurmsim.fidelity.recording import Recording
+from slurmsim.model.submission import Submission
+from slurmsim.policy import load_policy
+from slurmsim.sim.submissions import Behaviour, Submissions
+
+MAX_ORDERS = 400  # orders of one second that are tried
+MAX_MOVED = 6  # ends of one second that are moved around
+CLOCK_ERROR_S = (0, 1, -1, 2, -2, 3, -3)  # by how much the recording's begin may be misjudged, likeliest first
+
+
+@dataclass(slots=True)
+class InStep:
+    """What the replay decided: jobs and their node lists by id, times on slurmctld's clock.
+
+    `recording` is what was replayed, begun where it is explained best on slurmctld's clock. `reordered` are the
+    seconds in which not everything came before the pass, `unexplained` those that no order explains; both since the
+    recording began.
+    """
+
+    recording: Recording
+    jobs: dict[int, Job]
+    nodes: dict[int, str]
+    reordered: list[int]
+    unexplained: list[int]
+
+
+@dataclass(slots=True)
+class _Run:
+    jobs: dict[int, Job] = field(default_factory=dict)
+    nodes: dict[int, str] = field(default_factory=dict)
+    diverged: int | None = None  # the first second that differs from the recording
+    exhausted: bool = False  # the order asked for there does not exist
+
+
+def replay_in_step(recording: Recording) -> InStep:
+    """Replay `recording` in step with its passes.
+
+    When it began on slurmctld's clock is known to about 3 s only, and backfill rounds to minutes of that clock: the
+    `CLOCK_ERROR_S` are tried until no second is unexplained, and the best is kept.
+
+    Notes
+    -----
+    One run costs one walk over the recording; every reordered or unexplained second adds as many as orders were tried.
+    """
+    best: InStep | None = None
+    for error in CLOCK_ERROR_S:
+        found = _explain(recording.shifted(error), None if best is None else len(best.unexplained))
+        if found is not None:
+            best = found
+            if not best.unexplained:
+                break
+    assert best is not None
+    return best
+
+
+def _explain(recording: Recording, limit: int | None) -> InStep | None:
+    """Find an order for every second; None as soon as `limit` of them are unexplained."""
+    stepper = _Stepper(recording)
+    chosen: dict[int, int] = {}
+    unexplained: set[int] = set()
+    run = stepper.run(chosen, unexplained)
+    while run.diverged is not None:
+        at = run.diverged
+        for k in range(1, MAX_ORDERS):
+            run = stepper.run({**chosen, at: k}, unexplained)
+            if run.exhausted or run.diverged is None or run.diverged > at:
+                break
+        if run.exhausted or run.diverged == at:
+            unexplained.add(at)
+            if limit is not None and len(unexplained) >= limit:
+                return None
+            run = stepper.run(chosen, unexplained)
+        else:
+            chosen[at] = k
+    seconds, odd = ([t - recording.epoch for t in sorted(times)] for times in (chosen, unexplained))
+    return InStep(recording, run.jobs, run.nodes, seconds, odd)
+
+
+class _Stepper:
+    """Walks a recording second by second."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.submits: dict[int, list[Submission]] = defaultdict(list)
+        self.behaviour: dict[int, Behaviour] = {}
+        submit = recording.workload.ints["submit"].tolist()
+        for row, sub, behaviour in Submissions(recording.workload).rows():
+            self.submits[submit[row]].append(sub)
+            self.behaviour[sub.job_id] = behaviour
+        self.recorded: dict[int, dict[int, str]] = defaultdict(dict)
+        self.passes: dict[int, set[bool]] = defaultdict(set)  # second -> {is it a backfill cycle}
+        for job in recording.jobs:
+            at = recording.epoch + job.start
+            self.recorded[at][job.id] = job.nodes
+            self.passes[at].add(job.scheduler == "Backfill")
+
+    def run(self, chosen: dict[int, int], forgiven: set[int]) -> _Run:
+        """One walk, up to the first second that differs and is not `forgiven`.
+
+        `chosen` names the order of a second by its place in `_orders`; 0 where it says nothing.
+        """
+        recording = self.recording
+        policy = load_policy(recording.scheduler)()
+        c = Controller(recording.cluster, policy, recording.up_since, enforce_limits=False)
+        found = _Run()
+        ends: dict[int, list[int]] = defaultdict(list)
+        times = list(self.submits.keys() | self.recorded.keys())
+        heapify(times)
+        started: dict[int, str] = {}
+
+        def take(actions: list[Action], now: int) -> None:
+            for action in actions:
+                if isinstance(action, Launch):
+                    job = action.job
+                    assert job.alloc is not None
+                    found.jobs[job.id] = job
+                    found.nodes[job.id] = started[job.id] = c.state.node_list(job.alloc)
+                    end = now + self.behaviour[job.id].run_time
+                    ends[end].append(job.id)
+                    heappush(times, end)
+
+        last = None
+        while times:
+            now = heappop(times)
+            if now == last:
+                continue
+            last = now
+            started.clear()
+            orders = _orders(sorted(ends[now]), self.submits.get(now, []), sorted(self.passes.get(now, ())))
+            order = next(islice(orders, chosen.get(now, 0), None), None)
+            if order is None:
+                found.diverged, found.exhausted = now, True
+                return found
+            for item in order:
+                if isinstance(item, bool):
+                    take(c.run_pass(now, backfill=item), now)
+                elif isinstance(item, Submission):
+                    take(c.note(now, [Submit(item)]), now)
+                else:
+                    how = self.behaviour[item]
+                    take(c.note(now, [JobEnded(item, how.state, how.exit_code, 0)]), now)
+            if started != self.recorded.get(now, {}) and now not in forgiven:
+                found.diverged = now
+                return found
+        return found
+
+
+Item = int | Submission | bool  # a job's end, a submission, a pass (True: backfill)
+
+
+def _orders(ends: list[int], subs: list[Submission], passes: list[bool]) -> Iterator[list[Item]]:
+    """Orders of one second's events, the usual one first, then by how many events come later than usual.
+
+    Submissions stay in order, ends may come after any pass; with two passes either may come first.
+    """
+    if not passes:
+        yield [*ends, *subs]
+        return
+    slots = len(passes)
+    moved = ends[:MAX_MOVED]
+    found: list[tuple[int, int, list[bool], tuple[int, ...], tuple[int, ...]]] = []
+    for first in (passes, passes[::-1]) if slots > 1 else (passes,):
+        for after in product(range(slots + 1), repeat=len(moved)):
+            for cut in combinations_with_replacement(range(len(subs) + 1), slots):
+                late = sum(after) + sum(len(subs) - k for k in cut)
+                found.append((late, len(found), first, after, cut))
+    found.sort(key=lambda entry: entry[:2])
+    for _, _, order, after, cut in found:
+        items: list[Item] = list(ends[MAX_MOVED:])
+        done = 0
+        for k, is_backfill in enumerate(order):
+            items += [end for end, slot in zip(moved, after, strict=True) if slot == k]
+            items += subs[done : cut[k]]
+            items.append(is_backfill)
+            done = cut[k]
+        items += [end for end, slot in zip(moved, after, strict=True) if slot == slots]
+        items += subs[done:]
+        yield items

@@ -1,0 +1,187 @@
+"""A recording of the oracle kit: what was asked, what a real slurmctld did with it, and on what clock."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slurmsim.config.load import parse_cluster
+from slurmsim.errors import WorkloadError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.workload import INT_COLUMNS, TextColumn, Workload, WorkloadHeader
+
+LEAD_S = 20  # slurmctld had been up about that long before the first submission, where the recording does not say
+TAIL_S = 3  # from the last job's end to the sdiag the kit records: half a poll of 5 s and two commands
+_KNOWN = frozenset({
+    "id", "submit", "time_limit", "runtime", "user", "nodes", "ntasks", "cpus_per_task", "mem", "mem_per_cpu",
+    "exclusive", "partition", "qos", "account", "nice", "constraint", "begin", "array", "dependency", "exit_code",
+})  # fmt: skip
+_INTS = (
+    ("nodes", "nodes"), ("ntasks", "tasks"), ("cpus_per_task", "cpus_per_task"), ("nice", "nice"),
+    ("mem", "mem_per_node"), ("mem_per_cpu", "mem_per_cpu"), ("exit_code", "exit_code"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJob:
+    """One job as slurmctld saw it. Times in seconds since the recording began."""
+
+    id: int
+    label: str
+    submit: int
+    start: int
+    end: int
+    nodes: str
+    scheduler: str  # "Main" or "Backfill"
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All jobs that started, and what to replay them with.
+
+    `jobs` count seconds from the beginning of the recording, `workload` on slurmctld's clock: `epoch` is when the
+    recording began on it (backfill rounds to whole minutes of that clock). `up_since` is when slurmctld began, which
+    sets the phase of its minute passes.
+    """
+
+    name: str
+    slurm: str
+    cluster: ClusterSpec
+    jobs: tuple[RecordedJob, ...]
+    workload: Workload
+    epoch: int
+    up_since: int
+
+    @property
+    def scheduler(self) -> str:
+        """Name of the scheduler plugin."""
+        return str(self.cluster.option("SchedulerType")).removeprefix("sched/")
+
+    def shifted(self, seconds: int) -> Recording:
+        """The same recording, begun that much later on slurmctld's clock."""
+        if not seconds:
+            return self
+        ints = dict(self.workload.ints)
+        ints["submit"] = ints["submit"] + seconds
+        ints["begin"] = np.where(ints["begin"] >= 0, ints["begin"] + seconds, ints["begin"])
+        workload = Workload(ints, self.workload.texts, self.workload.header)
+        return replace(self, workload=workload, epoch=self.epoch + seconds)
+
+
+def read_recording(path: Path, workload: Path | None = None) -> Recording:
+    """Read a recording and its workload.
+
+    Parameters
+    ----------
+    workload
+        Its workload file; default: the one it names, in the same folder.
+
+    Raises
+    ------
+    WorkloadError
+        A file is missing or no recording, or a job asks for what the replay does not model.
+    ConfigError
+        The recorded slurm.conf cannot be used.
+    """
+    recorded = _load(path)
+    for key in ("jobs", "slurm_conf", "workload"):
+        if key not in recorded:
+            raise WorkloadError("is no recording", file=str(path), field=key, expected="a recording of the oracle")
+    if workload is None:
+        workload = path.with_name(Path(str(recorded["workload"])).name)
+    asked = {job["id"]: job for job in _load(workload).get("jobs", [])}
+    cluster, _ = parse_cluster(recorded["slurm_conf"], f"{path}: slurm_conf")
+    started = [j for j in recorded["jobs"] if j.get("start") is not None and j.get("end") is not None]
+    missing = [j["id"] for j in started if j["id"] not in asked]
+    if missing:
+        raise WorkloadError(f"has no job {missing[0]!r}", file=str(workload), field="jobs",
+                            expected="the workload of the recording")  # fmt: skip
+    if not started:
+        raise WorkloadError("no job started", file=str(path), field="jobs", expected="at least one start")
+    jobs = tuple(
+        RecordedJob(int(j["job_id"]), j["id"], int(j["submit"]), int(j["start"]), int(j["end"]), j["nodes"],
+                    j.get("scheduler") or "Main", str(j["state"]))
+        for j in started
+    )  # fmt: skip
+    epoch, up_since = _clock(recorded.get("sdiag", ()), jobs)
+    return Recording(
+        path.name,
+        str(recorded.get("slurm", "")),
+        cluster,
+        jobs,
+        _workload(jobs, asked, str(workload), epoch),
+        epoch,
+        up_since,
+    )
+
+
+def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...]) -> tuple[int, int]:
+    """(epoch, up_since) from the sdiag at the end of the recording, to about 3 s."""
+    at = {key: int(m[1]) for key in ("sdiag output at", "Data since")
+          for line in sdiag if line.startswith(key) and (m := re.search(r"\((\d+)\)", line))}  # fmt: skip
+    first = min(j.submit for j in jobs)
+    if len(at) < 2:
+        return -first + LEAD_S, 0
+    epoch = at["sdiag output at"] - max(j.end for j in jobs) - TAIL_S
+    return epoch, min(at["Data since"] - 1, epoch + first)
+
+
+def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], source: str, epoch: int) -> Workload:
+    """The recorded jobs as a workload: asked for as in the workload file, submitted and lasting as recorded."""
+    ids = {job.label: job.id for job in jobs}
+    n = len(jobs)
+    ints: dict[str, dict[int, int]] = {}
+    texts: dict[str, list[str]] = {}
+    for row, job in enumerate(jobs):
+        ask = asked[job.label]
+        unknown = sorted(set(ask) - _KNOWN)
+        if unknown:
+            raise WorkloadError(f"job {job.label} has {unknown[0]!r}", file=source, field=unknown[0],
+                                expected="a field the replay models")  # fmt: skip
+        values = {"job_id": job.id, "submit": epoch + job.submit, "run_time": job.end - job.start,
+                  "time_limit": int(ask["time_limit"]) * 60}  # fmt: skip
+        values |= {column: int(ask[field]) for field, column in _INTS if field in ask}
+        if ask.get("exclusive"):
+            values["exclusive"] = 1
+        if "begin" in ask:
+            values["begin"] = epoch + job.submit + int(ask["begin"])
+        for column, value in values.items():
+            ints.setdefault(column, {})[row] = value
+        for field in ("user", "partition", "qos", "account", "constraint"):
+            texts.setdefault(field, [""] * n)[row] = str(ask.get(field, ""))
+        texts.setdefault("dependency", [""] * n)[row] = _dependency(str(ask.get("dependency", "")), ids)
+        texts.setdefault("outcome", [""] * n)[row] = job.state if job.state != "CANCELLED" else "FAILED"
+    columns = {}
+    for name, rows in ints.items():
+        filled = np.full(n, INT_COLUMNS[name][1], np.int64)
+        filled[list(rows)] = list(rows.values())
+        columns[name] = filled
+    coded = {name: TextColumn.from_list(values) for name, values in texts.items()}
+    return Workload(columns, coded, WorkloadHeader(source=source, format="recording")).sorted()
+
+
+def _dependency(text: str, ids: dict[str, int]) -> str:
+    """The workload's own ids (``afterok:j003``) as job ids; ids that never started are left unknown."""
+    parts = []
+    for part in filter(None, text.split(",")):
+        kind, *names = part.split(":")
+        parts.append(":".join([kind, *(str(ids.get(name, 10**9)) for name in names)]))
+    return ",".join(parts)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WorkloadError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except ValueError as error:
+        raise WorkloadError(f"is not JSON: {error}", file=str(path)) from None
+    if not isinstance(found, dict):
+        raise WorkloadError("is no recording", file=str(path), expected="a JSON object")
+    return found

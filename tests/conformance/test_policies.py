@@ -1,0 +1,93 @@
+"""Every installed policy, ours and strangers' alike, through the same workloads: what any scheduler has to keep.
+
+A policy that is installed is picked up by itself; nothing has to be listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance_support import WORLDS, World, run, stream_of_small_jobs
+
+from slurmsim.policy import Decision, Policy, Start, load_policy, policy_names
+from slurmsim.states import FINAL_STATES
+
+DAY_S = 86_400
+policies = pytest.mark.parametrize("policy", policy_names())
+worlds = pytest.mark.parametrize("make", WORLDS, ids=lambda make: make.__name__)
+
+
+def test_ours_are_installed() -> None:
+    assert {"backfill", "builtin", "conservative", "easy", "fcfs"} <= set(policy_names())
+
+
+@policies
+def test_it_says_what_it_is(policy: str) -> None:
+    found = load_policy(policy)
+    assert found.name == policy
+    assert found.summary
+    for key, option in found.OPTIONS.items():
+        assert option.help, f"option {key} has no help"
+
+
+@policies
+@worlds
+def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_path: Path) -> None:
+    """All jobs that can run do, the validator agrees, and the same input gives the same bytes again."""
+    world = make()
+    submissions = world.workload
+    jobs = run(world, policy, tmp_path / "first").jobs_frame()
+    assert len(jobs) == len(submissions)
+    assert set(jobs["state"]) <= set(FINAL_STATES)
+    cancelled = jobs[(jobs["state"] == "CANCELLED") & jobs["start"].isna()]
+    assert set(cancelled["job_id"]) <= set(submissions.ints["job_id"][submissions.ints["cancel_at"] >= 0].tolist())
+    assert jobs["start"].isna().sum() == len(cancelled)
+    run(world, policy, tmp_path / "second")
+    for table in ("jobs.parquet", "events.parquet", "usage.parquet"):
+        assert (tmp_path / "first/out" / table).read_bytes() == (tmp_path / "second/out" / table).read_bytes()
+
+
+@policies
+def test_nobody_starves(policy: str, tmp_path: Path) -> None:
+    """A job of all nodes starts within two days although small jobs keep coming for four."""
+    jobs = run(stream_of_small_jobs(), policy, tmp_path).jobs_frame()
+    wide = jobs[jobs["name"] == "wide"]
+    assert wide["wait_s"].item() <= 2 * DAY_S
+
+
+class Greedy(Policy):
+    """Starts whatever fits."""
+
+    name = "greedy"
+
+    def schedule(self, view: Any, now: int) -> Iterable[Decision]:
+        return [Start(job) for job in view.pending]
+
+
+class Lazy(Policy):
+    """Starts nothing."""
+
+    name = "lazy"
+
+    def schedule(self, view: Any, now: int) -> Iterable[Decision]:
+        return ()
+
+
+@pytest.fixture
+def bad_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two policies that should not pass, as if a stranger's package had brought them."""
+    points = [EntryPoint(cls.name, f"{__name__}:{cls.__name__}", "slurmsim.policies") for cls in (Greedy, Lazy)]
+    monkeypatch.setattr("slurmsim.policy.entry_points", lambda group: points)
+
+
+@pytest.mark.usefixtures("bad_ones")
+def test_this_suite_notices_starvation_and_jobs_left_behind(tmp_path: Path) -> None:
+    assert policy_names() == ["greedy", "lazy"]
+    with pytest.raises(AssertionError):
+        test_nobody_starves("greedy", tmp_path / "greedy")
+    with pytest.raises(AssertionError):
+        test_every_job_comes_to_its_end(WORLDS[0], "lazy", tmp_path / "lazy")
