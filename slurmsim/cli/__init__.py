@@ -1,0 +1,63 @@
+"""The ``slurmsim`` command: one module a subcommand, errors as one line."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from slurmsim import __version__
+from slurmsim.errors import InputError, SlurmSimError
+
+COMMANDS = ("run", "compare", "report", "validate", "check", "convert", "generate", "policies", "fidelity")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with our one-line errors."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"slurmsim: error: {message}", file=sys.stderr)
+        sys.exit(2)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with all subcommands."""
+    about = "A Slurm you can hold in one process: replay job logs, compare policies."
+    parser = _Parser(prog="slurmsim", description=about)
+    parser.add_argument("--version", action="version", version=f"slurmsim {__version__}")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    for name in COMMANDS:
+        import_module(f"slurmsim.cli.{name}").add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 0 fine, 1 a run that failed, 2 wrong input, 130 interrupted."""
+    args = build_parser().parse_args(argv)
+    try:
+        code = int(args.func(args))
+        sys.stdout.flush()
+        return code
+    except SlurmSimError as error:
+        print(f"slurmsim: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, InputError) else 1
+    except BrokenPipeError:
+        _drop_stdout()
+        return 0
+    except OSError as error:
+        print(f"slurmsim: error: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        _drop_stdout()
+        return 1
+    except KeyboardInterrupt:
+        print("slurmsim: interrupted", file=sys.stderr)
+        return 130
+
+
+def _drop_stdout() -> None:
+    """Nobody reads it any more; the interpreter must not try to flush it again at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,129 @@
+"""``slurmsim check``: what slurmsim does with each key of a slurm.conf, errors first."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from slurmsim.config.findings import SEVERITIES, Finding, Place, Seen
+from slurmsim.config.load import Examination, examine, parse_override
+from slurmsim.config.option import LATEST, OLDEST, RELEASES, Status
+from slurmsim.errors import ConfigError
+
+_STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the subcommand."""
+    parser = subparsers.add_parser(
+        "check",
+        help="say of each key of a slurm.conf whether it is honoured, harmless or not modelled",
+        description="Read a slurm.conf as `slurmsim run` would and say what counts. Exit code: 0, with errors 2.",
+    )
+    parser.add_argument("conf", type=Path, help="the slurm.conf; gres.conf beside it is read too")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
+                        help="override a key, as in `slurmsim run`")  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
+    parser.add_argument("--release", choices=RELEASES, default=OLDEST,
+                        help=f"whose defaults hold (default {OLDEST}, newest {LATEST})")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the verdict; 0 when the configuration is usable, 2 when not."""
+    overrides = [parse_override(text) for text in args.overrides]
+    findings, seen = inspect(args.conf, overrides, strict=args.strict, release=args.release)
+    if args.json:
+        print(json.dumps(_as_json(args.conf, findings, seen), indent=2))
+    else:
+        print("\n".join(_as_text(args.conf, findings, seen)))
+    return 2 if any(finding.severity == "error" for finding in findings) else 0
+
+
+def inspect(
+    conf: Path, overrides: Sequence[tuple[str, str]] = (), *, strict: bool = False, release: str = OLDEST
+) -> tuple[list[Finding], list[Seen]]:
+    """All findings on a configuration, errors first, and every known key it sets."""
+    try:
+        examination = examine(conf, overrides, strict=strict, release=release)
+    except ConfigError as error:
+        return [Finding("error", error.file, error.line, error.field or "slurm.conf", "", error.message,
+                        error.expected or "")], []  # fmt: skip
+    findings = examination.report.findings + _policy_findings(examination)
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), examination.report.seen
+
+
+def _policy_findings(examination: Examination) -> list[Finding]:
+    """An error when no installed policy has the name SchedulerType gives."""
+    from slurmsim.policy import policy_names  # needs NumPy, which the command line must not wait for
+
+    cluster = examination.cluster
+    if cluster is None:
+        return []
+    name = cluster.option("SchedulerType").removeprefix("sched/")
+    known = policy_names()
+    if name in known:
+        return []
+    places = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
+    place = places[-1] if places else Place()
+    return [Finding("error", place.file, place.line, "SchedulerType", f"sched/{name}", "no policy has this name",
+                    f"one of {', '.join(known)}")]  # fmt: skip
+
+
+def _as_text(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen]) -> list[str]:
+    lines = [str(finding) for finding in findings]
+    rows = _rows(seen)
+    if lines and rows:
+        lines.append("")
+    if rows:
+        header = ("STATUS", "LINE", "KEY", "VALUE", "WHY")
+        cells = [header, *(tuple(str(row[name.lower()] or "") for name in header) for row in rows)]
+        widths = [min(max(len(cell[i]) for cell in cells), 40) for i in range(len(header) - 1)]
+        for cell in cells:
+            lines.append("  ".join([*(_fit(cell[i], width) for i, width in enumerate(widths)), cell[-1]]).rstrip())
+        lines.append("")
+    counts = [f"{sum(row['status'] == status for row in rows)} {status}" for status in Status]
+    errors, warnings = (sum(finding.severity == severity for finding in findings) for severity in SEVERITIES[:2])
+    lines.append(f"{conf}: {_many(errors, 'error')}, {_many(warnings, 'warning')}; keys: {', '.join(counts)}")
+    return lines
+
+
+def _as_json(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen]) -> dict[str, Any]:
+    return {
+        "conf": str(conf),
+        "errors": sum(finding.severity == "error" for finding in findings),
+        "warnings": sum(finding.severity == "warning" for finding in findings),
+        "findings": [
+            {name: getattr(finding, name) for name in Finding.__dataclass_fields__} for finding in findings
+        ],
+        "keys": _rows(seen),
+    }  # fmt: skip
+
+
+def _rows(seen: Sequence[Seen]) -> list[dict[str, Any]]:
+    """One row a key (not a line): the last place and value count; the not modelled ones first."""
+    last: dict[tuple[str, str], Seen] = {(item.group, item.key): item for item in seen}
+    rows = [
+        {
+            "status": item.option.status.value,
+            "file": item.place.file,
+            "line": item.place.line,
+            "key": f"{item.group}.{item.key}" if item.group else item.key,
+            "value": item.value,
+            "why": item.option.why,
+        }
+        for item in last.values()
+    ]
+    return sorted(rows, key=lambda row: [status.value for status in _STATUS_ORDER].index(row["status"]))
+
+
+def _fit(text: str, width: int) -> str:
+    return text.ljust(width) if len(text) <= width else text[: width - 1] + "…"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

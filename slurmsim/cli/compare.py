@@ -1,0 +1,37 @@
+"""``slurmsim compare DIR DIR…``: runs side by side, and the jobs that moved most."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "compare",
+        help="compare runs: summaries, waits, queue, and job by job",
+        description="Compare runs with the first one: summaries side by side and, joined on the job id, whose start "
+        "moved most.",
+    )
+    parser.add_argument("dirs", metavar="DIR", type=Path, nargs="+", help="two or more folders that slurmsim run wrote")
+    parser.add_argument("--out", metavar="OUT", type=Path, help="also write compare.html, compare.json and plots here")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON instead of tables")
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparison and write it if asked."""
+    from slurmsim.report.compare import compare
+    from slurmsim.report.compare_view import as_text, write_comparison
+    from slurmsim.trace.jsonfile import to_json
+
+    found = compare(args.dirs)
+    written = write_comparison(found, args.out) if args.out is not None else []
+    if args.json:
+        print(to_json(found.as_dict()), end="")
+        return 0
+    print(as_text(found))
+    for path in written[:1]:
+        print(f"\nWritten: {path}")
+    return 0

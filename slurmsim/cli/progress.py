@@ -1,0 +1,30 @@
+"""The progress bar of a run: simulated date, jobs done, jobs/s, time left. Nothing where no terminal looks on."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def progress_bar(workload: Any, *, shown: bool) -> Iterator[Callable[[Any], None] | None]:
+    """Yield a function to call with the simulation now and then, or None when nothing is shown."""
+    if not shown:
+        yield None
+        return
+    from tqdm import tqdm
+
+    epoch = workload.header.epoch
+    layout = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} jobs, {rate_fmt}, {remaining} left"
+    with tqdm(total=len(workload), unit=" jobs", bar_format=layout, dynamic_ncols=True) as bar:
+
+        def show(simulation: Any) -> None:
+            now = int(simulation.env.now)
+            date = dt.datetime.fromtimestamp(epoch + now, dt.UTC)
+            bar.set_description_str(f"{date:%Y-%m-%d %H:%M}", refresh=False)
+            bar.update(simulation.n_done - bar.n)
+
+        yield show
+        bar.update(bar.total - bar.n if bar.n else 0)

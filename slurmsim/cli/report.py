@@ -1,0 +1,27 @@
+"""``slurmsim report DIR``: draw the pictures of a trace and write its HTML page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "report",
+        help="make report.html and plots of a run again",
+        description="Draw the plots of a trace folder and write its self-contained report.html.",
+    )
+    parser.add_argument("dir", metavar="DIR", type=Path, help="folder that slurmsim run wrote (--out)")
+    parser.add_argument("--svg", action="store_true", help="write the plots as SVG too")
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the report and name the files."""
+    from slurmsim.report.build import build_report
+
+    for path in build_report(args.dir, formats=("png", "svg") if args.svg else ("png",)):
+        print(path)
+    return 0

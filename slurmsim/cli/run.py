@@ -1,0 +1,99 @@
+"""``slurmsim run``: replay a workload and show what happened."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from slurmsim.errors import ConfigError
+
+DESCRIPTION = """Replay a job log in virtual time under Slurm's scheduling rules, or another policy's, and write the
+trace, the summary, the plots and a report. Without --conf the cluster is made from the log's header or from --nodes."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    p = subparsers.add_parser("run", help="replay a workload and show what happened", description=DESCRIPTION)
+    p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (gres.conf beside it)")
+    p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
+    p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
+    p.add_argument("--workload", required=True, metavar="FILE", help="job log: SWF, sacct -P dump or Parquet")
+    p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
+    p.add_argument("--policy", metavar="NAME[:key=value,…]", help="scheduler plugin, as SchedulerType=sched/NAME")
+    p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="override a slurm.conf key")
+    p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")
+    p.add_argument("--until", metavar="TIME", help="stop there: seconds, +D-HH:MM:SS or a date")
+    p.add_argument("--jobs", type=int, metavar="N", help="replay the first N jobs only")
+    p.add_argument(
+        "--node-events",
+        metavar="FILE",
+        help="CSV of time,action,nodes[,until][,reason]: down, drain, resume, maintenance",
+    )
+    p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
+    p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
+    p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
+    shown = p.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="print nothing when all went well")
+    shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+    p.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
+    from slurmsim.cli.progress import progress_bar
+    from slurmsim.config.load import parse_override
+    from slurmsim.replay import RunOptions, execute, prepare
+
+    options = RunOptions(
+        args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
+        tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
+        tuple(_pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
+    )  # fmt: skip
+    prepared = prepare(options)
+    talkative = not args.quiet and not args.json
+    if not args.quiet:
+        for finding in prepared.findings:
+            if finding.severity == "warning":
+                print(f"slurmsim: {finding}", file=sys.stderr)
+    if talkative:
+        _say_quality(prepared)
+    refused_before = sum(prepared.workload.quality.dropped.values())
+    with progress_bar(prepared.workload, shown=talkative and sys.stderr.isatty()) as progress:
+        folder, summary, interrupted = execute(prepared, progress=progress)
+    if args.json:
+        print(json.dumps(summary, indent=2))
+    elif talkative:
+        if sum(prepared.workload.quality.dropped.values()) > refused_before:
+            _say_quality(prepared)
+        _say_summary(str(folder), summary)
+    if interrupted:
+        print(f"slurmsim: interrupted; what happened until then is in {folder} (marked partial)", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _pair(item: str) -> tuple[str, str]:
+    key, equals, value = item.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"{item!r}", field="--option", expected="KEY=VALUE")
+    return key, value
+
+
+def _say_quality(prepared: Any) -> None:
+    from slurmsim_workloads import format_quality
+
+    quality = prepared.workload.quality
+    if quality.repaired or quality.dropped:
+        print(format_quality(quality))
+
+
+def _say_summary(folder: str, summary: dict[str, Any]) -> None:
+    from slurmsim.report.text import summary_value, table
+
+    print(table([["measure", "value"], *([key, summary_value(key, value)] for key, value in summary.items())]))
+    names = sorted(p.name + ("/" if p.is_dir() else "") for p in Path(folder).iterdir() if not p.name.startswith("."))
+    print(f"\n{folder}: {', '.join(names)}")

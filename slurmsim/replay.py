@@ -1,0 +1,401 @@
+"""The main job: read a cluster and a workload, simulate, leave a trace. The composition root of ``slurmsim run``."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slurmsim import __version__
+from slurmsim.config.findings import Finding
+from slurmsim.config.load import examine, make_cluster
+from slurmsim.core.cluster_state import allocation_unit
+from slurmsim.core.node_names import NodeNamer
+from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.sim.node_events import drawn_failures, read_node_events
+from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.simulation import Simulation
+from slurmsim.until import parse_until
+from slurmsim.workload import Workload
+
+if TYPE_CHECKING:
+    from slurmsim.trace.reader import Trace
+
+LIMIT_SCAN_S = 30
+GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
+Progress = Callable[[Simulation], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything a run depends on, as the command line names it."""
+
+    workload: str
+    out: str
+    conf: str | None = None
+    nodes: int | None = None
+    cpus_per_node: int | None = None
+    format: str | None = None
+    policy: str | None = None
+    set: tuple[tuple[str, str], ...] = ()
+    seed: int = 0
+    until: str | None = None
+    jobs: int | None = None
+    option: tuple[tuple[str, str], ...] = ()
+    node_events: str | None = None
+    mtbf_s: int | None = None
+    mttr_s: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The options that are not at their default, for the manifest."""
+        found: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if name in ("set", "option"):
+                value = [f"{k}={v}" for k, v in value]
+            if value not in (None, [], ()) and name != "out":
+                found[name] = value
+        return found
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A run that can start: its inputs read and checked."""
+
+    options: RunOptions
+    cluster: ClusterSpec
+    findings: list[Finding]
+    workload: Workload
+    policy: Policy
+    policy_name: str
+    until: int | None
+    timed: Sequence[Any] = ()
+    endless: Iterable[Any] = ()
+    hashes: dict[str, str] = field(default_factory=dict)
+
+
+def prepare(options: RunOptions) -> Prepared:
+    """Read and check all inputs; nothing is written. Raises ConfigError or WorkloadError."""
+    from slurmsim_workloads import read_workload
+
+    policy_name, policy_options = parse_policy(options.policy) if options.policy is not None else ("", {})
+    if options.policy is not None and not policy_name:
+        raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
+    if options.seed < 0:
+        raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
+    if options.jobs is not None and options.jobs < 1:
+        raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
+    overrides = list(options.set)
+    if policy_name:
+        load_policy(policy_name)
+        overrides.append(("SchedulerType", f"sched/{policy_name}"))
+    findings: list[Finding] = []
+    scheduler_line: tuple[str | None, int | None] = (None, None)
+    cluster: ClusterSpec | None = None
+    if options.conf is not None:
+        if options.nodes is not None or options.cpus_per_node is not None:
+            raise ConfigError("--nodes and --cpus-per-node do not go with --conf", field="--nodes",
+                              expected="one or the other")  # fmt: skip
+        examination = examine(Path(options.conf), overrides)
+        examination.report.raise_first_error()
+        cluster, findings = examination.cluster, examination.report.findings
+        named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
+        scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
+    _refuse_unmodelled(overrides, findings)
+    reader_options = dict(options.option)
+    if cluster is None and options.nodes is not None:
+        cluster = make_cluster(options.nodes, 1 if options.cpus_per_node is None else options.cpus_per_node,
+                               overrides=overrides)  # fmt: skip
+        reader_options.setdefault("max_procs", str(sum(n.cpus for n in cluster.nodes)))
+    reader = reader_options if options.nodes is None or _is_swf(options) else dict(options.option)
+    workload = read_workload(options.workload, options.format, reader)
+    if options.jobs is not None and options.jobs < len(workload):
+        workload = workload.take(np.arange(options.jobs))
+    if cluster is None:
+        cluster = _cluster_of_header(workload, options, overrides)
+    if options.conf is None:
+        cluster = _with_partitions(cluster, workload, overrides)
+    _check_jobs(workload, cluster, options)
+    name = str(cluster.option("SchedulerType")).removeprefix("sched/")
+    try:
+        policy = load_policy(name)(policy_options)
+    except ConfigError as error:
+        if error.field != "SchedulerType":
+            raise
+        raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
+                          expected=error.expected) from None  # fmt: skip
+    until = parse_until(options.until, workload) if options.until is not None else None
+    timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else ()
+    endless: Iterable[Any] = ()
+    if options.mtbf_s is not None or options.mttr_s is not None:
+        endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
+    hashes = {"workload_sha256": _sha256(options.workload)}
+    if options.conf is not None:
+        hashes["conf_sha256"] = _sha256(options.conf)
+    return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes)
+
+
+def execute(
+    prepared: Prepared, *, report: bool = True, progress: Progress | None = None
+) -> tuple[Path, dict[str, Any], bool]:
+    """Simulate and write the trace; returns the folder, the summary, and whether it was cut short by Ctrl-C.
+
+    Raises OutputError when something cannot be written; what was in the folder before is then untouched.
+    """
+    from slurmsim.metrics.summary import summarize_trace
+    from slurmsim.report.build import build_report
+    from slurmsim.trace.reader import read_trace
+    from slurmsim.trace.writer import TraceWriter
+
+    began = time.perf_counter()
+    interrupted = False
+    with TraceWriter(Path(prepared.options.out)) as writer:
+        recorder = Recorder(writer.jobs.append, writer.events.append, writer.usage.append, writer.flush_if_full)
+        simulation = simulate(prepared, recorder, progress)
+        try:
+            old = gc.get_threshold()
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(GC_THRESHOLD, 50, 50)
+            try:
+                simulation.run()
+            finally:
+                gc.set_threshold(*old)
+                gc.unfreeze()
+        except KeyboardInterrupt:
+            interrupted = True
+        recorder.unfinished()
+        for sub, text in simulation.refused:
+            prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
+        writer.write_json("run.json", manifest(prepared))
+        folder = writer.seal(partial=interrupted)
+        wall = time.perf_counter() - began
+        cpus = sum(n.cpus for n in prepared.cluster.nodes)
+        summary: dict[str, Any] = dict(summarize_trace(read_trace(folder), cpus=cpus))
+        controller = simulation.controller
+        summary |= {
+            "wall_s": round(wall, 3),
+            "jobs_per_s": round(recorder.n_finished / wall, 1) if wall > 0 else None,
+            "passes": controller.main.passes + controller.host.passes,
+            "backfilled": controller.backfilled,
+            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "policy": prepared.policy_name,
+            "seed": prepared.options.seed,
+        }
+        writer.write_json("summary.json", summary)
+        if report:
+            build_report(folder)
+        folder = writer.close(partial=interrupted)
+    return folder, summary, interrupted
+
+
+def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None = None) -> Simulation:
+    """The simulation of a prepared run, with `recorder` attached, not yet run."""
+    simulation: Simulation | None = None
+    if progress is None:
+        after = recorder.turn
+    else:
+        turns = 0
+
+        def after(now: int) -> None:
+            nonlocal turns
+            recorder.turn(now)
+            turns += 1
+            if turns & 255 == 0:
+                assert simulation is not None and progress is not None
+                progress(simulation)
+
+    simulation = Simulation(
+        prepared.cluster, prepared.workload, prepared.policy, timed=prepared.timed, endless=prepared.endless,
+        until=prepared.until, on_finished=recorder.finished, after_turn=after,
+    )  # fmt: skip
+    recorder.attach(simulation.controller)
+    return simulation
+
+
+def run(
+    workload: str | Path,
+    *,
+    out: str | Path,
+    conf: str | Path | None = None,
+    nodes: int | None = None,
+    cpus_per_node: int | None = None,
+    format: str | None = None,
+    policy: str | None = None,
+    set: Mapping[str, object] | None = None,
+    seed: int = 0,
+    until: str | int | None = None,
+    jobs: int | None = None,
+    report: bool = True,
+) -> Trace:
+    """Replay a workload, as ``slurmsim run`` does, and return its trace.
+
+    Parameters are those of the command under the same names (`set` a mapping of slurm.conf keys to values). Warnings
+    of the command are Python warnings; errors raise `slurmsim.errors.SlurmSimError` with the same one line.
+    """
+    from slurmsim.trace.reader import read_trace
+
+    options = RunOptions(
+        str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
+        tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
+    )  # fmt: skip
+    prepared = prepare(options)
+    for finding in prepared.findings:
+        if finding.severity == "warning":
+            warnings.warn(str(finding), stacklevel=2)
+    folder, _, interrupted = execute(prepared, report=report)
+    if interrupted:
+        raise KeyboardInterrupt
+    return read_trace(folder)
+
+
+def manifest(prepared: Prepared) -> dict[str, Any]:
+    """run.json: enough to repeat the run bit for bit, and the facts the validator judges on."""
+    cluster, workload, options = prepared.cluster, prepared.workload, prepared.options
+    quality = workload.quality
+    over = cluster.option("OverTimeLimit")
+    slack = None if over is None else LIMIT_SCAN_S + over
+    return {
+        "slurmsim": __version__,
+        "python": sys.version.split()[0],
+        "policy": prepared.policy_name,
+        "policy_options": {k: str(v) for k, v in prepared.policy.options.items()},
+        "seed": options.seed,
+        "options": options.as_dict(),
+        **prepared.hashes,
+        "workload": {
+            "file": options.workload, "format": workload.header.format, "epoch": workload.header.epoch,
+            "records": quality.records, "jobs": len(workload), "repaired": quality.repaired,
+            "dropped": quality.dropped, "examples": quality.examples,
+        },
+        "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
+        "cluster": cluster_facts(cluster),
+        "findings": [
+            {"severity": f.severity, "file": f.file, "line": f.line, "key": f.key, "value": f.value,
+             "message": f.message}
+            for f in prepared.findings
+        ],
+    }  # fmt: skip
+
+
+def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
+    """Nodes and partitions as the manifest keeps them (docs/validation.md)."""
+    namer = NodeNamer([n.name for n in cluster.nodes])
+    index = {n.name: i for i, n in enumerate(cluster.nodes)}
+    unit, memory = allocation_unit(cluster)
+    runs: list[list[Any]] = []
+    first = 0
+    for i in range(1, len(cluster.nodes) + 1):
+        if i < len(cluster.nodes) and _same_size(cluster.nodes[i], cluster.nodes[first]):
+            continue
+        node = cluster.nodes[first]
+        gres: dict[str, int] = {}
+        for g in node.gres:
+            gres[g.name] = gres.get(g.name, 0) + g.count
+            if g.type:
+                gres[f"{g.name}:{g.type}"] = gres.get(f"{g.name}:{g.type}", 0) + g.count
+        usable = max(0, node.real_memory_mib - node.mem_spec_limit_mib)
+        runs.append([namer.runs([(first, i - first)]), node.cpus, usable, gres])
+        first = i
+    partitions = {}
+    for p in cluster.partitions:
+        members = sorted(index[n] for n in p.nodes)
+        from slurmsim.core.node_names import index_runs
+
+        partitions[p.name] = {
+            "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
+            "exclusive": p.oversubscribe == "EXCLUSIVE",
+        }  # fmt: skip
+    return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
+            "memory_tracked": memory}  # fmt: skip
+
+
+def _same_size(a: Any, b: Any) -> bool:
+    return (a.cpus, a.real_memory_mib, a.mem_spec_limit_mib, a.gres) == (
+        b.cpus, b.real_memory_mib, b.mem_spec_limit_mib, b.gres,
+    )  # fmt: skip
+
+
+def _is_swf(options: RunOptions) -> bool:
+    name = options.workload.lower()
+    return options.format == "swf" or (options.format is None and (name.endswith((".swf", ".swf.gz"))))
+
+
+def _cluster_of_header(workload: Workload, options: RunOptions, overrides: list[tuple[str, str]]) -> ClusterSpec:
+    """MaxNodes and MaxProcs of the log's header: equal nodes where they divide, else one CPU a node."""
+    procs, nodes = workload.header.max_procs, workload.header.max_nodes
+    if procs <= 0 and nodes <= 0:
+        raise ConfigError("does not say how large its machine was: give --conf or --nodes", file=options.workload,
+                          expected="a header with MaxProcs or MaxNodes")  # fmt: skip
+    if options.cpus_per_node is not None:
+        each = options.cpus_per_node
+        if each < 1:
+            raise ConfigError(f"{each} is too few", field="--cpus-per-node", expected="at least 1")
+        return make_cluster(-(-max(procs, nodes) // each), each, overrides=overrides)
+    if procs <= 0 or nodes <= 0 or procs % nodes:
+        return make_cluster(max(procs, nodes), 1, overrides=overrides)
+    return make_cluster(nodes, procs // nodes, overrides=overrides)
+
+
+def _with_partitions(cluster: ClusterSpec, workload: Workload, overrides: list[tuple[str, str]]) -> ClusterSpec:
+    """A made-up cluster gets the partitions the log names, each over all nodes."""
+    column = workload.texts["partition"]
+    used = sorted({p for code in np.unique(column.codes).tolist() for p in column.values[code].split(",") if p})
+    if not used or set(used) <= {p.name for p in cluster.partitions}:
+        return cluster
+    first = cluster.nodes[0]
+    return make_cluster(len(cluster.nodes), first.cpus, partitions=used, overrides=overrides)
+
+
+def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[Finding]) -> None:
+    """A --set that would change nothing is a mistake, not a warning."""
+    asked = {key.lower() for key, _ in overrides}
+    for finding in findings:
+        if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
+            raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_jobs(workload: Workload, cluster: ClusterSpec, options: RunOptions) -> None:
+    """Jobs that name unknown partitions, or need more than the whole cluster, are the input's mistake."""
+    known = {p.name for p in cluster.partitions}
+    column = workload.texts["partition"]
+    ids = workload.ints["job_id"]
+    for code in np.unique(column.codes).tolist():
+        for name in filter(None, column.values[code].split(",")):
+            if name not in known:
+                row = int(np.flatnonzero(column.codes == code)[0])
+                raise WorkloadError(f"job {ids[row]} wants partition {name!r}, which the cluster does not have",
+                                    file=options.workload, field="partition",
+                                    expected=", ".join(sorted(known)))  # fmt: skip
+        if not column.values[code] and not any(p.default for p in cluster.partitions):
+            row = int(np.flatnonzero(column.codes == code)[0])
+            raise WorkloadError(f"job {ids[row]} names no partition and the cluster has no default one",
+                                file=options.workload, field="partition")  # fmt: skip
+    cpus = sum(n.cpus for n in cluster.nodes)
+    need = np.maximum(workload.ints["tasks"], 1) * workload.ints["cpus_per_task"]
+    for needs, have, what in ((need, cpus, "CPUs"), (workload.ints["nodes"], len(cluster.nodes), "nodes")):
+        over = np.flatnonzero(needs > have)
+        if len(over):
+            row = int(over[0])
+            raise WorkloadError(f"job {ids[row]} asks for {needs[row]} {what}, the cluster has {have}",
+                                file=options.workload, field="processors" if what == "CPUs" else "nodes",
+                                expected="jobs no larger than the cluster")  # fmt: skip
+
+
+def _sha256(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
