@@ -1,0 +1,32 @@
+"""Settings every test shares: Hypothesis profiles, and a header that says what this run can and cannot show."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# Same examples in every run, so that a red suite is red for everybody; the search for new ones is the nightly's work.
+settings.register_profile("ci", max_examples=30, derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "nightly",
+    max_examples=2000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(PROFILE)
+
+EXTERNAL = {
+    "SLURMSIM_DATA": "the folder with the SWF logs",
+    "SLURMSIM_GOLDEN": "the folder with the recordings of real Slurm",
+}
+
+
+def pytest_report_header() -> list[str]:
+    lines = [f"hypothesis profile: {PROFILE} (choose with HYPOTHESIS_PROFILE=ci|nightly)"]
+    for variable, meaning in EXTERNAL.items():
+        folder = os.environ.get(variable)
+        lines.append(f"{variable}: {folder or f'not set: tests that need {meaning} are skipped'}")
+    return lines

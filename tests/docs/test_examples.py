@@ -1,0 +1,36 @@
+"""Every example of the README and of docs/ runs and prints what the document shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from doc_examples import blocks, run_document
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN_TEST = ROOT / "docs/writing-a-policy.md"  # installs a package: test_writing_a_policy runs it in its own environment
+DOCUMENTS = [ROOT / "README.md", *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p != OWN_TEST)]
+# What examples may name beside the files they make themselves; links, so that results stay outside the repository.
+GIVEN = ("workloads", "policies", "docs")
+
+
+def _runnable(path: Path) -> bool:
+    return any(block.language in ("python", "console") for block in blocks(path.read_text(encoding="utf-8")))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in GIVEN:
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "slurm.conf").symlink_to(ROOT / "workloads/samples/sample.conf")
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if _runnable(p)], ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples_print_what_the_document_says(path: Path, folder: Path) -> None:
+    run_document(path, folder)
+
+
+def test_the_readme_has_an_example_of_both_kinds() -> None:
+    languages = {block.language for block in blocks((ROOT / "README.md").read_text(encoding="utf-8"))}
+    assert {"python", "console"} <= languages

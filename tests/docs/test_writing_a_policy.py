@@ -1,0 +1,78 @@
+"""The guide for policy authors, done as it says: a package made from the page, installed, run and tested."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import venv
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from doc_examples import run_document
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/writing-a-policy.md"
+# What the commands of the page would find in an environment in which slurmsim and pytest are installed.
+COMMANDS = {"pip": "pip._internal.cli.main:main", "slurmsim": "slurmsim.cli:main"}
+BUILDS_WITHOUT_WHEEL = (70, 1)
+
+
+def _builder_is_here() -> bool:
+    """Whether the setuptools of the test environment can build the page's package, so that pip need not fetch one."""
+    try:
+        found = version("setuptools")
+    except PackageNotFoundError:
+        return False
+    return tuple(int(part) for part in found.split(".")[:2]) >= BUILDS_WITHOUT_WHEEL
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The bin folder of a fresh virtual environment in which everything of this one is installed too.
+
+    What is installed into it is not installed into the environment of the tests.
+    """
+    home = tmp_path / "environment"
+    venv.create(home, with_pip=False, symlinks=True)
+    bin_folder = home / "bin"
+    (site_packages,) = home.glob("lib/python*/site-packages")
+    ours = [p for p in sys.path if p.endswith("site-packages")]
+    lines = [f"import site; site.addsitedir({p!r})" for p in ours]
+    (site_packages / "tests.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, target in COMMANDS.items():
+        module, function = target.split(":")
+        script = f"#!{bin_folder}/python\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+        (bin_folder / name).write_text(script, encoding="utf-8")
+        (bin_folder / name).chmod(0o755)
+    if _builder_is_here():
+        monkeypatch.setenv("PIP_NO_BUILD_ISOLATION", "0")  # pip's spelling of "without isolation"
+    for variable in [v for v in os.environ if v.startswith(("PYTEST_", "COV_")) or v in ("PYTHONPATH", "VIRTUAL_ENV")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.setenv("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+    return bin_folder
+
+
+def test_a_stranger_gets_there(environment: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slurmsim-mine"
+    folder.mkdir()
+    assert run_document(PAGE, folder, environment) >= 15
+
+
+def test_the_page_names_only_what_the_view_has() -> None:
+    from slurmsim.core.job import Job
+    from slurmsim.core.policy_host import View
+
+    page = PAGE.read_text(encoding="utf-8")
+    tables = {head: page.split(f"| `{head}.` | |\n")[1].split("\n\n")[0] for head in ("view", "job")}
+    for head, known in (("view", {*dir(View), "pools"}), ("job", set(Job.__slots__))):
+        cells = [row.split("|")[1] for row in tables[head].splitlines()[1:]]
+        names = re.findall(r"`(\w+)", " ".join(cells))
+        assert len(names) > 5
+        assert set(names) <= known
+
+
+def test_the_policy_is_about_twenty_lines() -> None:
+    code = PAGE.read_text(encoding="utf-8").split("<!-- file: mine.py -->\n```python\n")[1].split("```")[0]
+    body = code.split("class ")[1]
+    assert len([line for line in body.splitlines() if line.strip()]) <= 24

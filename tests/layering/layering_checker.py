@@ -1,0 +1,184 @@
+"""Reads imports out of source trees and compares them with the tables of layering_rules."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from layering_rules import ALL, CLOCK_METHODS, SEEDED, WORLD, WORLD_CALLS, Layer
+
+
+@dataclass(frozen=True)
+class Module:
+    """One parsed source file under the name it is imported by."""
+
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """The package relative imports start from."""
+        return self.name if self.path.name == "__init__.py" else self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Import:
+    """`importer` names `target` at `line`; `lazy` when it happens in a function or only for type checkers."""
+
+    importer: str
+    target: str
+    line: int
+    lazy: bool
+
+
+def load(root: Path, packages: Mapping[str, str]) -> dict[str, Module]:
+    """All modules below `root`, by dotted name; `packages` maps folders to import names."""
+    found = {}
+    for folder, package in packages.items():
+        for path in sorted((root / folder).rglob("*.py")):
+            parts = path.relative_to(root / folder).with_suffix("").parts
+            name = ".".join([package, *parts]).removesuffix(".__init__")
+            found[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8"), str(path)))
+    return found
+
+
+def imports(module: Module, known: Mapping[str, Module]) -> Iterator[Import]:
+    """Every import of `module`; ``from a import b`` names ``a.b`` when that is a module, else ``a``."""
+    lazy_nodes = _lazy_nodes(module.tree)
+    for node in ast.walk(module.tree):
+        lazy = id(node) in lazy_nodes
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module.name, alias.name, node.lineno, lazy)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                anchor = module.package.split(".")
+                anchor = anchor[: len(anchor) - (node.level - 1)]
+                base = ".".join([*anchor, base] if base else anchor)
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield Import(module.name, full if full in known or base == "numpy" else base, node.lineno, lazy)
+
+
+def _lazy_nodes(tree: ast.Module) -> set[int]:
+    """Identities of the nodes inside functions and inside ``if TYPE_CHECKING``."""
+    inside: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        ):
+            inside.update(id(inner) for statement in node.body for inner in ast.walk(statement))
+    return inside
+
+
+def layer_of(name: str, layers: Mapping[str, Layer]) -> str | None:
+    """The layer whose prefix matches most of `name`. The bare package ``slurmsim`` covers only itself."""
+    best, length = None, -1
+    for layer, rule in layers.items():
+        for prefix in rule.prefixes:
+            stem = prefix.removesuffix("*")
+            if stem != prefix:
+                match = name.startswith(stem)
+            else:
+                match = name == prefix or (prefix != "slurmsim" and name.startswith(prefix + "."))
+            if match and len(stem) > length:
+                best, length = layer, len(stem)
+    return best
+
+
+def check(modules: Mapping[str, Module], layers: Mapping[str, Layer]) -> list[str]:
+    """Every violation as one line, in order of module and line; empty when the tree obeys `layers`."""
+    problems = []
+    for module in modules.values():
+        layer = layer_of(module.name, layers)
+        if layer is None:
+            problems.append(f"{module.name}: belongs to no layer; give it one in tests/layering/layering_rules.py")
+            continue
+        rule = layers[layer]
+        for item in imports(module, modules):
+            if problem := _arrow(item, layer, rule, modules, layers):
+                problems.append(problem)
+        problems += _unseeded(module)
+        if rule.sealed:
+            problems += _touches_world(module, layer)
+    return problems + cycles(modules)
+
+
+def _arrow(
+    item: Import, layer: str, rule: Layer, modules: Mapping[str, Module], layers: Mapping[str, Layer]
+) -> str | None:
+    where = f"{item.importer}:{item.line}"
+    top = item.target.partition(".")[0]
+    if any(name.partition(".")[0] == top for name in modules):
+        other = layer_of(item.target, layers)
+        if other is None:
+            return f"{where}: imports {item.target}, which belongs to no layer"
+        if other != layer and rule.sees != ALL and other not in rule.sees:
+            return f"{where}: {layer} may not import {other} ({item.target})"
+    elif top in sys.stdlib_module_names:
+        if rule.sealed and top in WORLD:
+            return f"{where}: {layer} is sealed and may not import {item.target}"
+    elif top not in rule.third_party:
+        return f"{where}: {layer} may not import the package {top}"
+    elif top in rule.late and not item.lazy:
+        return f"{where}: {layer} may import {top} only inside a function"
+    return None
+
+
+def _touches_world(module: Module, layer: str) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in WORLD_CALLS:
+            yield f"{module.name}:{node.lineno}: {layer} is sealed and may not call {function.id}()"
+        elif isinstance(function, ast.Attribute) and function.attr in CLOCK_METHODS:
+            owner = ast.unparse(function.value)
+            if owner.split(".")[-1] in ("datetime", "date"):
+                yield f"{module.name}:{node.lineno}: {layer} is sealed and may not call {owner}.{function.attr}()"
+
+
+def _unseeded(module: Module) -> Iterator[str]:
+    """Uses of the global random state, of an unseeded generator, or imports of such functions."""
+    names = {"random": "random", "np.random": "numpy.random", "numpy.random": "numpy.random"}
+    for node in ast.walk(module.tree):
+        where = f"{module.name}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Attribute):
+            source = names.get(ast.unparse(node.value))
+            if source == "random" and not _imports_random(module.tree):
+                continue
+            if source and node.attr not in SEEDED[source]:
+                yield f"{where}: {source}.{node.attr} uses global random state; take a seeded generator"
+        elif isinstance(node, ast.ImportFrom) and node.module in SEEDED and not node.level:
+            for alias in node.names:
+                if alias.name not in SEEDED[node.module]:
+                    yield f"{where}: {node.module}.{alias.name} uses global random state; take a seeded generator"
+        elif isinstance(node, ast.Call) and not node.args and not node.keywords:
+            function = ast.unparse(node.func)
+            if function.split(".")[-1] in ("default_rng", "Random", "SeedSequence"):
+                yield f"{where}: {function}() without a seed"
+
+
+def _imports_random(tree: ast.Module) -> bool:
+    """Whether the name ``random`` in `tree` is the standard module rather than somebody's variable."""
+    return any(isinstance(node, ast.Import) and any(a.name == "random" for a in node.names) for node in ast.walk(tree))
+
+
+def cycles(modules: Mapping[str, Module]) -> list[str]:
+    """One line for a cycle among imports that run when modules load; lazy ones cannot deadlock."""
+    graph: dict[str, set[str]] = {name: set() for name in modules}
+    for module in modules.values():
+        for item in imports(module, modules):
+            if not item.lazy and item.target in modules and item.target != module.name:
+                graph[module.name].add(item.target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return ["import cycle: " + " <- ".join(error.args[1])]
+    return []

@@ -1,0 +1,116 @@
+"""Who may import whom, as tables: the picture of docs/architecture.md in a form a test can read.
+
+A module belongs to the layer with the longest matching prefix. A layer may always import itself; everything else it
+may import is listed. A new module that matches no layer is reported, so nobody slips in beside the picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Some modules and what they may see.
+
+    Attributes
+    ----------
+    prefixes
+        Dotted names; each covers the module of that name and, if it is a package, everything inside. A trailing
+        ``*`` also covers names that continue (``slurmsim.validate*`` covers ``slurmsim.validate_nodes``).
+    sees
+        Names of the layers it may import; ``ALL`` for a composition root.
+    third_party
+        Top-level packages it may import besides the standard library.
+    late
+        Packages of `third_party` it may import only inside functions, because they take long to load.
+    sealed
+        True when the code may not touch the world: no clock, no files, no processes, no threads, no sockets.
+    """
+
+    prefixes: tuple[str, ...]
+    sees: frozenset[str] = frozenset()
+    third_party: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset({"pandas", "matplotlib"})
+    sealed: bool = False
+
+
+ALL = frozenset({"*"})
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+LAYERS: dict[str, Layer] = {
+    "vocabulary": Layer(
+        tuple(f"slurmsim.{name}" for name in ("errors", "states", "hostlist", "tres", "duration")), sealed=True
+    ),
+    "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
+    "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
+    "model": Layer(("slurmsim.model",), _set("vocabulary"), sealed=True),
+    "config": Layer(("slurmsim.config",), _set("vocabulary model")),
+    "policy": Layer(("slurmsim.policy",), _set("vocabulary bitmap capacity model config"), _set("numpy")),
+    "core": Layer(
+        ("slurmsim.core",),
+        _set("vocabulary bitmap capacity model config policy"),
+        _set("numpy sortedcontainers"),
+        sealed=True,
+    ),
+    "workload": Layer(("slurmsim.workload", "slurmsim.until"), _set("vocabulary model"), _set("numpy")),
+    "schema": Layer(("slurmsim.trace.schema",), _set("vocabulary")),
+    "trace": Layer(("slurmsim.trace",), _set("vocabulary schema model"), _set("numpy pyarrow pandas")),
+    "sim": Layer(
+        ("slurmsim.sim",),
+        _set("vocabulary bitmap capacity model config policy core workload schema trace"),
+        _set("numpy simpy sortedcontainers"),
+    ),
+    "metrics": Layer(("slurmsim.metrics",), _set("vocabulary schema trace"), _set("numpy pyarrow pandas")),
+    "report": Layer(
+        ("slurmsim.report",),
+        _set("vocabulary schema trace metrics"),
+        _set("numpy pyarrow pandas matplotlib"),
+        late=frozenset(),  # loaded late as a whole
+    ),
+    # The judge shares nothing with what it judges: no core, no sim, no policy, no capacity profile.
+    "validate": Layer(
+        ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
+    ),
+    "root": Layer(
+        ("slurmsim", "slurmsim.cli", "slurmsim.replay", "slurmsim.fidelity"),
+        ALL,
+        _set("numpy pandas tqdm"),
+        late=_set("pandas tqdm"),
+    ),
+    # Plug-ins see their port and the words it is written in, as a stranger's package would.
+    "policies": Layer(
+        ("slurmsim_policies",),
+        _set("vocabulary bitmap capacity model policy"),
+        _set("numpy sortedcontainers"),
+        sealed=True,
+    ),
+    "constraint policies": Layer(
+        ("slurmsim_policies.cp_*",),
+        _set("vocabulary bitmap capacity model policy policies"),
+        _set("numpy sortedcontainers ortools"),
+        sealed=True,
+    ),
+    "workloads": Layer(("slurmsim_workloads",), _set("vocabulary model workload"), _set("numpy pyarrow")),
+}
+
+# Standard modules through which a sealed layer would reach the world, or the world's time.
+WORLD = _set(
+    "asyncio concurrent multiprocessing os pathlib queue sched secrets select selectors shutil signal socket"
+    " socketserver ssl subprocess sys tempfile threading time urllib http uuid"
+)
+WORLD_CALLS = frozenset({"open", "print", "input", "exec", "eval", "__import__"})
+CLOCK_METHODS = frozenset({"now", "today", "utcnow"})
+# What may be taken from the two modules of random numbers: seeded generators, never the hidden global one.
+SEEDED = {
+    "random": frozenset({"Random"}),
+    "numpy.random": frozenset({"Generator", "default_rng", "PCG64", "Philox", "SeedSequence", "BitGenerator"}),
+}
+
+# Folder (relative to the repository) -> name it is imported by.
+PACKAGES = {"slurmsim": "slurmsim", "policies": "slurmsim_policies", "workloads": "slurmsim_workloads"}
+HEAVY = ("pandas", "matplotlib", "pyarrow", "ortools", "simpy")

@@ -1,0 +1,40 @@
+"""Puts a schedule that is only in memory before the independent validator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from slurmsim.core.controller import Controller
+from slurmsim.core.job import Job
+from slurmsim.replay import cluster_facts
+from slurmsim.trace.schema import EVENTS
+from slurmsim.validate import validate_schedule
+
+SCAN_S = 30  # how late sched/backfill and sched/builtin may find a job over its limit
+
+
+def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple[Any, ...]]) -> None:
+    """Fail unless the validator has nothing to say against the run `controller` made.
+
+    `ended` are the jobs with a final state, `events` all events of the run; the other jobs `controller` knows.
+    """
+    state = controller.state
+    jobs = [*ended, *controller.jobs.values()]
+    held = [job.alloc for job in jobs]
+    columns: dict[str, list[Any]] = {
+        "job_id": [j.id for j in jobs], "submit": [j.submit_time for j in jobs],
+        "eligible": [j.eligible_time for j in jobs], "start": [j.start_time for j in jobs],
+        "end": [j.end_time for j in jobs], "state": [j.state for j in jobs], "restarts": [j.restarts for j in jobs],
+        "partition": [j.partition.name if j.alloc else ",".join(p.name for p in j.partitions) for j in jobs],
+        "nodes": [j.n_nodes for j in jobs], "cpus": [j.n_cpus for j in jobs],
+        "time_limit_s": [j.time_limit_s for j in jobs],
+        "node_list": [state.node_list(a) if a else "" for a in held],
+        "cpus_per_node": [state.cpus_per_node(a) if a else "" for a in held],
+        "mem_per_node_mib": [state.mem_per_node(a) if a else "" for a in held],
+        "gres_per_node": [state.gres_per_node(a) if a else "" for a in held],
+    }  # fmt: skip
+    told = {name: [event[k] for event in events] for k, name in enumerate(EVENTS)}
+    allowance = 0 if controller.event_driven else SCAN_S
+    report = validate_schedule(columns, cluster_facts(controller.cluster), events=told, limit_allowance_s=allowance)
+    assert report.valid, report.to_text()

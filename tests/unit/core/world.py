@@ -1,0 +1,260 @@
+"""A bare world around the controller: facts in, actions out, no SimPy. The smallest driver there can be.
+
+w = World(CONF, "easy")
+w.sbatch("-J a -N2 -t 10", run=300)
+w.until(1000)
+assert w.start("a") == 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from slurmsim.config.load import parse_cluster
+from slurmsim.core.controller import Controller
+from slurmsim.core.job import Job
+from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.model.request import GresRequest, ResourceRequest
+from slurmsim.model.submission import Submission
+from slurmsim.policy import load_policy
+
+HEAD = """ClusterName=test
+SlurmctldHost=localhost
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+"""
+
+
+def simple(nodes: int = 4, cpus: int = 1, more: str = "", partition: str = "") -> str:
+    """slurm.conf of `nodes` equal nodes n1, n2, … in one partition without a time limit."""
+    return (
+        f"{HEAD}{more}\nNodeName=n[1-{nodes}] CPUs={cpus} CoresPerSocket={cpus}\n"
+        f"PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED {partition}\n"
+    )
+
+
+class World:
+    """A controller, a clock, and processes that end.
+
+    Parameters
+    ----------
+    conf
+        slurm.conf text.
+    policy
+        Entry-point name.
+    start
+        When slurmctld starts, seconds.
+    plan_all
+        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
+    """
+
+    def __init__(self, conf: str, policy: str = "easy", *, start: int = 0, plan_all: bool = False) -> None:
+        self.cluster, self.findings = parse_cluster(conf)
+        if plan_all:
+            more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
+            parameters = {**self.cluster.scheduler_parameters, **more}
+            self.cluster = replace(self.cluster, scheduler_parameters=parameters)
+        self.controller = Controller(self.cluster, load_policy(policy)(), start)
+        self.now = start
+        self.jobs: dict[str, Job] = {}
+        self.refused: dict[str, str] = {}
+        self.told: list[tuple[int, list[Fact]]] = []
+        self._next_id = 1
+        self._future: list[tuple[int, int, Fact]] = []
+        self._count = 0
+        self._run: dict[int, tuple[int | None, str, str]] = {}
+        self._names: dict[int, str] = {}
+
+    # -- what users do --------------------------------------------------------------------------------------------
+
+    def tell(self, fact: Fact, at: int | None = None) -> None:
+        """Tell the controller `fact` at `at` (now when not given)."""
+        self._count += 1
+        heapq.heappush(self._future, (self.now if at is None else at, self._count, fact))
+
+    def sbatch(
+        self, line: str, run: int | None = None, *, at: int | None = None, state: str = "COMPLETED", user: str = "alice"
+    ) -> int:
+        """Submit with sbatch's options; `run` is how long it would run (None: until killed). Returns the job id."""
+        asked = _PARSER.parse_args(shlex.split(line))
+        first = self._next_id
+        tasks = _tasks(asked.array)
+        for task in tasks:
+            job_id = self._next_id
+            self._next_id += 1
+            sub = _submission(asked, job_id, first, task, user)
+            self._names[job_id] = sub.name if task is None else f"{sub.name}_{task}"
+            self._run[job_id] = (run, state, "0:0" if state == "COMPLETED" else "1:0")
+            self.tell(Submit(sub), at)
+        return first
+
+    def scancel(self, name: str, at: int | None = None) -> None:
+        self.tell(Cancel(self.id(name)), at)
+
+    # -- time -----------------------------------------------------------------------------------------------------
+
+    def until(self, time: int) -> None:
+        """Let everything up to and including `time` happen."""
+        while True:
+            times = [self._future[0][0]] if self._future else []
+            wake = self.controller.wake_at()
+            if wake is not None:
+                times.append(wake)
+            if not times or min(times) > time:
+                break
+            self._instant(max(min(times), self.now))
+        self.now = time
+
+    def _instant(self, now: int) -> None:
+        facts: list[Fact] = []
+        while self._future and self._future[0][0] <= now:
+            facts.append(heapq.heappop(self._future)[2])
+        self.now = now
+        self.told.append((now, list(facts)))
+        names = self._names
+        actions = self.controller.step(now, facts)
+        for job in self.controller.jobs.values():
+            self.jobs[names[job.id]] = job
+        for action in actions:
+            if isinstance(action, Finished):
+                self.jobs[names[action.job.id]] = action.job
+            elif isinstance(action, Refused):
+                self.refused[names[action.sub.job_id]] = action.text
+            elif isinstance(action, Launch):
+                run, state, code = self._run[action.job.id]
+                if run is not None:
+                    self.tell(JobEnded(action.job.id, state, code, action.job.restarts), now + run)
+        self.controller.check()
+
+    # -- what there is to see -------------------------------------------------------------------------------------
+
+    def id(self, name: str) -> int:
+        return next(i for i, n in self._names.items() if n == name)
+
+    def __getitem__(self, name: str) -> Job:
+        return self.jobs[name]
+
+    def start(self, name: str) -> int | None:
+        return self.jobs[name].start_time
+
+    def starts(self, names: str) -> dict[str, int | None]:
+        """Start times of the jobs named in one string, in that order."""
+        return {name: self.start(name) for name in names.split()}
+
+    def nodes(self, name: str) -> str:
+        """Where the job runs or ran, as Slurm writes it; "" when it never started."""
+        alloc = self.jobs[name].alloc
+        return "" if alloc is None else self.controller.state.node_list(alloc)
+
+    def shares(self, name: str) -> str:
+        """CPUs on each node, as ``8(x2),4``."""
+        alloc = self.jobs[name].alloc
+        assert alloc is not None
+        return self.controller.state.cpus_per_node(alloc)
+
+    def reason(self, name: str) -> str:
+        return self.jobs[name].reason
+
+    def reasons(self, names: str) -> dict[str, str]:
+        return {name: self.jobs[name].reason for name in names.split()}
+
+    def state(self, name: str) -> str:
+        return self.jobs[name].state
+
+    def planned(self, name: str) -> tuple[int | None, str]:
+        """Planned start and nodes, as ``squeue --start`` shows them."""
+        from slurmsim.bitmap import runs
+
+        job = self.jobs[name]
+        nodes = self.controller.state.namer.runs(runs(job.planned_nodes)) if job.planned_nodes else ""
+        return job.planned_start, nodes
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sbatch", add_help=False)
+    add = parser.add_argument
+    add("-J", dest="name", default="")
+    add("-N", dest="nodes", default="")
+    add("-n", dest="tasks", type=int, default=0)
+    add("-c", dest="cpus", type=int, default=1)
+    add("-t", dest="limit", default=None)
+    add("-p", dest="partitions", default="")
+    add("-w", dest="node_list", default="")
+    add("-x", dest="exclude", default="")
+    add("-C", dest="constraint", default="")
+    add("-a", dest="array", default="")
+    add("-d", dest="dependency", default="")
+    add("-H", dest="hold", action="store_true")
+    add("-s", dest="oversubscribe", action="store_true")
+    add("--exclusive", action="store_true")
+    add("--contiguous", action="store_true")
+    add("--no-requeue", dest="requeue", action="store_false")
+    add("--ntasks-per-node", dest="per_node", type=int, default=0)
+    add("--mem", type=int, default=None)
+    add("--mem-per-cpu", type=int, default=None)
+    add("--gres", default="")
+    add("--gpus", type=int, default=0)
+    add("--nice", type=int, default=0)
+    add("--begin", type=int, default=None, help="absolute simulated second")
+    add("--priority", type=int, default=None)
+    return parser
+
+
+_PARSER = _make_parser()
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    from slurmsim.hostlist import expand
+
+    return tuple(expand(text)) if text else ()
+
+
+def _tasks(text: str) -> list[int | None]:
+    if not text:
+        return [None]
+    low, _, high = text.partition("%")[0].partition("-")
+    return list(range(int(low), int(high or low) + 1))
+
+
+def _seconds(text: str | None) -> int | None:
+    """Minutes, or seconds as ``90s``."""
+    if text is None:
+        return None
+    return int(text[:-1]) if text.endswith("s") else int(text) * 60
+
+
+def _gres(text: str, gpus: int) -> tuple[GresRequest, ...]:
+    found = []
+    for item in filter(None, text.split(",")):
+        name, *rest = item.split(":")
+        count = int(rest.pop()) if rest and rest[-1].isdigit() else 1
+        found.append(GresRequest(name, rest[0] if rest else "", count))
+    if gpus:
+        found.append(GresRequest("gpu", "", gpus, "job"))
+    return tuple(found)
+
+
+def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | None, user: str) -> Submission:
+    low, dash, high = asked.nodes.partition("-")
+    min_nodes = int(low or 1)
+    max_nodes = int(high) if dash else (min_nodes if low else 0)
+    if dash and asked.tasks:
+        max_nodes = max(min(max_nodes, asked.tasks), min_nodes)
+    request = ResourceRequest(
+        min_nodes, max_nodes, asked.tasks, asked.cpus, asked.per_node, asked.mem, asked.mem_per_cpu,
+        _gres(asked.gres, asked.gpus), asked.exclusive, asked.oversubscribe, asked.constraint,
+        _hosts(asked.node_list), _hosts(asked.exclude), asked.contiguous,
+    )  # fmt: skip
+    options: Mapping[str, Any] = {} if task is None else {
+        "array_job_id": first, "array_task_id": task, "array_limit": int(asked.array.partition("%")[2] or 0) or None,
+    }  # fmt: skip
+    return Submission(
+        job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
+        partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
+        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, **options,
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""sched/backfill beside the main scheduler. The controller starts at second 0, bf_interval is 30 unless said."""
+
+from __future__ import annotations
+
+import pytest
+from policy_cases import LATE, Row, check, compare, world_of
+
+
+def rows(c: int, d: int) -> list[Row]:
+    """Three nodes busy for ten minutes, a head that needs all four, and two jobs for the fourth node."""
+    return [
+        Row("a", 0, 3, 600, 600, 3),
+        Row("head", 1, 4, 600, 60, 603),
+        Row("c", 2, 1, 300, 300, c),  # over long before the head's planned start
+        Row("d", 3, 1, 900, 300, d),  # would delay it
+    ]
+
+
+def test_a_job_that_delays_nobody_starts_at_the_next_cycle() -> None:
+    world = check("backfill", rows(c=30, d=663))
+    assert {name: world[name].scheduler for name in ("a", "head", "c", "d")} == {
+        "a": "Main", "head": "Main", "c": "Backfill", "d": "Main",
+    }  # fmt: skip
+    assert world.controller.backfilled == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "c"),
+    [
+        pytest.param("bf_interval=100", 100, id="cycles come every bf_interval"),
+        pytest.param("bf_max_job_test=1", 663, id="only the head is tested"),
+        pytest.param("bf_max_job_test=2,bf_node_space_size=50", 30, id="the head and c are tested"),
+        pytest.param("bf_max_job_user=1", 663, id="the user has used up his one candidate"),
+        pytest.param("bf_max_job_part=1", 663, id="so has the partition"),
+        pytest.param("bf_interval=-1", 663, id="no cycle at all"),
+    ],
+)
+def test_the_parameters_decide(more: str, c: int) -> None:
+    check("backfill", rows(c=c, d=663), more=f"SchedulerParameters={more}")
+
+
+def test_the_head_shows_its_planned_start() -> None:
+    world = world_of("backfill", rows(c=30, d=663))
+    world.until(31)
+    start, nodes = world.planned("head")
+    assert start is not None
+    assert start >= 603
+    assert nodes == "n[1-4]"
+
+
+def test_a_planned_start_beyond_the_window_keeps_no_nodes() -> None:
+    long = [
+        Row("a", 0, 3, 7200, 7200, 3),
+        Row("head", 1, 4, 600, 60, 10830),
+        Row("c", 2, 1, 10800, 10800, 30),  # delays the head, whose start is more than an hour away
+    ]
+    check("backfill", long, more="SchedulerParameters=bf_window=60")
+    long[1] = Row("head", 1, 4, 600, 60, 7203)
+    long[2] = Row("c", 2, 1, 10800, 10800, 7263)
+    check("backfill", long, more="SchedulerParameters=bf_window=1440")
+
+
+def test_every_blocked_job_keeps_its_plan_not_only_the_first() -> None:
+    check("backfill", [
+        Row("a", 0, 2, 600, 600, 3),
+        Row("head", 1, 3, 600, 600, 603),
+        Row("second", 2, 4, 600, 600, 1203),
+        Row("c", 2, 1, 5400, 600, 1803),  # beside the head it would fit; EASY would start it at 2
+        Row("d", 3, 1, 1080, 600, 30),  # over before second is planned
+    ])  # fmt: skip
+
+
+def test_a_cancelled_head_lets_the_next_pass_start_the_rest() -> None:
+    jobs = rows(c=30, d=330)
+    jobs[1] = Row("head", 1, 4, 600, 60, None)
+    world = world_of("backfill", jobs)
+    world.scancel("head", at=40)
+    world.until(LATE)
+    compare(world, jobs)
