@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap, runs
+from slurmsim.core.free_state import Supposed
 from slurmsim.core.job_queue import Record
-from slurmsim.core.select import Supposed
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:

@@ -1,0 +1,75 @@
+"""What is free: the node table's present, or a supposition in which running jobs are gone."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.nodes import Allocation, IntArray, NodeTable
+
+
+class FreeState(Protocol):
+    """What is free: the node table itself, or a supposition about it."""
+
+    idle: Bitmap
+    mixed: Bitmap
+    up: Bitmap
+    free_cpus: IntArray
+    free_mem: IntArray
+    free_gres: IntArray
+    used_by: dict[int, IntArray]
+
+
+class Supposed:
+    """A copy of the table's free state from which running jobs can be taken away."""
+
+    __slots__ = ("_copied", "free_cpus", "free_gres", "free_mem", "idle", "mixed", "n_jobs", "table", "up", "used_by")
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.idle, self.mixed, self.up = table.idle, table.mixed, table.up
+        self.free_cpus, self.free_mem, self.free_gres = table.free_cpus, table.free_mem, table.free_gres
+        self.n_jobs, self.used_by = table.n_jobs, table.used_by
+        self._copied = False
+
+    def copy(self) -> Supposed:
+        """The same state, to be changed on its own."""
+        new = Supposed.__new__(Supposed)
+        new.table, new.idle, new.mixed, new.up = self.table, self.idle, self.mixed, self.up
+        new.free_cpus, new.free_mem, new.free_gres = self.free_cpus, self.free_mem, self.free_gres
+        new.n_jobs, new.used_by, new._copied = self.n_jobs, self.used_by, False
+        return new
+
+    def release(self, a: Allocation) -> None:
+        """Suppose the job holding `a` gone."""
+        if a.whole:
+            self.idle |= a.mask
+            return
+        if not self._copied:
+            self.free_cpus, self.free_mem = self.free_cpus.copy(), self.free_mem.copy()
+            self.free_gres, self.n_jobs = self.free_gres.copy(), self.n_jobs.copy()
+            self.used_by = {index: used.copy() for index, used in self.used_by.items()}
+            self._copied = True
+        idx = a.indices()
+        self.free_cpus[idx] += a.cpus
+        self.free_mem[idx] += a.mem
+        for kind, count in a.gres:
+            self.free_gres[kind][idx] += count
+        self.n_jobs[idx] -= 1
+        if a.quota >= 0:
+            self.used_by[a.quota][idx] -= a.cpus
+        freed = from_indices(idx[self.n_jobs[idx] == 0])
+        self.mixed &= ~freed
+        self.idle |= freed
+
+    @classmethod
+    def empty(cls, table: NodeTable) -> Supposed:
+        """The whole cluster without any job."""
+        state = cls(table)
+        state.idle, state.mixed, state.up = table.everything, 0, table.everything
+        state.free_cpus, state.free_mem, state.free_gres = table.cpus, table.mem, table.gres
+        state.used_by = {index: np.zeros(table.n, np.int64) for index in table.used_by}
+        state._copied = True
+        return state
