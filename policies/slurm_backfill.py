@@ -58,13 +58,14 @@ class SlurmBackfill(Policy):
         # cycles go on while anybody waits, as planned idle nodes make Slurm's do, so that their phase is kept
         self.every_cycle = "slurmsim_every_cycle" in p
         self._last_cycle = self._start_time = start_time
-        self._started = self._left_waiting = self._left_idle = False
+        self._started = self._left_waiting = self._left_idle = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
     def next_time(self, view: Any, now: int, changed: bool) -> int | None:
         """bf_interval after the previous cycle, once something has changed since.
 
-        Without a change only a running job that passes its limit can let the next cycle decide otherwise. Cycles that
+        Without a change only a running job that passes its limit can let the next cycle decide otherwise, or that the
+        last one was cut short by a count: plans merge as time passes, and the next may look deeper. Cycles that
         would repeat themselves in an unchanged cluster are left out, but not their effect on when the next one comes:
         see `_after_quiet`.
         """
@@ -78,6 +79,8 @@ class SlurmBackfill(Policy):
             return max(now, soonest)
         if changed:
             return max(soonest, self._after_quiet(now))
+        if self._cut:
+            return max(now, self._next_quiet(soonest))
         overdue = view.next_limit(now)
         return None if overdue is None else max(soonest, self._after_quiet(overdue))
 
@@ -93,15 +96,20 @@ class SlurmBackfill(Policy):
             return now
         if self._left_idle:
             return now + -elapsed % self.interval
-        since = self._last_cycle + self.interval - self._start_time
-        first = self._start_time + -(-since // self.full_pass) * self.full_pass
+        first = self._next_quiet(self._last_cycle + self.interval)
         if first >= now:
             return now
         return max(now, now - 1 - (now - 1 - first) % self.full_pass + self.interval)
 
+    def _next_quiet(self, soonest: int) -> int:
+        """When slurmctld's next cycle comes if nothing happens: with idle nodes at once, else with a full pass."""
+        if self._left_idle:
+            return soonest
+        return soonest + (self._start_time - soonest) % self.full_pass
+
     def schedule(self, view: Any, now: int) -> Decisions:
         self._last_cycle = now
-        self._started = False
+        self._started = self._cut = False
         cycle = _Cycle(self, view, now)
         for records in self._independent(view):
             last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
@@ -178,6 +186,7 @@ class _Cycle:
                 return
             job = record.job
             if self.tests >= p.max_test or self.space.full:
+                p._cut = True
                 return
             if not job.queued:
                 continue

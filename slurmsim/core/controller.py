@@ -361,6 +361,8 @@ class Controller:
         """Give `record`'s job its allocation and launch it."""
         job, now = record.job, self.now
         job.depth = self.queue.pools[record.partition.pool].position(record)
+        if len(job.partitions) > 1:
+            self._leave_other_pools(record)
         self.dequeue(job)
         self.limited.pop(job.id, None)
         self.usage.pending(job, -1)
@@ -389,6 +391,14 @@ class Controller:
         if not self.event_driven:
             self.host.notice()
         self.eligibility.started(job)
+
+    def _leave_other_pools(self, record: Record) -> None:
+        """`record`'s job starts: where else it waited, others may move up in this very instant."""
+        for pool in sorted({other.partition.pool for other in self.queue.jobs[record.job.id]}):
+            if pool != record.partition.pool:
+                self.queue.pools[pool].leave(record.job, None)
+                if self.event_driven:
+                    self.host.notice()
 
     # -- ends -----------------------------------------------------------------------------------------------------
 

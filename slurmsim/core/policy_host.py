@@ -316,9 +316,12 @@ class PolicyHost:
             if not due and (at is None or at > now):
                 return
         self._wake = None
-        self.changed = False
-        self.passes += 1
-        self.run()
+        while True:
+            self.changed = False
+            self.passes += 1
+            self.run()
+            if not (self.changed and self.policy.event_driven):
+                return  # else a job started that had also waited in another pool
 
     def run(self) -> None:
         """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import random
 
 import pytest
+from bare_loop import START, World, drive
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import conservative, easy, fcfs
 from small_logs import MACHINES, Row, logs, simulate
 
 from slurmsim.core.controller import Controller
+from slurmsim.core.messages import Fact, Submit
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
 
 UNITS = 32  # two nodes of 16 CPUs, or 32 nodes
 REFERENCES = {"fcfs": fcfs, "easy": easy, "conservative": conservative}
@@ -95,6 +99,26 @@ def test_conservative_delays_nobody(machine, log: list[Row], cancels) -> None:  
             assert starts[job_id] == promised[-1]
     assert plans.keys() >= starts.keys()
     assert starts.keys() | cancels.keys() >= submits.keys()
+
+
+@pytest.mark.parametrize("policy", REFERENCES)
+def test_who_starts_elsewhere_makes_room_at_once(policy: str) -> None:
+    """Job 3 is first in line in two separate partitions; when it starts in one, who is behind it in the other may."""
+    lines = ["ClusterName=two", "NodeName=n[1-4] CPUs=1", "PartitionName=a Nodes=n[1-2] Default=YES",
+             "PartitionName=b Nodes=n[3-4]"]  # fmt: skip
+    jobs = [
+        # nodes, run, limit, partitions -> start
+        (1, 100, 100, ("a",), 0),
+        (2, 50, 50, ("b",), 0),
+        (2, 20, 20, ("a", "b"), 50),  # planned for 100 in a, for 50 in b
+        (1, 500, 500, ("a",), 50),  # too long to go before job 3 in a
+    ]
+    facts: list[tuple[int, Fact]] = []
+    for k, (nodes, _, limit, partitions, _) in enumerate(jobs, 1):
+        request = ResourceRequest(min_nodes=nodes, max_nodes=nodes)
+        facts.append((START, Submit(Submission(k, request, time_limit_s=limit, partitions=partitions))))
+    decided = drive(World(lines, facts, {k: job[1] for k, job in enumerate(jobs, 1)}), policy)
+    assert {job_id: at - START for at, job_id, _, _ in decided.starts} == {k: job[4] for k, job in enumerate(jobs, 1)}
 
 
 @MACHINE

@@ -43,7 +43,9 @@ def planning_all(world: World) -> ClusterSpec:
 
 @given(world=worlds(parameters=BACKFILL))
 def test_planning_no_deeper_than_something_can_start(world: World) -> None:
-    assert drive(world, "backfill").starts == drive(world, "backfill", cluster=planning_all(world)).starts
+    usual, other = drive(world, "backfill"), drive(world, "backfill", cluster=planning_all(world))
+    # by second and job: separate pools are walked one after the other, so their starts of one second may change places
+    assert sorted(usual.starts) == sorted(other.starts)
 
 
 @given(world=worlds(parameters=BACKFILL))
