@@ -290,11 +290,11 @@ def earliest_pinned(pool: Any, space: NodeSpace, record: Any, now: int) -> tuple
         found = pool.future(record, within, exact=True)
         if found is None:
             continue
-        start, alloc = max(found.start, after), found.alloc
+        start, nodes = max(found.start, after), found.nodes
         if start > now:
             busy = pool.future(record, within & pool.busy(), exact=True)
             if busy is not None and busy.start <= start:
-                alloc = busy.alloc
-        if start == after or alloc.mask & ~space.free_over(start, start + limit - 1) == 0:
-            return start, alloc.mask
+                nodes = busy.nodes
+        if start == after or nodes & ~space.free_over(start, start + limit - 1) == 0:
+            return start, nodes
     return None

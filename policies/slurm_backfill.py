@@ -14,7 +14,6 @@ job is overdue (`next_time`), its place in the cadence kept. Estimates nobody wo
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
@@ -225,15 +224,19 @@ class _Cycle:
         return int(min(record.job.time_limit_s, self.view.max_limit(record)))
 
     def _free_for(self, limit: int) -> Bitmap:
-        """Nodes no plan needs before now + `limit`, busy or not."""
+        """Usable nodes no plan needs before now + `limit`, busy or not; remembered and kept up to date."""
         found = self.windows.get(limit)
         if found is None:
-            found = self.windows[limit] = self._window(self.view.available(), self.now, self.now + limit)[0]
+            found = self.windows[limit] = self.view.available() & self.space.free_over(self.now, self.now + limit)
         return found
 
     def _take(self, begin: int, end: int, nodes: Bitmap) -> None:
         self.space.take(begin, end, nodes)
-        self.windows.clear()
+        now, windows = self.now, self.windows
+        if begin < self.space.end and end > now:
+            for limit, free in windows.items():
+                if begin <= now + limit:
+                    windows[limit] = free ^ (free & nodes)
 
     def _count(self, record: Any) -> bool:
         """bf_max_job_user_part, _part, _assoc, _user: count this candidate; False when one of them is used up."""
@@ -269,52 +272,54 @@ class _Cycle:
         now_only = self._test_now_only(record)
         limit = self._limit(record)
         base = view.available() & record.partition.mask
-        later_start = now
         self.tests += 1
-        bound = view.earliest_possible(record)
-        while True:
-            start_res = later_start
-            within, later_start = self._window(base, start_res, start_res + limit)
-            if later_start and later_start < bound and not now_only:
-                continue  # whatever the future test says, it cannot say as early as the next boundary
-            found = None
-            enough = within.bit_count() >= shape.min_nodes and not shape.required & ~within
-            if enough:
-                found = view.future(record, within)
-            if found is None:
-                if later_start and not now_only:
+        bound = now if now_only else view.earliest_possible(record)
+        trying = now  # from here on; a plan that collides with another is tried again from its own start
+        while trying:
+            tries = space.openings(base, trying, limit, shape.min_nodes, bound)
+            trying = 0
+            for tried, following, within in tries:
+                if following and not now_only and view.too_few_by(record, within, following):
+                    continue  # whatever the future test says, it cannot say as early as the next opening
+                if now_only and tried > now:
+                    return ""
+                found = None
+                if not shape.required & ~within:
+                    found = view.future(record, within)
+                if found is None:
+                    if following and not now_only:
+                        continue
+                    return ""
+                start = max(tried, self._overdue(found.start))
+                if start <= now:
+                    if (yield Start(record, within)):
+                        if job.alloc.whole:
+                            self._take(self.begin, (now + limit) // p.resolution * p.resolution, job.nodes)
+                        return "started"
+                    following = 0
+                elif now_only:
+                    self._estimate(job, start)
+                    return ""
+                if following and start > following:
                     continue
-                return ""
-            predicted = found.start
-            start = max(start_res, self._overdue(predicted))
-            if start <= now:
-                if (yield Start(record, within)):
-                    if job.alloc.whole:
-                        self._take(self.begin, (now + limit) // p.resolution * p.resolution, job.nodes)
-                    return "started"
-                later_start = 0
-            elif now_only:
-                self._estimate(job, start)
-                return ""
-            if later_start and start > later_start:
-                continue
-            if start > now + p.window:
-                self._estimate(job, start)
-                return ""
-            first = start // p.resolution * p.resolution
-            last = max((start + limit) // p.resolution * p.resolution, first + p.resolution)
-            alloc = found.alloc
-            if start > now and alloc.mask & ~space.free_over(first, last - 1):
-                later_start = start
-                continue
-            index = record.partition.index
-            if p.part_reserve:
-                self.reserved_part[index] = self.reserved_part.get(index, 0) + 1
-            if start < self.estimates.get(job.id, start + 1):  # not if another partition promises an earlier start
-                self._estimate(job, start)
-                yield Plan(record, start, alloc.mask, promise=False)
-            self._take(first, last, alloc.mask)
-            return "planned"
+                if start > now + p.window:
+                    self._estimate(job, start)
+                    return ""
+                first = start // p.resolution * p.resolution
+                last = max((start + limit) // p.resolution * p.resolution, first + p.resolution)
+                nodes = found.nodes
+                if start > now and nodes & space.free_over(first, last - 1) != nodes:
+                    trying = start
+                    break
+                index = record.partition.index
+                if p.part_reserve:
+                    self.reserved_part[index] = self.reserved_part.get(index, 0) + 1
+                if start < self.estimates.get(job.id, start + 1):  # not if another partition promises an earlier start
+                    self._estimate(job, start)
+                    yield Plan(record, start, nodes, promise=False)
+                self._take(first, last, nodes)
+                return "planned"
+        return ""
 
     def _estimate(self, job: Any, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))
@@ -324,21 +329,3 @@ class _Cycle:
         if predicted > self.now or predicted == self.now:
             return predicted
         return max(predicted + self.view.kill_wait + self.view.over_limit, self.now + 1)
-
-    def _window(self, base: Bitmap, start: int, end: int) -> tuple[Bitmap, int]:
-        """Nodes of `base` free in all slots from `start` to `end`, and when trying later could help (0: never)."""
-        times, sets = self.space.times, self.space.nodes
-        within, later = base, 0
-        if start >= self.end:
-            return within, later
-        n = len(times)
-        k = max(bisect_right(times, start) - 1, 0)
-        while k < n:
-            following = k + 1
-            if not later and following < n and base & sets[following] & ~(within & sets[k]):
-                later = times[following]
-            if times[k] > end:
-                break
-            within &= sets[k]
-            k = following
-        return within, later

@@ -8,6 +8,7 @@ functions over half-open segments ``[times[i], times[i+1])``; the last segment n
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
 
 from slurmsim.bitmap import Bitmap
@@ -122,13 +123,20 @@ class NodeSpace:
         Free nodes over all of it.
     max_segments
         `full` turns true when the map holds that many (bf_node_space_size).
+
+    Notes
+    -----
+    Beside each segment's set stand its size and whether it has nodes its predecessor lacks (a *gain*): most questions
+    are answered by these without touching the sets, which on a large machine take longer.
     """
 
-    __slots__ = ("end", "max_segments", "nodes", "times")
+    __slots__ = ("_counts", "_gains", "end", "max_segments", "nodes", "times")
 
     def __init__(self, begin: int, end: int, nodes: Bitmap, max_segments: int = 1 << 60) -> None:
         self.times = [begin]
         self.nodes = [nodes]
+        self._counts = [nodes.bit_count()]
+        self._gains = [False]
         self.end = end
         self.max_segments = max_segments
 
@@ -136,30 +144,36 @@ class NodeSpace:
     def full(self) -> bool:
         return len(self.times) >= self.max_segments
 
+    def _cut(self, at: int) -> int:
+        """Make `at` a boundary; the index of the segment that begins there."""
+        i = bisect_left(self.times, at)
+        if i == len(self.times) or self.times[i] != at:
+            self.times.insert(i, at)
+            self.nodes.insert(i, self.nodes[i - 1])
+            self._counts.insert(i, self._counts[i - 1])
+            self._gains.insert(i, False)
+        return i
+
     def take(self, begin: int, end: int, nodes: Bitmap) -> None:
         """Remove `nodes` over ``[begin, end)``, then merge at most one pair of equal neighbours, as Slurm does."""
-        times, sets = self.times, self.nodes
-        begin = max(begin, times[0])
+        times, sets, counts, gains = self.times, self.nodes, self._counts, self._gains
         if begin >= self.end:
             return
-        i = bisect_right(times, begin) - 1
-        if times[i] != begin:
-            i += 1
-            times.insert(i, begin)
-            sets.insert(i, sets[i - 1])
-        if end >= self.end:
-            j = len(times)
-        else:
-            j = bisect_left(times, end)
-            if j == len(times) or times[j] != end:
-                times.insert(j, end)
-                sets.insert(j, sets[j - 1])
-        keep = ~nodes
+        i = self._cut(max(begin, times[0]))
+        j = len(times) if end >= self.end else self._cut(end)
+        size = nodes.bit_count()
         for k in range(i, j):
-            sets[k] &= keep
+            here = sets[k]
+            gone = here & nodes
+            sets[k] = here ^ gone
+            counts[k] -= size if gone == nodes else gone.bit_count()
+            if gains[k]:
+                gains[k] = sets[k - 1] & sets[k] != sets[k]
+        if j < len(times) and not gains[j]:
+            gains[j] = sets[j - 1] & sets[j] != sets[j]
         for k in range(len(sets) - 1):
-            if sets[k] == sets[k + 1]:
-                del times[k + 1], sets[k + 1]
+            if counts[k] == counts[k + 1] and sets[k] == sets[k + 1]:
+                del times[k + 1], sets[k + 1], counts[k + 1], gains[k + 1]
                 break
 
     def segments(self, begin: int, end: int) -> tuple[int, int]:
@@ -179,3 +193,44 @@ class NodeSpace:
         for k in range(i + 1, j):
             mask &= self.nodes[k]
         return mask
+
+    def openings(
+        self, base: Bitmap, begin: int, length: int, need: int, not_before: int
+    ) -> Iterator[tuple[int, int, Bitmap]]:
+        """Where something of `length` seconds on `need` nodes of `base` might go, as Slurm's backfill tries them.
+
+        Tried are `begin` and from there each boundary where nodes of `base` come free, as long as the next one is at
+        most one segment beyond the first to begin after start + `length`.
+
+        Parameters
+        ----------
+        need
+            Starts with fewer nodes than that free in some segment are passed over.
+        not_before
+            So are starts followed by another that is before this instant.
+
+        Yields
+        ------
+        The start, the next start (0: none), and the nodes of `base` free from the start for `length` seconds.
+        """
+        if begin >= self.end:
+            yield begin, 0, base
+            return
+        times, sets, counts, gains = self.times, self.nodes, self._counts, self._gains
+        n = len(times)
+        at, k = begin, max(bisect_right(times, begin) - 1, 0)
+        while True:
+            stop = max(bisect_right(times, at + length), k + 1)
+            last = min(stop + 1, n - 1)
+            g = k + 1
+            while g <= last and not (gains[g] and (gain := base & sets[g]) and gain & sets[g - 1] != gain):
+                g += 1
+            following = times[g] if g <= last else 0
+            if not 0 < following < not_before and min(counts[k:stop]) >= need:
+                free = base
+                for here in sets[k:stop]:
+                    free &= here
+                yield at, following, free
+            if not following:
+                return
+            at, k = following, g

@@ -258,6 +258,10 @@ class View:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
         return self.c.selector.earliest_by_count(record.shape, self.c.running, self.c.now)
 
+    def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
+        """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
+        return self.c.selector.too_few_by(record.shape, self.c.running, within, time)
+
     def could_start(self, record: Record, within: Bitmap) -> bool:
         """Whether the record's job would fit now on the nodes of `within`."""
         return self.c.selector.could_start(record.shape, within)

@@ -6,8 +6,8 @@ uses (select/cons_tres _will_run_test, 22.05): take running jobs away in the ord
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from slurmsim.core.free_state import FreeState, Supposed
 from slurmsim.core.job import Job
 from slurmsim.core.nodes import Allocation, IntArray, NodeTable
 from slurmsim.core.placement import Ask, choose, choose_spread, distribute, pick_equal, runs_mask
+from slurmsim.core.releases import Releases
 from slurmsim.core.shape import Shape
 
 
@@ -45,9 +46,9 @@ class Selector:
         self.table = table
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last, self.window_linear = busy_first, serial_last, window_linear
-        self._freed: dict[tuple[Bitmap, bool], tuple[list[int], list[int], list[Bitmap]]] = {}
 
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
+        self._releases: Releases | None = None
         self._forecasts: dict[tuple[int, Bitmap, bool], Forecast | None] = {}
         self._states: list[Supposed] = []
         self._fitting: dict[tuple[int, Bitmap], bool] = {}
@@ -72,6 +73,8 @@ class Selector:
 
     def could_start(self, shape: Shape, within: Bitmap) -> bool:
         """As `fits`, remembered until the running jobs change."""
+        if shape.by_count:
+            return self.fits(shape, within)
         key = (id(shape), within & shape.candidates)
         known = self._fitting.get(key)
         if known is None:
@@ -118,28 +121,38 @@ class Selector:
 
     def choose_whole(self, shape: Shape, mask: Bitmap, later: bool = False) -> Allocation | None:
         """Equal whole nodes out of `mask`; for ``-N a-b`` as many as there are, up to the target."""
-        need = shape.node_need
-        if shape.target_nodes > shape.min_nodes:
-            need = max(need, min(shape.target_nodes, mask.bit_count()))
-        if need > shape.max_nodes:
+        need = self._need(shape, mask)
+        if need > shape.max_nodes or need > mask.bit_count():
             return None
-        if need > mask.bit_count():
-            return None
-        if later and self.busy_first:
-            busy = mask & ~self.table.idle
-            some = min(need, busy.bit_count())
-            taken = bit_runs(lowest(busy, some) | lowest(mask & ~busy, need - some))
-        elif shape.least_loaded:
-            taken = bit_runs(lowest(mask, need))
-        elif self.serial_last and shape.min_cpus == shape.min_nodes == 1:
-            taken = [(mask.bit_length() - 1, 1)]
-        else:
-            found = pick_equal(mask, need)
-            assert found is not None
-            taken = found
+        taken = self._pick_runs(shape, mask, need, later)
         chosen = runs_mask(taken)
         taken.sort()
         return self._whole(shape, chosen, taken, need, need * shape.cpus_each)
+
+    @staticmethod
+    def _need(shape: Shape, mask: Bitmap) -> int:
+        if shape.target_nodes > shape.min_nodes:
+            return max(shape.node_need, min(shape.target_nodes, mask.bit_count()))
+        return shape.node_need
+
+    def _pick_whole(self, shape: Shape, mask: Bitmap, later: bool) -> Bitmap:
+        """The nodes `choose_whole` would take out of `mask`, which has enough."""
+        return runs_mask(self._pick_runs(shape, mask, self._need(shape, mask), later))
+
+    def _pick_runs(self, shape: Shape, mask: Bitmap, need: int, later: bool) -> list[tuple[int, int]]:
+        """`need` equal whole nodes out of `mask` as runs (first, length), in the order taken."""
+        if later and self.busy_first:
+            idle = mask & self.table.idle
+            busy = mask ^ idle
+            some = min(need, busy.bit_count())
+            return bit_runs(lowest(busy, some) | lowest(idle, need - some))
+        if shape.least_loaded:
+            return bit_runs(lowest(mask, need))
+        if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
+            return [(mask.bit_length() - 1, 1)]
+        found = pick_equal(mask, need)
+        assert found is not None
+        return found
 
     def _whole(
         self, shape: Shape, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
@@ -330,7 +343,7 @@ class Selector:
         The forecast, or None when the job would not fit even with all of them gone. Its start is `now`, or the end of
         the last job taken away, which may lie in the past when that job is overdue.
         """
-        if shape.by_count and not self.table.mixed:
+        if shape.by_count and not self.table.mixed & shape.candidates:
             return self._future_by_count(shape, running, now, within, exact)
         key = (id(shape), within & shape.candidates, exact)
         if key in self._forecasts:
@@ -344,11 +357,13 @@ class Selector:
     ) -> Forecast | None:
         found = self.place(shape, self.table, within, rough=True)
         if found is not None:
-            return Forecast(now, found)
-        for last, taken in _batches(running, within & shape.candidates, exact, self.window_linear):
-            found = self.place(shape, self._supposed(running, taken), within, rough=True, later=not exact)
+            return Forecast(now, found.mask)
+        releases = self._releases_of(running)
+        reach = within & shape.candidates
+        for gone in releases.at_ends(reach) if exact else releases.in_batches(reach, self.window_linear):
+            found = self.place(shape, self._supposed(running, gone), within, rough=True, later=not exact)
             if found is not None:
-                return Forecast(last, found)
+                return Forecast(releases.ends[gone - 1], found.mask)
         return None
 
     def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:
@@ -362,52 +377,53 @@ class Selector:
             states.append(following)
         return states[taken]
 
+    def _releases_of(self, running: Sequence[tuple[int, int, Job]]) -> Releases:
+        if self._releases is None:
+            self._releases = Releases(running, self.table.idle)
+        return self._releases
+
     def _future_by_count(
         self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
     ) -> Forecast | None:
-        """The same for whole, equal nodes while every running job holds whole nodes: only counts matter, and what
-        each batch frees is remembered per node set until the running jobs change."""
-        table, need = self.table, shape.node_need
-        mask = within & shape.candidates & table.up
-        idle = mask & table.idle
+        """The same for whole, equal nodes where every running job holds whole nodes: only counts matter."""
+        need = shape.node_need
         if need > shape.max_nodes:
             return None
-        have = idle.bit_count()
-        if have >= need:
-            return Forecast(now, None, self, shape, idle, False)
-        if mask.bit_count() < need:
+        mask = within & shape.candidates & self.table.up
+        releases = self._releases_of(running)
+        if releases.most_free[0] >= need:
+            idle = mask & self.table.idle
+            if idle.bit_count() >= need:
+                return Forecast(now, None, lambda: self._pick_whole(shape, idle, False))
+        gone = releases.first_with(need, mask, self.window_linear, exact)
+        if gone is None:
             return None
-        steps = self._freed.get((mask, exact))
-        if steps is None:
-            counts, ends, sets = [], [], []
-            free, at = idle, 0
-            for last, taken in _batches(running, mask, exact, self.window_linear):
-                for _, _, job in running[at:taken]:
-                    free |= job.nodes & mask
-                at = taken
-                counts.append(free.bit_count())
-                ends.append(last)
-                sets.append(free)
-            steps = self._freed[mask, exact] = (counts, ends, sets)
-        at = bisect_left(steps[0], need)
-        if at == len(steps[0]):
-            return None
-        return Forecast(steps[1][at], None, self, shape, steps[2][at], not exact)
+        free = mask & releases.free_after(gone)
+        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(shape, free, not exact))
 
     def earliest_by_count(self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int) -> int:
         """A lower bound of every forecast for `shape`, whatever nodes are left out; `now` where counting says nothing.
 
         The end of the job with which, all nodes taken together, enough have been given back for the first time.
         """
-        if not shape.by_count or self.table.mixed:
+        if not shape.by_count or self.table.mixed & shape.candidates:
             return now
-        found = self._future_by_count(shape, running, now, self.table.up, True)
-        return now if found is None else found.start
+        end = self._releases_of(running).earliest(shape.node_need)
+        return now if end is None else end
+
+    def too_few_by(self, shape: Shape, running: Sequence[tuple[int, int, Job]], within: Bitmap, time: int) -> bool:
+        """Whether `future` would name an instant after `time`, or none, as far as counting tells."""
+        if not shape.by_count or self.table.mixed & shape.candidates:
+            return False
+        releases = self._releases_of(running)
+        p = bisect_right(releases.ends, time)
+        if releases.most_free[p] < shape.node_need:
+            return True
+        return (within & shape.candidates & self.table.up & releases.free_after(p)).bit_count() < shape.node_need
 
     def forget_future(self) -> None:
         """The running jobs or usable nodes changed: what was remembered of them no longer holds."""
-        if self._freed:
-            self._freed = {}
+        self._releases = None
         if self._forecasts:
             self._forecasts = {}
         if self._states:
@@ -417,59 +433,17 @@ class Selector:
 
 
 class Forecast:
-    """Where and when a job could start; the nodes are chosen only when somebody asks for them."""
+    """When a job could start, and on which nodes; those are chosen only when somebody asks for them."""
 
-    __slots__ = ("_alloc", "_later", "_mask", "_selector", "_shape", "start")
+    __slots__ = ("_choose", "_nodes", "start")
 
-    def __init__(
-        self, start: int, alloc: Allocation | None, selector: Selector | None = None, shape: Shape | None = None,
-        mask: Bitmap = 0, later: bool = False,
-    ) -> None:  # fmt: skip
-        self.start, self._alloc = start, alloc
-        self._selector, self._shape, self._mask, self._later = selector, shape, mask, later
+    def __init__(self, start: int, nodes: Bitmap | None, choose: Callable[[], Bitmap] | None = None) -> None:
+        self.start, self._nodes, self._choose = start, nodes, choose
 
     @property
-    def alloc(self) -> Allocation:
-        """The placement the selector would make then."""
-        if self._alloc is None:
-            assert self._selector is not None and self._shape is not None
-            self._alloc = self._selector.choose_whole(self._shape, self._mask, self._later)
-            assert self._alloc is not None
-        return self._alloc
-
-
-def _batches(
-    running: Sequence[tuple[int, int, Job]], reach: Bitmap, exact: bool, linear: int
-) -> Iterator[tuple[int, int]]:
-    """The batches the future test takes running jobs away in: (end of the last of them, how many are gone by then).
-
-    Only jobs on the nodes of `reach` count. Slurm's rule: the first end rounded up to the next multiple of 30 s is the
-    origin; the first batch reaches 30 s beyond it, later ones 60, 120, … (with bf_window_linear: 30 + `linear`,
-    30 + 2 `linear`, …); after 201 jobs a batch is cut without a test, so its jobs join the next one.
-    """
-    at, n = 0, len(running)
-    origin, window = -1, 30
-    counted = last = waiting = 0
-    while at < n:
-        end, _, job = running[at]
-        at += 1
-        if not job.nodes & reach:
-            continue
-        if origin < 0:
-            origin = end + 30 - end % 30
-        counted, last, waiting = counted + 1, end, at
-        following = running[at][0] if at < n else None
-        if exact:
-            if following == end:
-                continue
-        elif following is not None and following <= origin + window:
-            if counted > 200:
-                counted = 0
-            continue
-        window = window + linear if linear else window * 2
-        while following is not None and following > origin + window:
-            window = window + linear if linear else window * 2
-        yield last, at
-        counted = waiting = 0
-    if waiting:
-        yield last, waiting
+    def nodes(self) -> Bitmap:
+        """The nodes the selector would give then."""
+        if self._nodes is None:
+            assert self._choose is not None
+            self._nodes = self._choose()
+        return self._nodes

@@ -109,6 +109,15 @@ def test_skipping_boundaries_no_plan_can_use(world: World) -> None:
     assert usual.events == other.events
 
 
+@given(world=worlds(parameters=BACKFILL))
+def test_skipping_future_tests_by_counting(world: World) -> None:
+    usual = drive(world, "backfill")
+    with without("too_few_by", View, lambda *_: False):
+        other = drive(world, "backfill")
+    assert usual.starts == other.starts
+    assert usual.events == other.events
+
+
 @given(world=worlds(plain=True))
 def test_looking_only_at_arrivals(world: World) -> None:
     usual = drive(world, "easy")

@@ -133,6 +133,41 @@ def test_space_free_over_has_an_inclusive_end(taken: list[tuple[int, int, int]],
     assert space.free_over(begin, begin + length) == free
 
 
+def tries(space: NodeSpace, base: int, begin: int, length: int) -> list[tuple[int, int, int]]:
+    """backfill.c's walk over its slots, one start after another: the same as `openings`, without its short cuts."""
+    found = []
+    ends = [*space.times[1:], space.end]
+    while True:
+        free, following = base, 0
+        for k, (first, end) in enumerate(zip(space.times, ends, strict=True)):
+            more = k + 1 < len(ends) and base & space.nodes[k + 1] & ~(free & space.nodes[k])
+            if end > begin and more and not following:
+                following = end
+            if end <= begin:
+                continue
+            if first > begin + length:
+                break
+            free &= space.nodes[k]
+        found.append((begin, following, free))
+        if not following:
+            return found
+        begin = following
+
+
+@given(takes, st.integers(1, ALL), st.integers(0, HORIZON - 1), st.integers(0, 30), st.integers(0, UNITS))
+def test_space_openings(taken: list[tuple[int, int, int]], base: int, begin: int, length: int, need: int) -> None:
+    space, _ = space_and_table(taken)
+    usual = tries(space, base, begin, length)
+    found = list(space.openings(base, begin, length, need, 0))
+    assert [x for x in found if x[2].bit_count() >= need] == [x for x in usual if x[2].bit_count() >= need]
+    assert list(space.openings(base, begin, length, 0, 0)) == usual
+    assert list(space.openings(base, begin, length, 0, 30)) == [x for x in usual if not 0 < x[1] < 30]
+
+
+def test_space_openings_beyond_its_end() -> None:
+    assert list(NodeSpace(0, 60, 0b11).openings(0b10, 60, 5, 1, 0)) == [(60, 0, 0b10)]
+
+
 def test_space_knows_nothing_beyond_its_end() -> None:
     space = NodeSpace(0, 60, 0b11)
     space.take(0, 100, 0b01)

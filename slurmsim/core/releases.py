@@ -1,0 +1,115 @@
+"""When running jobs give their nodes back if each runs to its limit, and the moments at which backfill looks."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.job import Job
+
+
+class Releases:
+    """A snapshot of the running jobs in the order of their ends.
+
+    Parameters
+    ----------
+    running
+        (end by limit, id, job), ascending; ends may lie in the past.
+    idle
+        Nodes without a job.
+
+    Attributes
+    ----------
+    ends
+        End of each job by its limit, seconds.
+    most_free
+        ``most_free[p]``: nodes free once the first `p` jobs are gone, at most (exact where every job has whole nodes).
+    """
+
+    __slots__ = ("_free", "_nodes", "ends", "most_free")
+
+    def __init__(self, running: Sequence[tuple[int, int, Job]], idle: Bitmap) -> None:
+        self.ends = [end for end, _, _ in running]
+        self._nodes = [job.nodes for _, _, job in running]
+        self.most_free = list(accumulate((job.n_nodes for _, _, job in running), initial=idle.bit_count()))
+        self._free = [idle]
+
+    def free_after(self, p: int) -> Bitmap:
+        """Nodes free once the first `p` jobs are gone, where jobs hold whole nodes."""
+        free = self._free
+        for k in range(len(free) - 1, p):
+            free.append(free[k] | self._nodes[k])
+        return free[p]
+
+    def at_ends(self, reach: Bitmap) -> Iterator[int]:
+        """After every distinct end of jobs on the nodes of `reach`: how many jobs are gone once the last of them is."""
+        ends, nodes = self.ends, self._nodes
+        last = -1
+        for k in range(len(ends)):
+            if not nodes[k] & reach:
+                continue
+            if last >= 0 and ends[k] != ends[last]:
+                yield last + 1
+            last = k
+        if last >= 0:
+            yield last + 1
+
+    def in_batches(self, reach: Bitmap, linear: int) -> Iterator[int]:
+        """How many jobs are gone at each test of Slurm's future test (select/cons_tres _will_run_test, 22.05).
+
+        Only jobs on the nodes of `reach` count. The first end rounded up to the next multiple of 30 s is the origin;
+        the first batch reaches 30 s beyond it, later ones 60, 120, … (with bf_window_linear: 30 + `linear`,
+        30 + 2 `linear`, …). A batch is tested after its last job if that one counts, else after the next that does.
+        """
+        ends, nodes, n = self.ends, self._nodes, len(self.ends)
+        at = self._next(0, reach)
+        if at == n:
+            return
+        origin, window = ends[at] + 30 - ends[at] % 30, 30
+        while at < n:
+            p = bisect_right(ends, origin + window, at)
+            if p < n and (p == at or not nodes[p - 1] & reach):  # a batch that ends without a test joins the next
+                p = self._next(p, reach) + 1
+            if p >= n:  # nothing follows
+                last = n - 1
+                while not nodes[last] & reach:
+                    last -= 1
+                yield last + 1
+                return
+            yield p
+            window = window + linear if linear else window * 2
+            while ends[p] > origin + window:
+                window = window + linear if linear else window * 2
+            at = p if nodes[p] & reach else self._next(p + 1, reach)
+
+    def _next(self, at: int, reach: Bitmap) -> int:
+        """The first job from `at` on with a node of `reach`."""
+        nodes = self._nodes
+        n = len(nodes)
+        while at < n and not nodes[at] & reach:
+            at += 1
+        return at
+
+    def earliest(self, need: int) -> int | None:
+        """No sooner than this end can `need` nodes be free; None if they never are, or are without any end."""
+        p = bisect_left(self.most_free, need)
+        return self.ends[p - 1] if 0 < p <= len(self.ends) else None
+
+    def first_with(self, need: int, mask: Bitmap, linear: int, exact: bool) -> int | None:
+        """How many jobs must be gone for `need` nodes of `mask` to be free, None if that is never so.
+
+        Counts what `free_after` says, at the moments of `in_batches`, or after every end when `exact`.
+        """
+        least = bisect_left(self.most_free, need)  # before that many are gone there is no need to look
+        if exact:
+            moments = range(least, len(self.ends) + 1)
+            p = least + bisect_left(moments, need, key=lambda p: (self.free_after(p) & mask).bit_count())
+            if p > len(self.ends):
+                return None
+            return bisect_right(self.ends, self.ends[p - 1]) if p else 0  # jobs of one end go together
+        for p in self.in_batches(mask, linear):
+            if p >= least and (self.free_after(p) & mask).bit_count() >= need:
+                return p
+        return None

@@ -1,0 +1,98 @@
+"""The moments of the future test against a walk over the jobs one by one, and counting against looking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slurmsim.core.releases import Releases
+
+N = 10  # nodes
+
+
+@dataclass
+class Running:
+    """As much of a running job as `Releases` looks at."""
+
+    nodes: int
+
+    @property
+    def n_nodes(self) -> int:
+        return self.nodes.bit_count()
+
+
+@st.composite
+def running(draw: st.DrawFn) -> tuple[list[tuple[int, int, Running]], int]:
+    """Running jobs on disjoint whole nodes, and what is idle."""
+    owners = draw(st.lists(st.integers(0, 6), min_size=N, max_size=N))  # 0: idle
+    ends = draw(st.lists(st.integers(1, 2000) | st.sampled_from([100, 200]), min_size=7, max_size=7))
+    jobs = []
+    for owner in sorted(set(owners) - {0}):
+        nodes = sum(1 << i for i, o in enumerate(owners) if o == owner)
+        jobs.append((ends[owner], owner, Running(nodes)))
+    return sorted(jobs, key=lambda entry: entry[:2]), sum(1 << i for i, o in enumerate(owners) if o == 0)
+
+
+def batches(jobs: list[tuple[int, int, Running]], reach: int, linear: int) -> list[int]:
+    """_will_run_test of select/cons_tres, job by job: how many are gone at each of its tests."""
+    found = []
+    origin, window, waiting = -1, 30, 0
+    for k, (end, _, job) in enumerate(jobs):
+        if not job.nodes & reach:
+            continue
+        if origin < 0:
+            origin = end + 30 - end % 30
+        waiting = k + 1
+        following = jobs[k + 1][0] if k + 1 < len(jobs) else None
+        if following is not None and following <= origin + window:
+            continue
+        found.append(k + 1)
+        waiting = 0
+        if following is not None:
+            window = window + linear if linear else window * 2
+            while following > origin + window:
+                window = window + linear if linear else window * 2
+    return [*found, waiting] if waiting else found
+
+
+@given(running(), st.integers(0, (1 << N) - 1), st.sampled_from([0, 30, 60]))
+def test_moments_of_the_future_test(world: tuple[list, int], reach: int, linear: int) -> None:
+    jobs, idle = world
+    assert list(Releases(jobs, idle).in_batches(reach, linear)) == batches(jobs, reach, linear)  # type: ignore[arg-type]
+
+
+@given(running(), st.integers(0, (1 << N) - 1))
+def test_after_every_end(world: tuple[list, int], reach: int) -> None:
+    jobs, idle = world
+    counting = [(end, k + 1) for k, (end, _, job) in enumerate(jobs) if job.nodes & reach]
+    last = dict(counting)  # of one end the last that counts
+    assert list(Releases(jobs, idle).at_ends(reach)) == list(last.values())  # type: ignore[arg-type]
+
+
+@given(running(), st.integers(0, (1 << N) - 1), st.integers(1, N), st.sampled_from([0, 60]), st.booleans())
+def test_counting_finds_the_first_moment_with_enough(
+    world: tuple[list, int], mask: int, need: int, linear: int, exact: bool
+) -> None:
+    jobs, idle = world
+    releases = Releases(jobs, idle)  # type: ignore[arg-type]
+
+    def free(gone: int) -> int:
+        return idle | sum(job.nodes for _, _, job in jobs[:gone])
+
+    enough_now = (idle & mask).bit_count() >= need
+    moments = list(releases.at_ends(mask) if exact else releases.in_batches(mask, linear))
+    expected = next((p for p in moments if (free(p) & mask).bit_count() >= need), None)
+    found = releases.first_with(need, mask, linear, exact)
+    if enough_now and exact:
+        assert found == 0
+    else:
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            assert free(found) & mask == free(expected) & mask
+            assert releases.ends[found - 1] == releases.ends[expected - 1]
+    assert all(releases.free_after(p) == free(p) for p in range(len(jobs) + 1))
+    if found:
+        earliest = releases.earliest(need)
+        assert earliest is None or earliest <= releases.ends[found - 1]
