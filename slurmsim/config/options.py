@@ -97,6 +97,8 @@ _ROWS: tuple[Option, ...] = (
     _honoured("SelectTypeParameters", "words", (), "CR_Core_Memory when unset, but with select/linear",
               choices=SELECT_PARAMETERS),
     _honoured("KillWait", "count", 30, low=0, high=65_533),
+    _honoured("Epilog", "text", "", "takes no time; a job's end causes a pass at once, not by the loop"),
+    _honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; the other words have no effect"),
     _honoured("OverTimeLimit", "minutes", 0, low=0, high=65_533 * 60),
     _honoured("DefMemPerCPU", "memory", None),
     _honoured("DefMemPerNode", "memory", None),
@@ -182,7 +184,7 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("without effect while SuspendTime is infinite", "ResumeProgram ResumeFailProgram SuspendProgram "
                "SuspendExcNodes SuspendExcParts"),
     *_harmless("without effect while SuspendTime is infinite", "SuspendExcStates", since="23.02"),
-    *_harmless("launching and ending a job take no time", "Prolog Epilog PrologSlurmctld EpilogSlurmctld PrologFlags "
+    *_harmless("launching and ending a job take no time", "Prolog PrologSlurmctld EpilogSlurmctld "
                "PrEpParameters PrEpPlugins SrunProlog SrunEpilog TaskProlog TaskEpilog ResvProlog ResvEpilog "
                "RebootProgram"),
     *_harmless("launching and ending a job take no time", "PrologEpilogTimeout EpilogMsgTime BatchStartTimeout "

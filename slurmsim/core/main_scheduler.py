@@ -17,6 +17,7 @@ from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.model.cluster import ClusterSpec
 
 SCHEDULER = "Main"
 _key = attrgetter("key")
@@ -28,12 +29,19 @@ def number(parameters: Mapping[str, str], name: str, default: int) -> int:
     return int(parameters.get(name) or default)
 
 
+def _nodes_clean_up(cluster: ClusterSpec) -> bool:
+    """Whether the nodes of a job that ended by itself have something left to do."""
+    flags = {word.casefold() for word in cluster.option("PrologFlags")}
+    return cluster.option("Epilog") not in ("", "(null)") or not flags.isdisjoint(("contain", "x11"))  # X11: Contain
+
+
 class MainScheduler:
     """Triggers and the pass.
 
     A pass is *full* (whole queue, every sched_interval) or *partial* (stops after default_queue_depth + 1 candidates).
     Partial passes come from the background loop, once a second, no sooner than batch_sched_delay after the previous
-    one, when somebody asked (`request`); and at once when a job ends (`request_now`).
+    one, when somebody asked (`request`); and at once when a job's epilog is done (`request_now`). Which of the two an
+    ending job causes depends on the configuration (`job_ended`).
     """
 
     def __init__(self, controller: Controller, parameters: Mapping[str, str]) -> None:
@@ -46,6 +54,7 @@ class MainScheduler:
         self.min_age_reserve = number(parameters, "bf_min_age_reserve", 0)
         self.min_prio_reserve = number(parameters, "bf_min_prio_reserve", 0)
         self.defer = "defer" in parameters
+        self.epilog = _nodes_clean_up(controller.cluster)
         self.enabled = self.interval != -1
         self.min_gap = number(parameters, "sched_min_interval", 2) // 1_000_000  # whole seconds of virtual time
         self.dirty = False  # something changed since the last pass that saw the whole queue
@@ -74,6 +83,19 @@ class MainScheduler:
             self._requested = True
         else:
             self._now = True
+
+    def job_ended(self, *, by_itself: bool) -> None:
+        """A job's nodes are free again.
+
+        slurmctld tells each node to clean up (agent.c, slurmd's _rpc_terminate_job). A node with an epilog to run, or
+        with steps still alive, reports later, and the last report causes a pass at once. A node with nothing left to
+        do answers that there is nothing to do; that only asks the loop. So it is when a job ended by itself, without
+        Epilog and without the step PrologFlags=Contain keeps on every node.
+        """
+        if by_itself and not self.epilog:
+            self.request()
+        else:
+            self.request_now()
 
     def time_came(self) -> None:
         """A begin time passed: nobody notices before the next pass, and backfill only after that."""

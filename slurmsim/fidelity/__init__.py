@@ -1,14 +1,15 @@
 """How close slurmsim comes to recordings of a real slurmctld.
 
 A recording (a JSON file of the oracle kit) holds the workload, what slurmctld decided for each job, and its
-slurm.conf. It is replayed twice with each job's recorded elapsed time:
+slurm.conf. It is replayed twice:
 
-- *in step* (`instep`): passes come when the recording shows that they came. Compared are the decisions: start order
-  and node lists.
-- *freely* (`free`): nothing recorded but submissions and elapsed times. Compared are the times; the difference is the
-  launch latency of the real system, which the replay does not have, added up along chains of launches.
+- *in step* (`instep`): each job lasts as recorded, and passes come when the recording shows that they came. Compared
+  are the decisions: start order and node lists.
+- *freely* (`free`): nothing recorded but submissions and the mean latency of a launch. Compared are the times, and
+  whether order and nodes are the same in spite of them.
 
-What is measured and why is in docs/fidelity.md.
+Real Slurm does not repeat itself: how far its own runs of one workload are apart, and the free replay from them, says
+`repeats`. What is measured and why is in docs/fidelity.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.fidelity.free import replay_freely
+from slurmsim.fidelity.free import launch_latency, replay_freely
 from slurmsim.fidelity.instep import replay_in_step
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes, starts
 from slurmsim.fidelity.recording import Recording, read_recording
@@ -31,10 +32,10 @@ class Assessment:
 
     In step: `order` (start order, ties within one second aside), `nodes` (same node list), `seconds` with starts, of
     which `reordered` needed another order of events inside the second and `unexplained` fit no order.
-    Freely: `free_order`, `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the
-    starts), `longest_chain` of launches in the recording, mean latency of a launch recorded and replayed, and
-    `explained`: the share of jobs whose start difference is, to a second, the difference of the latencies added up
-    along their chains.
+    Freely: `launch_s` (what a job took beyond its work, mean; the one number the free replay is told), `free_order`,
+    `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the starts), `longest_chain` of
+    launches in the recording, mean latency of a launch recorded and replayed, and `explained`: the share of jobs whose
+    start difference is, to a second, the difference of the latencies added up along their chains.
     """
 
     recording: str
@@ -45,6 +46,7 @@ class Assessment:
     seconds: int
     reordered: int
     unexplained: int
+    launch_s: float
     free_order: float
     free_nodes: float
     median_start_diff_s: float
@@ -69,6 +71,7 @@ class Assessment:
             "recording": self.recording.removesuffix(".json"), "Slurm": self.slurm, "jobs": str(self.jobs),
             "same order": f"{self.order:.1%}", "same nodes": f"{self.nodes:.1%}",
             "seconds (reordered, unexplained)": f"{self.seconds} ({self.reordered}, {self.unexplained})",
+            "launch": f"{self.launch_s:.2f} s",
             "free: order": f"{self.free_order:.1%}", "nodes": f"{self.free_nodes:.1%}",
             "median start difference": f"{self.median_start_diff_s:.0f} s ({self.median_share_of_makespan:.2%})",
             "drift": f"{self.drift_s:+.0f} s", "launches in a row": str(self.longest_chain),
@@ -111,14 +114,16 @@ def compare(recording: Recording) -> Assessment:
     ran = freely != NEVER
     diff = np.where(ran, freely - start, 0)
     makespan = int(end.max() - submit.min())
-    real = launches(ids, submit, start, end, lists)
-    ours = launches(ids, submit, freely, np.where(ran, freely + end - start, NEVER), free_lists)
+    work = np.array([j.runtime if j.ended_by_itself else j.elapsed for j in jobs], np.int64)
+    ended = starts(ids, {k: j.end_time for k, j in free.jobs.items()}, epoch)
+    real = launches(ids, submit, start, end, work, lists)
+    ours = launches(ids, submit, freely, ended, work, free_lists)
     late = diff[np.argsort(start, kind="stable")[-max(1, len(jobs) // 10) :]]
     median = float(np.median(np.abs(diff)))
     return Assessment(
         recording.name, recording.slurm, len(jobs),
         share_in_order(start, stepped), share_of_nodes(lists, [step.nodes.get(i, "") for i in ids]),
-        len(set(start.tolist())), len(step.reordered), len(step.unexplained),
+        len(set(start.tolist())), len(step.reordered), len(step.unexplained), launch_latency(recording),
         share_in_order(start, freely), share_of_nodes(lists, free_lists),
         median, float(np.abs(diff).max()), makespan, median / max(1, makespan),
         float(np.median(late)), int(real.length.max()),

@@ -1,13 +1,20 @@
-"""Replay freely: the engine of ``slurmsim run``, told only submissions and elapsed times.
+"""Replay freely: the engine of ``slurmsim run``, told only submissions and run times.
 
-No recorded start, end or node is used. The controller starts when slurmctld did and runs on its clock; nothing takes
-time but what Slurm's rules say (the 3 s between requested passes, bf_interval), so every launch is a little earlier
-than the real one and the replay drifts ahead along chains of launches.
+No recorded start, end or node is used. The controller starts when slurmctld did and runs on its clock; scheduling
+takes the time that Slurm's rules say (the 3 s between passes of the loop, bf_interval). What a real system needs
+besides, to launch a script and to notice its end, is one number for all jobs, measured on the recording:
+`launch_latency`.
+
+Why not each job's recorded elapsed time? It is the difference of two truncated clock readings: a job that held its
+nodes for 40.6 s is recorded with 40 or 41, depending on where in its second it was started. slurmctld notices an end
+at the next turn of its loop, so that the time which counts is 40.6 s *rounded up*, 41 for both. Of two jobs started
+together, equally long, one would otherwise end a second before the other, in another pass.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 from slurmsim.core.job import Job
 from slurmsim.fidelity.recording import Recording
@@ -23,8 +30,25 @@ class Free:
     nodes: dict[int, str]
 
 
+def launch_latency(recording: Recording) -> float:
+    """Mean seconds by which jobs that ended by themselves took longer than their scripts work.
+
+    The errors of truncation cancel in the mean, whatever the phase of the clock. 0 without such jobs.
+    """
+    extra = [job.elapsed - job.runtime for job in recording.jobs if job.ended_by_itself]
+    return sum(extra) / len(extra) if extra else 0.0
+
+
 def replay_freely(recording: Recording) -> Free:
-    """Simulate `recording`. Time limits are off: the recorded elapsed times hold. Every backfill cycle is made."""
+    """Simulate `recording`; every backfill cycle is made.
+
+    A job lasts as long as its script works plus `launch_latency`, in whole seconds, rounded up. Time limits are off:
+    jobs that were killed last as recorded.
+    """
+    launch = launch_latency(recording)
+    recording = recording.lasting(
+        {job.id: max(0, ceil(job.runtime + launch)) if job.ended_by_itself else job.elapsed for job in recording.jobs}
+    )
     cluster = recording.cluster
     cluster = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, "slurmsim_every_cycle": ""})
     jobs: dict[int, Job] = {}

@@ -9,8 +9,9 @@ order, on which nodes; and since a job lasts as recorded, one wrong decision spo
 What a whole second still hides is the order inside it: did the pass come before or after a job's end or a
 submission of that same second? Unless told otherwise everything of the second comes first. Where that gives another
 decision than the recorded one, other orders of the *same second* are tried, fewest changes first, and the first that
-gives the recorded decision is kept; the seconds that needed it are counted. A second that no order explains is a
-difference between Slurm and us.
+gives the recorded decision is kept; the seconds that needed it are counted. So are passes that ran across the turn of
+a second: what they started first is recorded with the one second, the rest with the next. A second that no order
+explains is a difference between Slurm and us.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class InStep:
 @dataclass(slots=True)
 class _Run:
     jobs: dict[int, Job] = field(default_factory=dict)
+    crossed: list[int] = field(default_factory=list)  # seconds whose pass ended in the next
     nodes: dict[int, str] = field(default_factory=dict)
     diverged: int | None = None  # the first second that differs from the recording
     exhausted: bool = False  # the order asked for there does not exist
@@ -98,7 +100,7 @@ def _explain(recording: Recording, limit: int | None) -> InStep | None:
             run = stepper.run(chosen, unexplained)
         else:
             chosen[at] = k
-    seconds, odd = ([t - recording.epoch for t in sorted(times)] for times in (chosen, unexplained))
+    seconds, odd = ([t - recording.epoch for t in sorted(times)] for times in ({*chosen, *run.crossed}, unexplained))
     return InStep(recording, run.jobs, run.nodes, seconds, odd)
 
 
@@ -133,6 +135,7 @@ class _Stepper:
         times = list(self.submits.keys() | self.recorded.keys())
         heapify(times)
         started: dict[int, str] = {}
+        ahead: dict[int, dict[int, str]] = {}  # second -> what the pass of the second before started already
 
         def take(actions: list[Action], now: int) -> None:
             for action in actions:
@@ -165,10 +168,29 @@ class _Stepper:
                 else:
                     how = self.behaviour[item]
                     take(c.note(now, [JobEnded(item, how.state, how.exit_code, 0)]), now)
-            if started != self.recorded.get(now, {}) and now not in forgiven:
+            expected = self.recorded.get(now, {})
+            if now in ahead:
+                expected = {k: names for k, names in expected.items() if k not in ahead[now]}
+            later = _after_the_turn(started, expected, self.recorded.get(now + 1, {}))
+            if later:
+                found.crossed.append(now)
+                ahead[now + 1] = later
+                for job_id in later:
+                    end = now + self.behaviour[job_id].run_time
+                    ends[end].remove(job_id)
+                    ends[end + 1].append(job_id)
+                    heappush(times, end + 1)
+            elif started != expected and now not in forgiven:
                 found.diverged = now
                 return found
         return found
+
+
+def _after_the_turn(started: dict[int, str], now: dict[int, str], next_second: dict[int, str]) -> dict[int, str]:
+    """What of `started`, in its order, is recorded with the next second, if one pass across the turn explains both."""
+    items = list(started.items())
+    first, rest = dict(items[: len(now)]), dict(items[len(now) :])
+    return rest if now and first == now and rest.items() <= next_second.items() else {}
 
 
 Item = int | Submission | bool  # a job's end, a submission, a pass (True: backfill)

@@ -34,8 +34,9 @@ def share_of_nodes(recorded: Sequence[str], replayed: Sequence[str]) -> float:
 class Launches:
     """Launch latency of every job of one schedule, and what it adds up to.
 
-    The latency of a start is the time since the fact that enabled it: the last end on the nodes of the first job of
-    that second's pass, or that job's submission if it came later. `total` adds it up along the chain of launches that
+    The latency of a start is the time since the fact that enabled it: the work's end in the last job to end on the
+    nodes of the first job of that second's pass, or that job's submission if it came later. So it holds what that last
+    job took beyond its work, and how long the pass took to come. `total` adds it up along the chain of launches that
     led to a job (the launch of the job whose end enabled this start, and so on); `length` counts them.
     """
 
@@ -44,8 +45,10 @@ class Launches:
     length: IntArray  # (n_jobs,)
 
 
-def launches(ids: Sequence[int], submit: IntArray, start: IntArray, end: IntArray, nodes: Sequence[str]) -> Launches:
-    """Launch latencies of a schedule; all sequences have one entry per job.
+def launches(
+    ids: Sequence[int], submit: IntArray, start: IntArray, end: IntArray, work: IntArray, nodes: Sequence[str]
+) -> Launches:
+    """Launch latencies of a schedule; all sequences have one entry per job, `work` how long each was to work.
 
     Notes
     -----
@@ -66,7 +69,7 @@ def launches(ids: Sequence[int], submit: IntArray, start: IntArray, end: IntArra
         last = max(before, key=lambda k: (end[k], total[k], -k), default=None)
         if last is None or end[last] <= submit[head]:
             last = None
-        since = submit[head] if last is None else end[last]
+        since = submit[head] if last is None else start[last] + work[last]
         for i in group:
             latency[i] = second - since
             total[i] = latency[i] + (0 if last is None else total[last])

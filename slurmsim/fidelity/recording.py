@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import WorkloadError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.states import JobState
 from slurmsim.workload import INT_COLUMNS, TextColumn, Workload, WorkloadHeader
 
 LEAD_S = 20  # slurmctld had been up about that long before the first submission, where the recording does not say
@@ -29,7 +31,10 @@ _INTS = (
 
 @dataclass(frozen=True, slots=True)
 class RecordedJob:
-    """One job as slurmctld saw it. Times in seconds since the recording began."""
+    """One job as slurmctld saw it. Times in seconds since the recording began.
+
+    `runtime` is how long its script works according to the workload; without it, what was recorded.
+    """
 
     id: int
     label: str
@@ -39,6 +44,17 @@ class RecordedJob:
     nodes: str
     scheduler: str  # "Main" or "Backfill"
     state: str
+    runtime: int
+
+    @property
+    def elapsed(self) -> int:
+        """Recorded end less recorded start."""
+        return self.end - self.start
+
+    @property
+    def ended_by_itself(self) -> bool:
+        """Its script came to its end, at whatever exit code."""
+        return self.state in (JobState.COMPLETED, JobState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,12 @@ class Recording:
         workload = Workload(ints, self.workload.texts, self.workload.header)
         return replace(self, workload=workload, epoch=self.epoch + seconds)
 
+    def lasting(self, seconds: Mapping[int, int]) -> Recording:
+        """The same recording, its jobs (by id) lasting so long when replayed."""
+        ints = dict(self.workload.ints)
+        ints["run_time"] = np.array([seconds[job_id] for job_id in ints["job_id"].tolist()], np.int64)
+        return replace(self, workload=Workload(ints, self.workload.texts, self.workload.header))
+
 
 def read_recording(path: Path, workload: Path | None = None) -> Recording:
     """Read a recording and its workload.
@@ -106,7 +128,8 @@ def read_recording(path: Path, workload: Path | None = None) -> Recording:
         raise WorkloadError("no job started", file=str(path), field="jobs", expected="at least one start")
     jobs = tuple(
         RecordedJob(int(j["job_id"]), j["id"], int(j["submit"]), int(j["start"]), int(j["end"]), j["nodes"],
-                    j.get("scheduler") or "Main", str(j["state"]))
+                    j.get("scheduler") or "Main", str(j["state"]),
+                    int(asked[j["id"]].get("runtime", int(j["end"]) - int(j["start"]))))
         for j in started
     )  # fmt: skip
     epoch, up_since = _clock(recorded.get("sdiag", ()), jobs)
@@ -144,7 +167,7 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
         if unknown:
             raise WorkloadError(f"job {job.label} has {unknown[0]!r}", file=source, field=unknown[0],
                                 expected="a field the replay models")  # fmt: skip
-        values = {"job_id": job.id, "submit": epoch + job.submit, "run_time": job.end - job.start,
+        values = {"job_id": job.id, "submit": epoch + job.submit, "run_time": job.elapsed,
                   "time_limit": int(ask["time_limit"]) * 60}  # fmt: skip
         values |= {column: int(ask[field]) for field, column in _INTS if field in ask}
         if ask.get("exclusive"):

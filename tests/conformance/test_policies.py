@@ -47,7 +47,7 @@ def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_
     assert set(cancelled["job_id"]) <= set(submissions.ints["job_id"][submissions.ints["cancel_at"] >= 0].tolist())
     assert jobs["start"].isna().sum() == len(cancelled)
     run(world, policy, tmp_path / "second")
-    for table in ("jobs.parquet", "events.parquet", "usage.parquet"):
+    for table in ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet"):
         assert (tmp_path / "first/out" / table).read_bytes() == (tmp_path / "second/out" / table).read_bytes()
 
 

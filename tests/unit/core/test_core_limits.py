@@ -298,15 +298,35 @@ def test_passes_keep_their_distance() -> None:
     assert w.starts("a b c") == {"a": 4, "b": 24, "c": 44}
 
 
-@pytest.mark.parametrize("defer", [False, True])
-def test_the_pass_at_a_jobs_end(defer: bool) -> None:
-    """With `defer` the loop does it, batch_sched_delay after its previous pass."""
-    params = "SchedulerParameters=batch_sched_delay=20" + (",defer" if defer else "")
-    w = World(simple(1, more=params), "builtin")
+@pytest.mark.parametrize(
+    ("more", "at_once"),
+    [
+        ("", False),
+        ("\nEpilog=/etc/slurm/epilog.sh", True),
+        ("\nEpilog=(null)", False),
+        ("\nPrologFlags=contain", True),
+        ("\nPrologFlags=NoHold,X11", True),
+        ("\nPrologFlags=Alloc", False),
+        (",defer\nEpilog=/etc/slurm/epilog.sh", False),
+    ],
+)
+def test_the_pass_at_a_jobs_end(more: str, at_once: bool) -> None:
+    """Without something to clean up, or with `defer`, the loop does it, batch_sched_delay after its previous pass."""
+    w = World(simple(1, more="SchedulerParameters=batch_sched_delay=20" + more), "builtin")
     w.sbatch("-J a -t 10", 15, at=30)
     w.sbatch("-J b -t 10", 10, at=30)
     w.until(100)
-    assert w.starts("a b") == {"a": 30, "b": 50 if defer else 45}
+    assert w.starts("a b") == {"a": 30, "b": 45 if at_once else 50}
+
+
+def test_the_pass_at_the_end_of_a_killed_job() -> None:
+    """Its steps have to end first, and their end is reported: a pass at once, also without an epilog."""
+    w = World(simple(1, more="SchedulerParameters=batch_sched_delay=20"), "builtin")
+    w.sbatch("-J a -t 10", 100, at=30)
+    w.sbatch("-J b -t 10", 10, at=30)
+    w.scancel("a", at=40)
+    w.until(100)
+    assert w.starts("a b") == {"a": 30, "b": 40}
 
 
 def test_a_backfill_counter_of_associations() -> None:
