@@ -8,9 +8,10 @@ place: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar, Protocol
 
 from slurmsim.bitmap import Bitmap
@@ -240,14 +241,52 @@ def load_policy(name: str) -> type[Policy]:
     for value, point in offered.items():
         try:
             found = point.load()
-        except Exception as error:
-            raise PolicyError(name, f"{value} cannot be loaded: {type(error).__name__}: {error}") from error
+        except (Exception, SystemExit) as error:  # whatever a stranger's module does while it is imported
+            said = " ".join(str(error).split())
+            raise PolicyError(name, f"{value} cannot be loaded: {type(error).__name__}: {said}") from error
         if not (isinstance(found, type) and issubclass(found, Policy)):
             raise PolicyError(name, f"{value} is not a slurmsim.policy.Policy")
+        if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
+            raise PolicyError(name, f"{value} has OPTIONS that are no slurmsim.policy.PolicyOption")
         if not found.name:
             found.name = name
         return found
     raise ConfigError(f"no policy is called {name!r}", field="SchedulerType", expected=", ".join(policy_names()))
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPolicy:
+    """A policy some package offers: its class, or why there is none, and the file it comes from."""
+
+    name: str
+    file: str
+    policy: type[Policy] | None
+    problem: str = ""
+
+
+def installed_policies() -> list[InstalledPolicy]:
+    """All installed policies by name, the broken ones among them; loads each and raises nothing."""
+    return [_installed(name) for name in policy_names()]
+
+
+def _installed(name: str) -> InstalledPolicy:
+    offered = {point.value: point for point in entry_points(group=GROUP) if point.name == name}
+    file = ", ".join(_file_of(offered[value]) for value in sorted(offered))
+    try:
+        return InstalledPolicy(name, file, load_policy(name))
+    except PolicyError as error:
+        return InstalledPolicy(name, file, None, str(error).removeprefix(f"policy {name}: "))
+    except ConfigError as error:
+        return InstalledPolicy(name, file, None, error.message)
+
+
+def _file_of(point: EntryPoint) -> str:
+    """The file an entry point names, found without running it; else what the entry point says."""
+    try:
+        spec = importlib.util.find_spec(point.module)
+    except (Exception, SystemExit):  # the package around it cannot be imported
+        spec = None
+    return spec.origin if spec is not None and spec.origin else point.value
 
 
 def parse_policy(text: str) -> tuple[str, dict[str, str]]:

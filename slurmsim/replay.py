@@ -161,7 +161,9 @@ def execute(
     began = time.perf_counter()
     interrupted = False
     with TraceWriter(Path(prepared.options.out)) as writer:
-        recorder = Recorder(writer.jobs.append, writer.events.append, writer.usage.append, writer.flush_if_full)
+        recorder = Recorder(
+            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
+        )
         simulation = simulate(prepared, recorder, progress)
         try:
             old = gc.get_threshold()
@@ -218,7 +220,8 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
 
     simulation = Simulation(
         prepared.cluster, prepared.workload, prepared.policy, timed=prepared.timed, endless=prepared.endless,
-        until=prepared.until, on_finished=recorder.finished, after_turn=after,
+        until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
+        on_refused=recorder.refused, after_turn=after,
     )  # fmt: skip
     recorder.attach(simulation.controller)
     return simulation
@@ -254,10 +257,17 @@ def run(
     for finding in prepared.findings:
         if finding.severity == "warning":
             warnings.warn(str(finding), stacklevel=2)
-    folder, _, interrupted = execute(prepared, report=report)
+    folder, summary, interrupted = execute(prepared, report=report)
+    if summary["refused"]:
+        warnings.warn(refused_warning(summary["refused"]), stacklevel=2)
     if interrupted:
         raise KeyboardInterrupt
     return read_trace(folder)
+
+
+def refused_warning(n: int) -> str:
+    """What to say about `n` refused submissions."""
+    return f"warning: Slurm would refuse {n} submissions: they are the rows in state REFUSED of jobs.parquet"
 
 
 def manifest(prepared: Prepared) -> dict[str, Any]:

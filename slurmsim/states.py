@@ -31,6 +31,11 @@ COMPACT: dict[str, str] = {
     "TIMEOUT": "TO", "NODE_FAIL": "NF", "PREEMPTED": "PR", "BOOT_FAIL": "BF", "DEADLINE": "DL",
     "OUT_OF_MEMORY": "OOM",
 }  # fmt: skip
+# Words of records, never of a job the controller knows: of a run that ended in a requeue, as Slurm's accounting calls
+# it; and of a submission that was refused, of which Slurm keeps no record at all.
+REQUEUED: Final = "REQUEUED"
+REFUSED: Final = "REFUSED"
+
 _LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
 # the states no job leaves except by being requeued
 FINAL_STATES = frozenset(COMPACT) - _LIVE

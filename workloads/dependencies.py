@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,25 @@ _REFERENCE = re.compile(r"(\d+)((?:_(?:\d+|\*|\[[^\]]*\]))?)((?:\+\d+)?)")
 _KINDS = frozenset({"after", "afterany", "afternotok", "afterok", "aftercorr", "singleton"})
 
 
-def clean_dependency(text: str, is_known: Callable[[int], bool]) -> tuple[str, int]:
+class Cleaned(NamedTuple):
+    """A dependency expression reduced to what can be replayed.
+
+    Attributes
+    ----------
+    text
+        The expression with what is left; empty when nothing is.
+    gone
+        How many references were left out because the log has no such job.
+    strange
+        How many were left out because their kind is no dependency that is modelled, or the reference is no job.
+    """
+
+    text: str
+    gone: int
+    strange: int
+
+
+def clean_dependency(text: str, is_known: Callable[[int], bool]) -> Cleaned:
     """A dependency expression as a log shows it, reduced to jobs of the log.
 
     Parameters
@@ -30,21 +49,14 @@ def clean_dependency(text: str, is_known: Callable[[int], bool]) -> tuple[str, i
     is_known
         Whether the log has a job or array of that number.
 
-    Returns
-    -------
-    str
-        The expression with what is left; empty when nothing is.
-    int
-        How many references were left out, because the job is unknown or the kind is.
-
     Examples
     --------
-    >>> clean_dependency("afterok:12(unfulfilled):7,singleton", {12}.__contains__)
-    ('afterok:12,singleton', 1)
+    >>> clean_dependency("afterok:12(unfulfilled):7,singleton,whenever:12", {12}.__contains__)
+    Cleaned(text='afterok:12,singleton', gone=1, strange=1)
     """
     bare = _STATUS.sub("", text)
     joint = "?" if "?" in bare else ","
-    kept, lost = [], 0
+    kept, gone, strange = [], 0, 0
     for item in filter(None, (part.strip() for part in re.split("[,?]", bare))):
         kind, *references = item.lower().split(":")
         if kind.isdigit():
@@ -55,16 +67,18 @@ def clean_dependency(text: str, is_known: Callable[[int], bool]) -> tuple[str, i
         good = []
         for reference in references:
             match = _REFERENCE.fullmatch(reference)
-            if kind in _KINDS and match and is_known(int(match[1])):
+            if kind not in _KINDS or match is None:
+                strange += 1
+            elif not is_known(int(match[1])):
+                gone += 1
+            else:
                 task = match[2] if match[2][1:].isdigit() else ""
                 good.append(match[1] + task + match[3])
-            else:
-                lost += 1
         if good:
             kept.append(":".join([kind, *good]))
         elif not references:
-            lost += 1
-    return joint.join(kept), lost
+            strange += 1
+    return Cleaned(joint.join(kept), gone, strange)
 
 
 def referenced_jobs(expression: str) -> list[int]:

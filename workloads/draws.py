@@ -7,6 +7,7 @@ parameters and its seed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,37 @@ def stretch_to_load(clock: Callable[[float], Floats], work: float, capacity: flo
     return high
 
 
+def poisson_submits(
+    rng: np.random.Generator,
+    cycle: Cycle,
+    n: int,
+    per_hour: float,
+    *,
+    load: float | None,
+    work: float,
+    capacity: float,
+) -> IntColumn:
+    """Submit times, whole seconds ascending, of a Poisson process with the rate of `cycle`.
+
+    Parameters
+    ----------
+    n, per_hour
+        How many, and their mean rate over a period of the cycle where no load is asked for.
+    load, work, capacity
+        The rate that makes the offered load `load`, see `stretch_to_load`; None keeps `per_hour`.
+
+    Raises
+    ------
+    ConfigError
+        When a load is asked of jobs that all arrive at once.
+    """
+    arrivals = np.cumsum(rng.exponential(3600 / per_hour, n))
+    factor = 1.0
+    if load is not None:
+        factor = stretch_to_load(lambda f: cycle.clock(arrivals * f), work, capacity, load)
+    return np.floor(cycle.clock(arrivals * factor)).astype(np.int64)
+
+
 def sessions(rng: np.random.Generator, n: int, mean_length: float, concurrent: int = 1) -> npt.NDArray[np.int64]:
     """Session number (0, 1, …) of each of `n` submissions in time order.
 
@@ -109,10 +141,20 @@ def sessions(rng: np.random.Generator, n: int, mean_length: float, concurrent: i
     return number
 
 
+def weighted(rng: np.random.Generator, n: int, weights: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """`n` draws from 0 … len(weights)-1 with probability proportional to their weights."""
+    cdf = np.cumsum(np.asarray(weights, np.float64))
+    return np.searchsorted(cdf, rng.random(n) * cdf[-1], side="right").clip(0, len(cdf) - 1)
+
+
+def log_uniform(u: Floats, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> IntColumn:
+    """Integers in [low, high], uniform in the logarithm for `u` uniform in [0, 1)."""
+    return np.floor(low * ((high + 1) / low) ** u).clip(low, high).astype(np.int64)
+
+
 def zipf(rng: np.random.Generator, n: int, items: int, exponent: float) -> npt.NDArray[np.int64]:
     """`n` draws from ranks 0 … items-1 with probability proportional to ``(rank + 1) ** -exponent``."""
-    cdf = np.cumsum(np.arange(1, items + 1, dtype=np.float64) ** -exponent)
-    return np.searchsorted(cdf, rng.random(n) * cdf[-1], side="right").clip(0, items - 1)
+    return weighted(rng, n, np.arange(1, items + 1, dtype=np.float64) ** -exponent)
 
 
 def population(

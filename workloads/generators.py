@@ -8,7 +8,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.workload import Workload
-from slurmsim_workloads import lublin, mix, titan
+from slurmsim_workloads import lublin, mix, mix_params, titan
 from slurmsim_workloads.parameters import ParameterInfo, describe, parse
 
 
@@ -42,7 +42,7 @@ MODELS: dict[str, Model] = {
         Model(
             "mix",
             "Poisson and lognormal mix with partitions, memory, GPUs, arrays, failures and cancels",
-            mix.MixParams,
+            mix_params.MixParams,
             mix.generate,
         ),
         Model(

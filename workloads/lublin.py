@@ -23,7 +23,7 @@ import numpy.typing as npt
 from slurmsim.errors import ConfigError
 from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.draws import ESTIMATES, Cycle, Floats, population, sessions, stretch_to_load, time_limits
-from slurmsim_workloads.parameters import check, param
+from slurmsim_workloads.parameters import check, check_population, param
 
 LN_MAX_RUN_TIME = 12.0
 """Run times above e^12 s (45 h) are drawn again."""
@@ -150,8 +150,7 @@ class LublinParams:
             for name in _TYPELESS:
                 if getattr(self, name) != getattr(ALL, name):
                     raise ConfigError("has no effect with job_types", field=name, expected="job_types=no")
-        if self.accounts > self.users:
-            raise ConfigError(f"bad value {self.accounts}", field="accounts", expected="at most as many as users")
+        check_population(self)
 
     @property
     def machine(self) -> int:

@@ -105,6 +105,18 @@ def check(params: Any) -> None:
             raise ConfigError(f"bad value {value!r}", field=f.name, expected="one of " + ", ".join(meta["choices"]))
 
 
+def check_load_or_rate(params: Any) -> None:
+    """Refuse a `load` together with a rate, `jobs_per_hour`. Raises ConfigError."""
+    if params.load is not None and params.jobs_per_hour is not None:
+        raise ConfigError("given together with jobs_per_hour", field="load", expected="one of the two")
+
+
+def check_population(params: Any) -> None:
+    """Refuse more `accounts` than `users`. Raises ConfigError."""
+    if params.accounts > params.users:
+        raise ConfigError(f"bad value {params.accounts}", field="accounts", expected="at most as many as users")
+
+
 def _parse(f: dataclasses.Field[Any], text: str) -> Any:
     kind = f.metadata["kind"]
     if f.metadata["optional"] and text.lower() == "none":

@@ -266,10 +266,11 @@ class _Reading:
             return column
         known = self.ids.known_numbers()
         cleaned = [clean_dependency(text, known.__contains__) for text in column.values]
-        cut = np.array([lost > 0 for _, lost in cleaned], np.bool_)[column.codes]
-        self.ledger.repair(cut, "dependency on a job that is not in the log left out")
+        lost = np.array([(one.gone, one.strange) for one in cleaned])[column.codes] > 0
+        self.ledger.repair(lost[:, 0], "dependency on a job that is not in the log left out")
+        self.ledger.repair(lost[:, 1], "dependency of a kind that is not modelled, or not understood, left out")
         index: dict[str, int] = {"": 0}
-        remap = np.array([index.setdefault(text, len(index)) for text, _ in cleaned], np.int32)
+        remap = np.array([index.setdefault(one.text, len(index)) for one in cleaned], np.int32)
         return TextColumn(remap[column.codes], list(index))
 
     def _uids(self) -> TextColumn:

@@ -16,15 +16,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slurmsim.errors import ConfigError
 from slurmsim.workload import QualityReport, Workload, WorkloadHeader
-from slurmsim_workloads.draws import Cycle, Floats, population, round_up, sessions, stretch_to_load
-from slurmsim_workloads.parameters import check, param
+from slurmsim_workloads.draws import (
+    Cycle,
+    Floats,
+    log_uniform,
+    poisson_submits,
+    population,
+    round_up,
+    sessions,
+    weighted,
+)
+from slurmsim_workloads.parameters import check, check_load_or_rate, check_population, param
 
 NODES = 18_688
 CPUS_PER_NODE = 16
 EPOCH = 1_493_596_800
 """Second 0: midnight, Monday 2017-05-01 UTC, when the real log began."""
+JOBS_PER_HOUR = 64.16
 DAY_FROM, DAY_TO = 9, 18
 SHORT_MEAN_H = 0.15
 
@@ -74,10 +83,8 @@ class TitanParams:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.load is not None and self.jobs_per_hour is not None:
-            raise ConfigError("given together with jobs_per_hour", field="load", expected="one of the two")
-        if self.accounts > self.users:
-            raise ConfigError(f"bad value {self.accounts}", field="accounts", expected="at most as many as users")
+        check_load_or_rate(self)
+        check_population(self)
 
 
 def generate(params: TitanParams, seed: int) -> Workload:
@@ -107,15 +114,12 @@ def generate(params: TitanParams, seed: int) -> Workload:
     """
     rng = np.random.default_rng(seed)
     n = params.jobs
-    shares = np.cumsum([b.share for b in BINS])
-    which = np.searchsorted(shares, rng.random(n) * shares[-1], side="right").clip(0, len(BINS) - 1)
+    which = weighted(rng, n, [b.share for b in BINS])
 
     def of_bin(attribute: str) -> Floats:
         return np.array([getattr(b, attribute) for b in BINS], np.float64)[which]
 
-    low, high = of_bin("low"), of_bin("high")
-    nodes = np.floor(low * ((high + 1) / low) ** (rng.random(n) ** of_bin("exponent")))
-    nodes = np.clip(nodes, low, high).astype(np.int64)
+    nodes = log_uniform(rng.random(n) ** of_bin("exponent"), of_bin("low"), of_bin("high"))
     longest = of_bin("max_hours") * 3600
     long = rng.random(n) < of_bin("long_share")
     seconds = np.where(long, rng.random(n) * longest, rng.exponential(SHORT_MEAN_H * 3600, n))
@@ -124,13 +128,8 @@ def generate(params: TitanParams, seed: int) -> Workload:
     limit = round_up(np.minimum(wished, longest))
 
     hours = [params.day_rate if DAY_FROM <= h < DAY_TO else params.night_rate for h in range(24)]
-    cycle = Cycle(hours, 3600)
-    arrivals = np.cumsum(rng.exponential(3600 / (params.jobs_per_hour or 64.16), n))
-    factor = 1.0
-    if params.load is not None:
-        work = float((nodes * run_time).sum())
-        factor = stretch_to_load(lambda f: cycle.clock(arrivals * f), work, NODES, params.load)
-    submit = np.floor(cycle.clock(arrivals * factor)).astype(np.int64)
+    work, rate = float((nodes * run_time).sum()), params.jobs_per_hour or JOBS_PER_HOUR
+    submit = poisson_submits(rng, Cycle(hours, 3600), n, rate, load=params.load, work=work, capacity=NODES)
 
     user, account = population(
         rng,

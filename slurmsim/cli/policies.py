@@ -4,32 +4,65 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.errors import ConfigError, PolicyError
+
+if TYPE_CHECKING:
+    from slurmsim.policy import InstalledPolicy
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
-    p = subparsers.add_parser("policies", help="list the installed policies and their options")
+    p = subparsers.add_parser(
+        "policies",
+        help="list the installed policies and their options",
+        description="List the installed policies and their options. One that cannot be loaded is listed as broken; "
+        "asked for by name it is an error.",
+    )
+    p.add_argument("names", metavar="NAME", nargs="*", help="only these")
     p.add_argument("--json", action="store_true", help="as JSON")
     p.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List them. Raises PolicyError for one that cannot be loaded."""
-    from slurmsim.policy import load_policy, policy_names
+    """List them. Raises ConfigError for an unknown name, PolicyError for a broken policy that was asked for."""
+    from slurmsim.policy import installed_policies
+
+    found = {one.name: one for one in installed_policies()}
+    for name in args.names:
+        if name not in found:
+            raise ConfigError(f"no policy is called {name!r}", expected=", ".join(found))
+        if found[name].policy is None:
+            raise PolicyError(name, f"broken: {found[name].file}: {found[name].problem}")
+    shown = [one for name, one in found.items() if not args.names or name in args.names]
+    print(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
+    return 0
+
+
+def _plain(one: InstalledPolicy) -> dict[str, Any]:
+    if one.policy is None:
+        return {"name": one.name, "file": one.file, "broken": one.problem}
+    policy = one.policy
+    return {
+        "name": one.name, "file": one.file, "broken": None, "event_driven": policy.event_driven,
+        "summary": policy.summary, "options": _options(policy),
+    }  # fmt: skip
+
+
+def _options(policy: Any) -> dict[str, str]:
+    return {key: f"{option.help} (default {option.default})" for key, option in policy.OPTIONS.items()}
+
+
+def _table(found: list[InstalledPolicy]) -> str:
     from slurmsim.report.text import table
 
-    rows: list[dict[str, Any]] = []
-    for name in policy_names():
-        policy = load_policy(name)
-        options = {key: f"{option.help} (default {option.default})" for key, option in policy.OPTIONS.items()}
-        rows.append({"name": name, "event_driven": policy.event_driven, "summary": policy.summary, "options": options})
-    if args.json:
-        print(json.dumps(rows, indent=2))
-        return 0
     lines = [["policy", "called", "what it does"]]
-    for row in rows:
-        lines.append([row["name"], "at every event" if row["event_driven"] else "as slurmctld does", row["summary"]])
-        lines += [["", f"  {key}", text] for key, text in row["options"].items()]
-    print(table(lines, left=3))
-    return 0
+    for one in found:
+        if one.policy is None:
+            lines.append([one.name, "broken", f"{one.file}: {one.problem}"])
+            continue
+        called = "at every event" if one.policy.event_driven else "as slurmctld does"
+        lines.append([one.name, called, one.policy.summary])
+        lines += [["", f"  {key}", text] for key, text in _options(one.policy).items()]
+    return table(lines, left=3)

@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
     shown = p.add_mutually_exclusive_group()
-    shown.add_argument("--quiet", action="store_true", help="print nothing when all went well")
+    shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
     p.set_defaults(func=run)
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
     from slurmsim.cli.progress import progress_bar
     from slurmsim.config.load import parse_override
-    from slurmsim.replay import RunOptions, execute, prepare
+    from slurmsim.replay import RunOptions, execute, prepare, refused_warning
 
     options = RunOptions(
         args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
@@ -55,15 +55,16 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json
-    if not args.quiet:
-        for finding in prepared.findings:
-            if finding.severity == "warning":
-                print(f"slurmsim: {finding}", file=sys.stderr)
+    for finding in prepared.findings:
+        if finding.severity == "warning":
+            print(f"slurmsim: {finding}", file=sys.stderr)
     if talkative:
         _say_quality(prepared)
     refused_before = sum(prepared.workload.quality.dropped.values())
     with progress_bar(prepared.workload, shown=talkative and sys.stderr.isatty()) as progress:
         folder, summary, interrupted = execute(prepared, progress=progress)
+    if summary["refused"]:
+        print(f"slurmsim: {refused_warning(summary['refused'])}", file=sys.stderr)
     if args.json:
         print(json.dumps(summary, indent=2))
     elif talkative:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
+from copy import copy
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -36,6 +37,7 @@ from slurmsim.core.messages import (
     Refused,
     Release,
     Requeue,
+    Requeued,
     SetPartitionState,
     SetTimeLimit,
     Submit,
@@ -50,7 +52,7 @@ from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
+from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason
 
 LIMIT_SCAN_S = 30  # slurmctld looks for jobs over their limit that often
 REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
@@ -199,6 +201,8 @@ class Controller:
         try:
             self.admit(sub)
         except SubmitError as error:
+            where = ",".join(sub.partitions)
+            self.events.append((self.now, "REFUSE", sub.job_id, REFUSED, error.text, where, "", None, ""))
             self.actions.append(Refused(sub, error.text))
 
     def admit(self, sub: Submission) -> Job:
@@ -415,7 +419,7 @@ class Controller:
         """`job` reaches a final state now; its nodes are free at once."""
         was_running = job.alloc is not None and job.state == JobState.RUNNING
         if was_running:
-            self._give_back(job)
+            self._give_back(job, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
         else:
             self.withdraw(job)
             self.usage.pending(job, -1)
@@ -428,7 +432,7 @@ class Controller:
         self.actions.append(Finished(job))
         self.eligibility.ended(job, was_running)
 
-    def _give_back(self, job: Job) -> None:
+    def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
         assert job.alloc is not None
         freed = self.table.release(job.alloc)
         self.selector.forget_future()
@@ -438,7 +442,7 @@ class Controller:
         del self.running[at]
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
-        self.main.request_now()
+        self.main.job_ended(by_itself=by_itself)
         self.host.notice()
 
     def _cancel(self, fact: Cancel) -> None:
@@ -458,9 +462,16 @@ class Controller:
         if job is not None and job.state == JobState.RUNNING:
             self.requeue(job)
 
-    def requeue(self, job: Job) -> None:
-        """Put a running job back: PENDING, eligible 121 s later, Restarts + 1."""
-        self.actions.append(Kill(job))
+    def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
+        """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.
+
+        `state` and `reason` are those of the record of the run that ends: REQUEUED, NODE_FAIL or PREEMPTED.
+        """
+        assert job.alloc is not None
+        run = copy(job)
+        run.state, run.reason, run.end_time = state, reason, self.now
+        self.actions += [Kill(job), Requeued(run)]
+        nodes = self.state.node_list(job.alloc)
         self._give_back(job)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
@@ -474,7 +485,7 @@ class Controller:
         job.reason = Reason.BEGIN_TIME
         self._set_limit(job)
         self.usage.pending(job, +1)
-        self.record("REQUEUE", job)
+        self.record("REQUEUE", job, nodes=nodes)
         self.eligibility.consider(job)
 
     def _edited(self) -> None:
@@ -566,7 +577,7 @@ class Controller:
         self._node_event("DOWN", fact.reason, fact.nodes)
         for job in [entry[2] for entry in self.running if entry[2].nodes & mask]:
             if job.sub.requeue and self.cluster.option("JobRequeue"):
-                self.requeue(job)
+                self.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
             else:
                 self.actions.append(Kill(job))
                 self.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)

@@ -23,13 +23,14 @@ class Job:
 
     `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
-    from being eligible: unmet dependencies by id.
+    from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
+    `first_submit` never.
     """
 
     __slots__ = (
         "account", "alloc", "array_key", "array_limit", "begin", "depth", "eligible_time", "end_limit", "end_time",
-        "exit_code", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition",
-        "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason", "restarts",
+        "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order",
+        "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason", "restarts",
         "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time", "time_limit_s", "user",
         "waits_for", "within_limits",
     )  # fmt: skip
@@ -40,7 +41,7 @@ class Job:
         self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
-        self.submit_time = now
+        self.submit_time = self.first_submit = now
         self.order = 0  # place in slurmctld's job table: order of creation
         self.begin = sub.begin
         self.eligible_time: int | None = None

@@ -144,6 +144,14 @@ class Finished:
 
 
 @dataclass(slots=True)
+class Requeued:
+    """The job lost its nodes and is pending again. `run` is a copy of its record as it was at the end of that run,
+    with the state Slurm's accounting gives it: REQUEUED, NODE_FAIL or PREEMPTED."""
+
+    run: Job
+
+
+@dataclass(slots=True)
 class Refused:
     """The submission was refused with Slurm's text; it never became a job."""
 
@@ -151,4 +159,4 @@ class Refused:
     text: str
 
 
-Action = Launch | Kill | Finished | Refused
+Action = Launch | Kill | Finished | Requeued | Refused

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.states import FINAL_STATES
+from slurmsim.states import FINAL_STATES, REFUSED
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -21,6 +21,8 @@ NEEDED = ("submit", "start", "end", "cpus", "nodes", "state")
 @dataclass(frozen=True, slots=True)
 class JobColumns:
     """Jobs as equally long columns, one row a job; times in seconds on one clock.
+
+    Refused submissions have rows too until they are left out: see `accepted`.
 
     Attributes
     ----------
@@ -106,6 +108,21 @@ class JobColumns:
         """Rows whose state is one of `states`."""
         wanted = np.fromiter((s in states for s in self.states), bool, len(self.states))
         return wanted[self.state_codes] if len(self) else np.zeros(0, bool)
+
+    @property
+    def accepted(self) -> BoolArray:
+        """Rows that are jobs: all but refused submissions."""
+        return ~self.in_state(REFUSED)
+
+    def where(self, rows: BoolArray) -> JobColumns:
+        """The columns of these rows only."""
+        if rows.all():
+            return self
+        return replace(
+            self,
+            submit=self.submit[rows], start=self.start[rows], end=self.end[rows], started=self.started[rows],
+            ended=self.ended[rows], cpus=self.cpus[rows], nodes=self.nodes[rows], state_codes=self.state_codes[rows],
+        )  # fmt: skip
 
     @property
     def finished(self) -> BoolArray:

@@ -30,6 +30,7 @@ def summarize(
     cpus: int,
     allocated: StepSeries | None = None,
     down: StepSeries | None = None,
+    requeued: Any = None,
     tau_s: int = TAU_S,
 ) -> dict[str, int | float | None]:
     """Counts, waits, slowdowns and utilization of a run.
@@ -42,22 +43,25 @@ def summarize(
         CPUs of the cluster.
     allocated, down
         Step series of CPUs in use and of CPUs on unusable nodes, see `utilization` (`usage_series` makes them).
+    requeued
+        Runs that ended in a requeue, in the form of `jobs`; none if not given.
     tau_s
         Threshold of the bounded slowdown, seconds.
 
     Returns
     -------
     dict
-        The keys of `slurmsim.trace.schema.SUMMARY_KEYS` from ``jobs`` to ``mean_bounded_slowdown``, in that order,
-        and ``unfinished``: jobs pending or running when the run stopped. Means of nothing are None. The counts of
-        states and ``unfinished`` add up to ``jobs``.
+        The keys of `slurmsim.trace.schema.SUMMARY_KEYS` from ``jobs`` to ``requeued_cpu_s``, in that order;
+        ``unfinished`` are jobs pending or running when the run stopped. Means of nothing are None. The counts of states
+        and ``unfinished`` add up to ``jobs``; refused submissions are in ``refused`` and in nothing else.
 
     Notes
     -----
     Waits are of the jobs that started, turnaround and slowdowns of those that also finished; a run time of zero has
     no slowdown and is left out of that mean only. Linear in the number of jobs but for three partial sorts.
     """
-    columns = JobColumns.of(jobs)
+    everything = JobColumns.of(jobs)
+    columns = everything.where(everything.accepted)
     counts = {key: int(columns.in_state(state).sum()) for key, state in COUNTED.items()}
     final = int(columns.in_state(*FINAL_STATES).sum())
     whole = whole_interval(columns)
@@ -88,7 +92,16 @@ def summarize(
         "mean_slowdown": mean(slowdowns[~np.isnan(slowdowns)]),
         "mean_bounded_slowdown": mean(bounded_slowdown(turnarounds, run_times, tau_s)),
         "unfinished": n - final,
+        "refused": len(everything) - n,
+        **_lost(JobColumns.of(requeued) if requeued is not None else None),
     }
+
+
+def _lost(runs: JobColumns | None) -> dict[str, int | float | None]:
+    """How many runs ended in a requeue, and the CPU-seconds ``sum of c (end - start)`` they had taken."""
+    if runs is None:
+        return {"requeues": 0, "requeued_cpu_s": 0}
+    return {"requeues": len(runs), "requeued_cpu_s": int(np.dot(runs.cpus, runs.end - runs.start))}
 
 
 def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, int | float | None]:
@@ -98,7 +111,8 @@ def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, i
     """
     series = usage_series(trace.read("usage", USAGE_NEEDED), cpus)
     allocated, down = series if len(series[0].time) else (None, None)
-    return summarize(trace.read("jobs", NEEDED), cpus=cpus, allocated=allocated, down=down, tau_s=tau_s)
+    jobs, requeued = trace.read("jobs", NEEDED), trace.read("requeued", NEEDED)
+    return summarize(jobs, cpus=cpus, allocated=allocated, down=down, requeued=requeued, tau_s=tau_s)
 
 
 def usage_series(usage: Any, cpus: int) -> tuple[StepSeries, StepSeries]:

@@ -43,7 +43,7 @@ def by_class(data: RunData, labels: Labels, most: int = 12) -> list[ClassRow]:
     jobs, n = data.jobs, len(labels.names)
     spent = np.where(jobs.started, jobs.cpus * (data.ends - jobs.start), 0)
     hours = np.bincount(labels.codes, spent, n) / 3600
-    count = np.bincount(labels.codes, minlength=n)
+    count = np.bincount(labels.codes[jobs.accepted], minlength=n)
     started = np.bincount(labels.codes, jobs.started, n).astype(np.int64)
     kept = [i for i in np.lexsort((np.arange(n), -count, -hours)).tolist() if count[i]][:most]
     rows = []

@@ -45,6 +45,8 @@ class JobDifferences:
         Common jobs with another submit time: the runs replay different workloads.
     other_nodes, other_state
         Common jobs that ran on other nodes, or ended in another state.
+    refused_only_first, refused_only_other
+        Of the common ones, submissions refused in one run and not in the other.
     most_earlier, most_later
         The biggest movers, biggest first, ties by job id.
     """
@@ -61,6 +63,8 @@ class JobDifferences:
     other_submit: int
     other_nodes: int
     other_state: int
+    refused_only_first: int
+    refused_only_other: int
     mean_shift_s: float | None
     median_abs_shift_s: float | None
     p95_abs_shift_s: float | None
@@ -143,6 +147,7 @@ def job_differences(first: RunData, other: RunData, movers: int = 10) -> JobDiff
             raise WorkloadError("a job id appears twice", file=str(run.trace.path / "jobs.parquet"), field="job_id")
     _, a, b = np.intersect1d(first.job_id, other.job_id, assume_unique=True, return_indices=True)
     ran_a, ran_b = first.jobs.started[a], other.jobs.started[b]
+    refused_a, refused_b = ~first.jobs.accepted[a], ~other.jobs.accepted[b]
     both = ran_a & ran_b
     a_both, b_both = a[both], b[both]
     shift = other.jobs.start[b_both] - first.jobs.start[a_both]
@@ -165,6 +170,8 @@ def job_differences(first: RunData, other: RunData, movers: int = 10) -> JobDiff
         other_state=_unlike(
             (first.jobs.state_codes, first.jobs.states), (other.jobs.state_codes, other.jobs.states), a, b
         ),
+        refused_only_first=int((refused_a & ~refused_b).sum()),
+        refused_only_other=int((refused_b & ~refused_a).sum()),
         mean_shift_s=float(shift.mean()) if len(shift) else None,
         median_abs_shift_s=float(np.median(size)) if len(size) else None,
         p95_abs_shift_s=float(np.percentile(size, 95)) if len(size) else None,

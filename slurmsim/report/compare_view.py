@@ -186,6 +186,8 @@ def _counts(diff: JobDifferences) -> list[tuple[str, str]]:
         ("submitted at another time", number(diff.other_submit)),
         ("ran on other nodes", number(diff.other_nodes)),
         ("in another state", number(diff.other_state)),
+        ("refused only in the first", number(diff.refused_only_first)),
+        ("refused only in the other", number(diff.refused_only_other)),
     ]
     rows = [row for i, row in enumerate(rows) if i in (0, 5, 6, 7) or row[1] != "0"]
     return [

@@ -127,6 +127,7 @@ class RunData:
             return Usage(*found)
         jobs, ran = self.jobs, self.jobs.started
         left = np.where(ran, jobs.start, np.where(jobs.ended, jobs.end, self.interval.end))
+        left = np.where(jobs.accepted, left, jobs.submit)  # what was refused never was in the queue
         ones = np.ones(len(jobs), np.int64)
         begin, end = np.append(jobs.start[ran], jobs.submit), np.append(self.ends[ran], left)
         queue = np.append(np.zeros(int(ran.sum()), np.int64), ones)

@@ -7,7 +7,11 @@ from typing import Any
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
+from slurmsim.states import REFUSED
 
+Asked = tuple[int, int, int, int | None]
 Append = Callable[[tuple[Any, ...]], None]
 
 
@@ -18,15 +22,19 @@ class Recorder:
     ----------
     controller
         Whose state is recorded; set by `attach` once the simulation exists.
-    jobs, events, usage
+    jobs, events, usage, requeued
         Where rows go.
     flush
         Called after every turn, for writers that batch.
     """
 
-    def __init__(self, jobs: Append, events: Append, usage: Append, flush: Callable[[], None] | None = None) -> None:
-        self._jobs, self._events, self._usage = jobs, events, usage
+    def __init__(
+        self, jobs: Append, events: Append, usage: Append, requeued: Append, flush: Callable[[], None] | None = None
+    ) -> None:
+        self._jobs, self._events, self._usage, self._requeued = jobs, events, usage, requeued
         self._flush = flush
+        # by identity, with the request to keep it alive: the driver shares equal ones, and hashing one is dear
+        self._asked: dict[int, tuple[ResourceRequest, Asked]] = {}
         self.controller: Controller | None = None
         self.n_finished = 0
         self._turns = 0
@@ -61,6 +69,23 @@ class Recorder:
         self.n_finished += 1
         self._jobs(self._row(job))
 
+    def requeued(self, run: Job) -> None:
+        """The row of a run that ended in a requeue."""
+        self._requeued(self._row(run))
+
+    def refused(self, sub: Submission, text: str) -> None:
+        """The row of a submission that never became a job; `text` is Slurm's message."""
+        assert self.controller is not None
+        asked = self._amounts(sub.request)
+        nodes, cpus, gpus, memory = asked
+        limit, task = sub.time_limit_s, sub.array_task_id
+        self._jobs((
+            sub.job_id, sub.array_job_id if task is not None else None, task, sub.name, sub.user, sub.account,
+            ",".join(sub.partitions), sub.qos, nodes, cpus, gpus, memory or 0, "", "", "", *asked,
+            None if limit == ONE_YEAR_S else limit, self.controller.now, self.controller.now, sub.begin, None, None,
+            None, REFUSED, "0:0", "", text, 0, 0, None, None, "",
+        ))  # fmt: skip
+
     def unfinished(self) -> None:
         """Rows of what is still running or pending, by job id, when the run stops early."""
         assert self.controller is not None
@@ -68,11 +93,18 @@ class Recorder:
         for job_id in sorted(self.controller.jobs):
             self._jobs(self._row(self.controller.jobs[job_id]))
 
+    def _amounts(self, request: ResourceRequest) -> Asked:
+        """Columns req_nodes, req_cpus, req_gpus and req_mem_mib of a request."""
+        known = self._asked.get(id(request))
+        if known is None:
+            known = self._asked[id(request)] = request, asked_for(request)
+        return known[1]
+
     def _row(self, job: Job) -> tuple[Any, ...]:
         c = self.controller
         assert c is not None
         state = c.state
-        alloc, start, end, submit = job.alloc, job.start_time, job.end_time, job.submit_time
+        alloc, start, end, submit = job.alloc, job.start_time, job.end_time, job.first_submit
         task = job.sub.array_task_id
         if alloc is not None:
             cpus, mem, gres = state.cpus_per_node(alloc), state.mem_per_node(alloc), state.gres_per_node(alloc)
@@ -88,7 +120,22 @@ class Recorder:
         run_time = end - start if start is not None and end is not None else None
         return (
             job.id, job.array_key if task is not None else None, task, job.name, job.user, job.account, where, job.qos,
-            job.n_nodes, job.n_cpus, gpus, memory, cpus, mem, gres, None if unlimited else job.time_limit_s, submit,
-            job.eligible_time, start, end, job.state, job.exit_code, nodes, job.reason, job.priority, job.restarts,
+            job.n_nodes, job.n_cpus, gpus, memory, cpus, mem, gres, *self._amounts(job.sub.request),
+            None if unlimited else job.time_limit_s, submit, job.submit_time, job.begin, job.eligible_time, start, end,
+            job.state, job.exit_code, nodes, job.reason, job.priority, job.restarts,
             run_time, start - submit if start is not None else None, job.scheduler,
         )  # fmt: skip
+
+
+def asked_for(request: ResourceRequest) -> Asked:
+    """Nodes, CPUs, GPUs and memory in MiB that a request names; no memory when it names none, or all of each node."""
+    gpus = sum(g.count * _SCOPES[g.scope](request) for g in request.gres if g.name == "gpu")
+    memory = (request.mem_per_node_mib or 0) * request.min_nodes or (request.mem_per_cpu_mib or 0) * request.min_cpus
+    return request.min_nodes, request.min_cpus, gpus, memory or None
+
+
+_SCOPES: dict[str, Callable[[ResourceRequest], int]] = {
+    "node": lambda request: request.min_nodes,
+    "task": lambda request: request.tasks,
+    "job": lambda request: 1,
+}

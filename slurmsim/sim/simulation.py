@@ -17,7 +17,7 @@ from simpy.events import Event
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Requeued, Submit
 from slurmsim.errors import WorkloadError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -56,6 +56,10 @@ class Simulation:
         False replays recorded run times even beyond the limit.
     on_finished
         Told every job as it reaches its final state.
+    on_requeued
+        Told the record of every run that ends in a requeue.
+    on_refused
+        Told every submission that is refused, and Slurm's text.
     after_turn
         Called with the time after every turn of the controller, for whoever samples or writes.
     record_facts
@@ -78,6 +82,8 @@ class Simulation:
         start_time: int | None = None,
         enforce_limits: bool = True,
         on_finished: Callable[[Job], None] | None = None,
+        on_requeued: Callable[[Job], None] | None = None,
+        on_refused: Callable[[Submission, str], None] | None = None,
         after_turn: Observer | None = None,
         record_facts: bool = False,
     ) -> None:
@@ -93,7 +99,7 @@ class Simulation:
         self.n_done = self.n_submitted = 0
         self.refused: list[tuple[Submission, str]] = []
         self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
-        self._on_finished = on_finished
+        self._on_finished, self._on_requeued, self._on_refused = on_finished, on_requeued, on_refused
         self._after_turn = after_turn
         self._facts: list[Fact] = []
         self._turn_due = False
@@ -216,6 +222,8 @@ class Simulation:
                 self._finished(action.job)
             elif isinstance(action, Refused):
                 self._refused(action)
+            elif isinstance(action, Requeued) and self._on_requeued is not None:
+                self._on_requeued(action.run)
         if self._after_turn is not None:
             self._after_turn(now)
         self._arm(now)
@@ -234,6 +242,8 @@ class Simulation:
 
     def _refused(self, action: Refused) -> None:
         self.refused.append((action.sub, action.text))
+        if self._on_refused is not None:
+            self._on_refused(action.sub, action.text)
         self._behaviour.pop(action.sub.job_id, None)
         self._done(action.sub.job_id)
 

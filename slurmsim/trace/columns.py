@@ -41,6 +41,10 @@ def int_array(values: Sequence[int | None] | npt.NDArray[Any], *, nullable: bool
     n = len(values)
     if isinstance(values, np.ndarray):
         return _from_ndarray(values, nullable)
+    if _is_constant(values) and (nullable or values[0] is not None):
+        if values[0] is None:
+            return _masked(np.zeros(n, np.int64), np.zeros(n, bool))
+        return _plain(np.full(n, values[0], np.int64))
     if not nullable:
         return _plain(np.fromiter(values, np.int64, n))
     nulls = values.count(None)
@@ -61,6 +65,8 @@ def text_array(values: Sequence[str | None] | npt.NDArray[Any]) -> pa.Array:
     """
     if isinstance(values, np.ndarray):
         values = values.tolist()
+    if _is_constant(values):
+        return coded_array(np.zeros(len(values), np.int32), ["" if values[0] is None else str(values[0])])
     index: dict[str, int] = {}
     codes_of = {v: index.setdefault("" if v is None else str(v), len(index)) for v in dict.fromkeys(values)}
     codes = np.fromiter(map(codes_of.__getitem__, values), np.int32, len(values))
@@ -97,6 +103,11 @@ def text_codes(column: pa.ChunkedArray | pa.Array) -> tuple[npt.NDArray[np.int32
     chunked = chunked.unify_dictionaries()
     codes = np.concatenate([_indices(chunk.indices) for chunk in chunked.chunks])
     return codes, chunked.chunk(0).dictionary.to_pylist()
+
+
+def _is_constant(values: Any) -> bool:
+    """Whether all values are one and the same: many columns are, for thousands of rows, and then cost nothing."""
+    return len(values) > 0 and values[0] is values[-1] and values.count(values[0]) == len(values)
 
 
 def _indices(array: pa.Array) -> npt.NDArray[np.int32]:

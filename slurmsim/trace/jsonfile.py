@@ -1,12 +1,34 @@
-"""JSON as slurmsim writes it: same object, same bytes, and nothing a strict parser refuses."""
+"""JSON as slurmsim writes it, same object, same bytes, and nothing a strict parser refuses; and read back."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
+
+from slurmsim.errors import WorkloadError
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The JSON object in `file`.
+
+    Raises
+    ------
+    WorkloadError
+        It cannot be read, is not JSON, or not an object.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WorkloadError(f"cannot read: {error.strerror}", file=str(file)) from error
+    except ValueError as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise WorkloadError(f"not valid JSON: {lines[0]}", file=str(file)) from error
+    if not isinstance(found, dict):
+        raise WorkloadError("not a JSON object", file=str(file))
+    return found
 
 
 def to_json(obj: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import pyarrow as pa
 from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
 from slurmsim.trace.columns import NULL, int_values, text_codes
+from slurmsim.trace.jsonfile import read_json
 from slurmsim.trace.staging import MANIFEST
 from slurmsim.trace.writer import TABLES, VERSION_KEY
 
@@ -39,7 +39,7 @@ def read_trace(folder: Path | str) -> Trace:
         raise WorkloadError(
             f"not a slurmsim trace: {MANIFEST} is missing", file=str(folder), expected="what run --out made"
         )
-    manifest = _read_json(file)
+    manifest = read_json(file)
     if "trace_schema" not in manifest:
         raise WorkloadError("not a slurmsim trace", file=str(file), field="trace_schema", expected="a number")
     if (version := manifest["trace_schema"]) != schema.SCHEMA_VERSION:
@@ -74,13 +74,18 @@ class Trace:
         """``summary.json``; empty when the run was interrupted before it was written."""
         if self._summary is None:
             file = self.path / "summary.json"
-            self._summary = _read_json(file) if file.exists() else {}
+            self._summary = read_json(file) if file.exists() else {}
         return self._summary
 
     @property
     def jobs(self) -> pa.Table:
-        """One row a job or array task."""
+        """One row a job or array task, and one a refused submission (state REFUSED)."""
         return self._whole("jobs")
+
+    @property
+    def requeued(self) -> pa.Table:
+        """One row a run that ended in a requeue, in the columns of `jobs`."""
+        return self._whole("requeued")
 
     @property
     def events(self) -> pa.Table:
@@ -93,7 +98,7 @@ class Trace:
         return self._whole("usage")
 
     def read(self, table: str, names: Sequence[str]) -> pa.Table:
-        """The columns `names` of ``jobs``, ``events`` or ``usage``; far cheaper than all of them on a long trace."""
+        """The columns `names` of a table (`TABLES`); far cheaper than all of them on a long trace."""
         if table in self._tables:
             return self._tables[table].select(list(names))
         return self._load(table, list(names))
@@ -132,6 +137,10 @@ class Trace:
     def jobs_frame(self) -> pd.DataFrame:
         """``jobs`` as a pandas frame: nullable columns as Int64, texts as str."""
         return _frame(self.jobs, "jobs")
+
+    def requeued_frame(self) -> pd.DataFrame:
+        """``requeued`` as a pandas frame."""
+        return _frame(self.requeued, "requeued")
 
     def events_frame(self) -> pd.DataFrame:
         """``events`` as a pandas frame."""
@@ -191,18 +200,6 @@ def _frame(table: pa.Table, name: str) -> pd.DataFrame:
         return pd.arrays.IntegerArray(np.where(data == NULL, 0, data), data == NULL)
 
     return pd.DataFrame({column: series(column, kind) for column, (kind, _) in TABLES[name].items()})
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WorkloadError(f"cannot read: {error.strerror}", file=str(file)) from error
-    except ValueError as error:
-        raise WorkloadError(f"not valid JSON: {_first_line(error)}", file=str(file)) from error
-    if not isinstance(found, dict):
-        raise WorkloadError("not a JSON object", file=str(file))
-    return found
 
 
 def _first_line(error: BaseException) -> str:

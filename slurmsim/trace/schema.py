@@ -6,9 +6,11 @@ Types: int64 unless said; "text" is dictionary-coded UTF-8. Times are int64 seco
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-# jobs.parquet: one row a job or array task, in the order jobs reach their final state (the never finished last).
+# jobs.parquet: one row a job or array task, in the order jobs reach their final state (the never finished last); and
+# one a refused submission, in state REFUSED.
+# requeued.parquet, with the same columns: one row a run that ended in a requeue.
 JOBS: dict[str, tuple[str, str]] = {
     "job_id": ("int64", "job id"),
     "array_job_id": ("int64?", "id of the array, null when not an array task"),
@@ -25,15 +27,21 @@ JOBS: dict[str, tuple[str, str]] = {
     "cpus_per_node": ("text", "CPUs allocated on each node in node order, run-length as Slurm writes it: 4(x2),2"),
     "mem_per_node_mib": ("text", "memory allocated on each node, MiB, run-length in the same way"),
     "gres_per_node": ("text", "GRES allocated on each node, one for all: gpu:a100:2,nvme:1; empty when none"),
+    "req_nodes": ("int64", "nodes asked for, at least"),
+    "req_cpus": ("int64", "CPUs asked for"),
+    "req_gpus": ("int64", "GPUs asked for"),
+    "req_mem_mib": ("int64?", "memory asked for over all those nodes or CPUs, MiB; null when no amount was named"),
     "time_limit_s": ("int64?", "time limit in force at the end, seconds; null when unlimited"),
-    "submit": ("int64", "submit time"),
+    "submit": ("int64", "when it was submitted"),
+    "last_submit": ("int64", "submit time of this run's record in Slurm's accounting: the last requeue, else submit"),
+    "begin": ("int64?", "begin time in force: asked for, or set by a requeue; null when none"),
     "eligible": ("int64?", "eligible time, null when never eligible"),
     "start": ("int64?", "last start, null when it never started"),
     "end": ("int64?", "end, null when it had not ended"),
-    "state": ("text", "final state, or the state when the run stopped"),
+    "state": ("text", "final state, or the state when the run stopped, or REFUSED"),
     "exit_code": ("text", "code:signal"),
     "node_list": ("text", "allocated nodes as a hostlist expression"),
-    "reason": ("text", "reason at the end"),
+    "reason": ("text", "reason at the end; of a refused submission Slurm's message"),
     "priority": ("int64", "priority at start, or at the end of the run"),
     "restarts": ("int64", "how often it was requeued"),
     "run_time_s": ("int64?", "end - start"),
@@ -44,7 +52,7 @@ JOBS: dict[str, tuple[str, str]] = {
 # events.parquet: every state change and decision, in time order.
 EVENTS: dict[str, tuple[str, str]] = {
     "time": ("int64", "when"),
-    "event": ("text", "SUBMIT ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"),
+    "event": ("text", "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"),
     "job_id": ("int64?", "job, null for node events"),
     "state": ("text", "job state after it (node state for NODE)"),
     "reason": ("text", "reason after it"),
@@ -71,7 +79,8 @@ USAGE: dict[str, tuple[str, str]] = {
 SUMMARY_KEYS: tuple[str, ...] = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "first_submit", "last_end",
     "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",
-    "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished", "wall_s", "jobs_per_s", "passes",
+    "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
+    "refused", "requeues", "requeued_cpu_s", "wall_s", "jobs_per_s", "passes",
     "backfilled",
     "peak_rss_bytes", "policy", "seed",
 )  # fmt: skip

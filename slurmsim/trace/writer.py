@@ -25,6 +25,7 @@ TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "jobs": schema.JOBS,
     "events": schema.EVENTS,
     "usage": schema.USAGE,
+    "requeued": schema.JOBS,
 }
 
 Row = tuple[int | str | None, ...]
@@ -32,7 +33,7 @@ Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Arrow schema of ``jobs``, ``events`` or ``usage``, with the schema version in its metadata."""
+    """Arrow schema of one of `TABLES`, with the schema version in its metadata."""
     fields = [
         pa.field(name, columns.arrow_type(kind), nullable=kind == "int64?") for name, (kind, _) in TABLES[table].items()
     ]
@@ -181,8 +182,8 @@ class Sink:
 class TraceWriter:
     """The trace of one run, on its way to `out_dir`.
 
-    ``jobs``, ``events`` and ``usage`` take rows (see `Sink`). Nothing in `out_dir` changes before `close`; what was
-    there stays if the run fails.
+    ``jobs``, ``events``, ``usage`` and ``requeued`` take rows (see `Sink`). Nothing in `out_dir` changes before
+    `close`; what was there stays if the run fails.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ class TraceWriter:
         except BaseException:
             self.abort()
             raise
-        self.jobs, self.events, self.usage = (self._sinks[name] for name in TABLES)
+        self.jobs, self.events, self.usage, self.requeued = (self._sinks[name] for name in TABLES)
 
     @property
     def staging_dir(self) -> Path:
@@ -223,7 +224,7 @@ class TraceWriter:
 
     def flush_if_full(self) -> None:
         """Convert what waits and write the row groups that are complete; cheap enough to call after every instant."""
-        for sink in (self.jobs, self.events, self.usage):
+        for sink in self._sinks.values():
             if sink.full:
                 sink.flush()
 
@@ -241,7 +242,7 @@ class TraceWriter:
             (self._folder.path / name).write_text(to_json(obj), encoding="utf-8")
 
     def seal(self, *, partial: bool = False) -> Path:
-        """Finish the three tables and the manifest; returns the staging folder, now a readable trace.
+        """Finish the tables and the manifest; returns the staging folder, now a readable trace.
 
         For what is made from the finished trace and belongs to it: summary, report. Sealing twice does nothing.
 

@@ -48,6 +48,14 @@ class Texts:
         lookup = np.fromiter((v in chosen for v in self.values), bool, len(self.values))
         return lookup[self.codes] if len(lookup) else np.zeros(len(self.codes), bool)
 
+    def then(self, other: Texts) -> Texts:
+        """This column's rows, then those of `other`."""
+        index = {value: i for i, value in enumerate(self.values)}
+        lookup = np.zeros(len(other.values) + 1, np.int64)
+        for code in distinct(other.codes).tolist():
+            lookup[code] = index.setdefault(other.values[code], len(index))
+        return Texts(np.concatenate([self.codes, lookup[other.codes]]), list(index))
+
     @classmethod
     def of(cls, items: Iterable[str | None]) -> Texts:
         """Code a list of texts; None becomes the empty text."""
@@ -69,8 +77,17 @@ class Table:
         return all(name in self.ints or name in self.texts for name in names)
 
 
-def read_table(file: Path, fields: Fields, optional: Fields) -> Table:
-    """Read the columns `fields` of a Parquet file, and those of `optional` that it has.
+def stacked(one: Table, two: Table) -> Table:
+    """The rows of `one`, then those of `two`; the columns both have."""
+    return Table(
+        one.n + two.n,
+        {name: np.concatenate([one.ints[name], two.ints[name]]) for name in one.ints if name in two.ints},
+        {name: one.texts[name].then(two.texts[name]) for name in one.texts if name in two.texts},
+    )
+
+
+def read_table(file: Path, fields: Fields) -> Table:
+    """Read the columns `fields` of a Parquet file.
 
     Raises
     ------
@@ -86,15 +103,14 @@ def read_table(file: Path, fields: Fields, optional: Fields) -> Table:
             for name in fields:
                 if name not in there.names:
                     raise WorkloadError("column is missing", file=str(file), field=name)
-            wanted = {**fields, **{name: kind for name, kind in optional.items() if name in there.names}}
-            found = parquet.read(columns=list(wanted))
+            found = parquet.read(columns=list(fields))
     except FileNotFoundError:
         raise WorkloadError("missing from the trace", file=str(file)) from None
     except (pa.ArrowException, OSError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise WorkloadError(f"not a readable Parquet file: {lines[0]}", file=str(file)) from error
     table = Table(found.num_rows)
-    for name, (kind, _) in wanted.items():
+    for name, (kind, _) in fields.items():
         if kind == "text":
             table.texts[name] = _texts(found.column(name), str(file), name)
         else:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.states import FINAL_STATES, JobState
-from slurmsim.validate.columns import NULL, IntArray, Table
+from slurmsim.states import FINAL_STATES, REFUSED, JobState
+from slurmsim.validate.columns import NULL, IntArray, Table, Texts
 from slurmsim.validate.facts import ClusterFacts
 from slurmsim.validate.report import ValidationReport
 
@@ -19,10 +19,18 @@ _ABSOLUTE = 1e-6
 
 
 def check_summary(
-    report: ValidationReport, summary: Mapping[str, Any], jobs: Table, usage: Table | None, cluster: ClusterFacts
+    report: ValidationReport,
+    summary: Mapping[str, Any],
+    jobs: Table,
+    requeued: Table | None,
+    usage: Table | None,
+    cluster: ClusterFacts,
 ) -> None:
     """Each figure that follows from the tables. Figures of the run itself (wall time, passes, …) are not judged."""
     expected = job_figures(jobs)
+    if requeued is not None:
+        taken = requeued.ints["cpus"] * (requeued.ints["end"] - requeued.ints["start"])
+        expected |= {"requeues": requeued.n, "requeued_cpu_s": int(taken.sum())}
     if usage is not None:
         expected["utilization"] = _utilization(expected, usage, cluster)
     check = report.new("summary", len(expected))
@@ -35,8 +43,10 @@ def check_summary(
 
 def job_figures(jobs: Table) -> dict[str, float | None]:
     """Counts and means over the jobs table, None where there is nothing to take a mean of."""
-    submit, start, end = (jobs.ints[name] for name in ("submit", "start", "end"))
-    state = jobs.texts["state"]
+    accepted = ~jobs.texts["state"].mask([REFUSED])
+    submit, start, end = (jobs.ints[name][accepted] for name in ("submit", "start", "end"))
+    state = Texts(jobs.texts["state"].codes[accepted], jobs.texts["state"].values)
+    n = len(submit)
     started, ended = start != NULL, end != NULL
     done = started & ended & state.mask(FINAL_STATES)
     final = {s: int(state.mask([s]).sum()) for s in FINAL_STATES}
@@ -44,10 +54,11 @@ def job_figures(jobs: Table) -> dict[str, float | None]:
     waits = np.sort(start[started] - submit[started])
     turnaround, run = (end - submit)[done], (end - start)[done]
     longer = np.maximum(run, TAU_S)
-    first = int(submit.min()) if jobs.n else None
+    first = int(submit.min()) if n else None
     last = int(end[ended].max()) if ended.any() else None
     return {
-        "jobs": jobs.n,
+        "jobs": n,
+        "refused": jobs.n - n,
         "completed": final[JobState.COMPLETED],
         "timeout": final[JobState.TIMEOUT],
         "cancelled": final[JobState.CANCELLED],

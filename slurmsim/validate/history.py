@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from slurmsim.states import REFUSED
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts, distinct
 from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import RawRuns, runs_from_rows
 
 # Phases of a job's life.
-UNKNOWN, PENDING, RUNNING, FINISHED = range(4)
+UNKNOWN, PENDING, RUNNING, FINISHED, TURNED_AWAY = range(5)
 # Event -> (phases in which it may happen, phase after it or None for the same).
 LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "SUBMIT": ((UNKNOWN,), PENDING),
+    "REFUSE": ((UNKNOWN,), TURNED_AWAY),
     "ELIGIBLE": ((PENDING,), None),
     "START": ((PENDING,), RUNNING),
     "END": ((PENDING, RUNNING), FINISHED),
@@ -29,7 +31,7 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
 }
 _KINDS = list(LEGAL)
 _NODE = "NODE"
-_PHASE_NAMES = ("not submitted", "pending", "running", "finished")
+_PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused")
 
 
 @dataclass(slots=True)
@@ -103,12 +105,12 @@ def check_history(report: ValidationReport, events: Table, jobs: Table, complete
     order = rows[np.argsort(ids[rows], kind="stable")]
     kind, ids = kind[order], ids[order]
     before, after = _phases(kind, ids)
-    allowed = np.array([[phase in LEGAL[k][0] for phase in range(4)] for k in _KINDS])
+    allowed = np.array([[phase in LEGAL[k][0] for phase in range(len(_PHASE_NAMES))] for k in _KINDS])
     check = report.new("event_order", len(order))
     bad = np.flatnonzero(~allowed[kind, before])
     text = "job {}: {} at {} while {}"
     check.flag(len(bad), (text.format(ids[i], _KINDS[kind[i]], time[order[i]], _PHASE_NAMES[before[i]]) for i in bad))
-    history = History(events, order, kind, _rows_of(ids, jobs), before, after)
+    history = History(events, order, kind, rows_of(ids, jobs), before, after)
     _check_rows_and_events(report, history, jobs, ids, complete)
     return history
 
@@ -129,7 +131,7 @@ def _phases(kind: IntArray, ids: IntArray) -> tuple[IntArray, IntArray]:
     return before, after
 
 
-def _rows_of(ids: IntArray, jobs: Table) -> IntArray:
+def rows_of(ids: IntArray, jobs: Table) -> IntArray:
     """Row of the jobs table for each id, -1 for none."""
     known = jobs.ints["job_id"]
     if not len(known):
@@ -168,7 +170,11 @@ def _check_rows_and_events(report: ValidationReport, h: History, jobs: Table, id
         bad = np.flatnonzero(which & (said != told))
         check.flag(len(bad), (f"job {job_ids[j]} has {name} {_show(said[j])}, {what} at {_show(told[j])}" for j in bad))
 
-    times("submit", submit, "SUBMIT", seen & (requeues == 0))
+    refuse = h.last(n, "REFUSE")
+    came = np.maximum(submit, refuse)
+    times("submit", came, "SUBMIT or REFUSE", seen)
+    if jobs.has("last_submit"):
+        times("last_submit", np.where(requeued >= 0, requeued, came), "SUBMIT or last REQUEUE", seen)
     times("start", start, "last START", seen & (start > requeued))
     times("start", np.full(n, -1), "no START", seen & (start < 0))
     end = h.last(n, "END")
@@ -182,6 +188,9 @@ def _check_rows_and_events(report: ValidationReport, h: History, jobs: Table, id
     check.flag(len(bad), (text.format(job_ids[j], _PHASE_NAMES[phase[j]]) for j in bad))
     bad = np.flatnonzero(seen & ~ended_row & (phase == FINISHED))
     check.flag(len(bad), (f"job {job_ids[j]} has no end, but its events end it" for j in bad))
+    if jobs.has("state"):
+        bad = np.flatnonzero(seen & (jobs.texts["state"].mask([REFUSED]) != (refuse >= 0)))
+        check.flag(len(bad), (f"job {job_ids[j]} is {REFUSED} in one table only" for j in bad))
     _check_texts(report, h, jobs, start, np.where(end > requeued, end, -1), requeued)
 
 
@@ -230,28 +239,16 @@ def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
     events = history.events
     lists, partition = events.texts["nodes"], events.texts["partition"]
     own, theirs = plain.nodes, Texts(lists.codes[history.row[at]], lists.values)
+    theirs_in = Texts(partition.codes[history.row[at]], partition.values)
     merged = RawRuns(
         np.concatenate([plain.row[keep], row]),
         np.concatenate([plain.start[keep], start]),
         np.concatenate([plain.end[keep], np.where(closed, history.time(following), NULL)]),
-        _join(
-            Texts(plain.partition.codes[keep], plain.partition.values),
-            Texts(partition.codes[history.row[at]], partition.values),
-        ),
-        _join(Texts(own.codes[keep], own.values), theirs),
+        Texts(plain.partition.codes[keep], plain.partition.values).then(theirs_in),
+        Texts(own.codes[keep], own.values).then(theirs),
         np.concatenate([plain.known[keep], is_last]),
     )
     return merged, ~again | (last_start > requeued)
-
-
-def _join(one: Texts, two: Texts) -> Texts:
-    """One column after the other."""
-    index = {value: i for i, value in enumerate(one.values)}
-    used = distinct(two.codes)
-    lookup = np.zeros(len(two.values) + 1, np.int64)
-    for code in used.tolist():
-        lookup[code] = index.setdefault(two.values[code], len(index))
-    return Texts(np.concatenate([one.codes, lookup[two.codes]]), list(index))
 
 
 def _show(value: int) -> str:

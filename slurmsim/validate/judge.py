@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
+from slurmsim.trace.jsonfile import read_json
 from slurmsim.validate.columns import NULL, BoolArray, Table, Texts, read_table, table_of
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
@@ -21,20 +21,16 @@ from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.outages import DRAIN, outages
 from slurmsim.validate.recount import check_usage, node_classes
 from slurmsim.validate.report import MAX_EXAMPLES, ValidationReport
+from slurmsim.validate.requeued import join_requeued, owners
 from slurmsim.validate.rows import check_allocations, check_rows
 from slurmsim.validate.runs import JobRuns, lay_out
 from slurmsim.validate.sweep import Resource, SweepResult, resources, sweep
 
 MANIFEST = "run.json"
-# Columns that may be there and make more checks possible.
-OPTIONAL_JOBS = {
-    "begin": ("int64?", "earliest start asked for"),
-    "req_nodes": ("int64?", "nodes asked for"),
-    "req_cpus": ("int64?", "CPUs asked for"),
-}
 _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
-    "time_limit_s", "submit", "eligible", "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s",
+    "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
+    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
@@ -45,6 +41,7 @@ class _Run:
     """One run as read. `allowance_s` None: limits were not enforced."""
 
     jobs: Table
+    requeued: Table | None
     events: Table | None
     usage: Table | None
     summary: Mapping[str, Any] | None
@@ -67,7 +64,7 @@ def validate_trace(folder: Path | str) -> ValidationReport:
     manifest_file = path / MANIFEST
     if not manifest_file.is_file():
         raise WorkloadError(f"not a slurmsim trace: {MANIFEST} is missing", file=str(folder), expected="a run's folder")
-    manifest = _json(manifest_file)
+    manifest = read_json(manifest_file)
     version = manifest.get("trace_schema")
     if version != schema.SCHEMA_VERSION:
         expected = f"version {schema.SCHEMA_VERSION}"
@@ -76,11 +73,13 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         )
     complete = not manifest.get("partial", False)
     summary_file = path / "summary.json"
+    job_columns = {name: schema.JOBS[name] for name in _JOBS}
     run = _Run(
-        read_table(path / "jobs.parquet", {name: schema.JOBS[name] for name in _JOBS}, OPTIONAL_JOBS),
-        read_table(path / "events.parquet", {name: schema.EVENTS[name] for name in _EVENTS}, {}),
-        read_table(path / "usage.parquet", schema.USAGE, {}),
-        _json(summary_file) if complete or summary_file.exists() else None,
+        read_table(path / "jobs.parquet", job_columns),
+        read_table(path / "requeued.parquet", job_columns),
+        read_table(path / "events.parquet", {name: schema.EVENTS[name] for name in _EVENTS}),
+        read_table(path / "usage.parquet", schema.USAGE),
+        read_json(summary_file) if complete or summary_file.exists() else None,
         cluster_facts(manifest.get("cluster"), str(manifest_file)),
         _allowance(manifest, str(manifest_file)),
         complete,
@@ -94,6 +93,7 @@ def validate_schedule(
     jobs: Mapping[str, Sequence[Any] | npt.NDArray[Any]],
     cluster: Mapping[str, Any],
     *,
+    requeued: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
     events: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
     usage: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
     summary: Mapping[str, Any] | None = None,
@@ -109,8 +109,9 @@ def validate_schedule(
         ``mem_per_node_mib``) the job's ``cpus`` (``mem_mib``) are spread evenly where they divide.
     cluster
         The manifest's ``cluster`` object.
-    events, usage
-        Columns of the other tables; checks that need them are skipped when they are missing.
+    requeued, events, usage
+        Columns of the other tables (`requeued` with the columns of `jobs`); checks that need them are skipped when they
+        are missing.
     summary
         The content of ``summary.json``.
     limit_allowance_s
@@ -121,15 +122,11 @@ def validate_schedule(
     WorkloadError
         A column is unknown, missing, or of another length; `cluster` is not understood.
     """
-    table = table_of(jobs, {**schema.JOBS, **OPTIONAL_JOBS}, "jobs")
-    for name in _REQUIRED:
-        if not table.has(name):
-            raise WorkloadError("column is missing", file="jobs", field=name)
-    _spread(table, "cpus", "cpus_per_node")
-    _spread(table, "mem_mib", "mem_per_node_mib")
+    table = _given(jobs, "jobs")
+    again = _given(requeued, "requeued") if requeued is not None else None
     told = table_of(events, schema.EVENTS, "events") if events is not None else None
     used = table_of(usage, schema.USAGE, "usage") if usage is not None else None
-    run = _Run(table, told, used, summary, cluster_facts(cluster), limit_allowance_s, True)
+    run = _Run(table, again, told, used, summary, cluster_facts(cluster), limit_allowance_s, True)
     report = ValidationReport()
     _judge(report, run)
     return report
@@ -142,30 +139,33 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     part = ValidationReport()
     history = check_history(part, run.events, jobs, run.complete) if run.events is not None else None
     raw, last_ran = raw_runs(jobs, history)
-    check_rows(report, jobs, run.allowance_s, last_ran)
+    records, raw = join_requeued(part, jobs, run.requeued, raw, history, run.complete)
+    last_ran = np.append(last_ran, np.ones(records.n - jobs.n, bool))
+    check_rows(report, records, jobs.n, run.allowance_s, last_ran)
     report.checks += part.checks
     spans, bad_events = outages(run.events, index)
-    runs = lay_out(raw, jobs, index, spans.instants())
-    check_allocations(report, jobs, runs, cluster, _edited(history, jobs.n))
+    runs = lay_out(raw, records, index, spans.instants())
+    edited = np.append(_edited(history, jobs.n), False)[owners(jobs, records)]
+    check_allocations(report, records, runs, cluster, edited)
     spans = spans.at(runs.times)
     wanted = resources(cluster, runs)
     classes = node_classes(cluster)
     seen = sweep(cluster, runs, wanted, spans, classes[0], MAX_EXAMPLES)
-    _report_sweep(report, jobs, cluster, runs, wanted, seen)
+    _report_sweep(report, records, cluster, runs, wanted, seen)
     if run.events is None:
         report.skip("nodes_usable", "no events table")
     else:
         check = report.new("nodes_usable", len(spans.node))
         for row, message in bad_events.items():
             check.add(f"event row {row}: {message}")
-        shown = [_outage(jobs, cluster, runs, spans.kind, *one) for one in seen.outage_runs]
+        shown = [_outage(records, cluster, runs, spans.kind, *one) for one in seen.outage_runs]
         check.flag(seen.outage_count, shown)
     if run.usage is not None:
         check_usage(report, run.usage, jobs, runs, cluster, classes, seen.busy, history)
     else:
         report.skip("usage", "no usage table")
     if run.summary is not None:
-        check_summary(report, run.summary, jobs, run.usage, cluster)
+        check_summary(report, run.summary, jobs, run.requeued, run.usage, cluster)
     else:
         report.skip("summary", "no summary")
 
@@ -227,6 +227,17 @@ def _edited(history: History | None, n: int) -> BoolArray:
     return np.zeros(n, bool) if history is None else history.count(n, "LIMIT") > 0
 
 
+def _given(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], name: str) -> Table:
+    """A table of jobs or runs that was never written."""
+    table = table_of(columns, schema.JOBS, name)
+    for column in _REQUIRED:
+        if not table.has(column):
+            raise WorkloadError("column is missing", file=name, field=column)
+    _spread(table, "cpus", "cpus_per_node")
+    _spread(table, "mem_mib", "mem_per_node_mib")
+    return table
+
+
 def _spread(jobs: Table, total: str, per_node: str) -> None:
     """Derive the per-node text where the total divides evenly over the nodes."""
     if jobs.has(per_node) or not jobs.has(total, "nodes"):
@@ -242,15 +253,3 @@ def _allowance(manifest: Mapping[str, Any], file: str) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise WorkloadError(f"{value!r}", file=file, field="limit_allowance_s", expected="seconds, or null")
     return value
-
-
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WorkloadError(f"cannot read: {error.strerror}", file=str(file)) from error
-    except ValueError as error:
-        raise WorkloadError(f"not valid JSON: {error}", file=str(file)) from error
-    if not isinstance(found, dict):
-        raise WorkloadError("not a JSON object", file=str(file))
-    return found

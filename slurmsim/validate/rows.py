@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from slurmsim.states import FINAL_STATES, JobState
+from slurmsim.states import FINAL_STATES, REFUSED, REQUEUED, JobState
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, distinct
 from slurmsim.validate.facts import ClusterFacts
 from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
 
+# How a run may end that is followed by a requeue.
+_LOST = (REQUEUED, JobState.NODE_FAIL, JobState.PREEMPTED)
 _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
 
 
-def check_rows(report: ValidationReport, jobs: Table, allowance_s: int | None, last_ran: BoolArray) -> None:
+def check_rows(
+    report: ValidationReport, jobs: Table, n_jobs: int, allowance_s: int | None, last_ran: BoolArray
+) -> None:
     """Everything a row says about itself.
 
     Parameters
     ----------
+    jobs, n_jobs
+        So many rows of jobs, then those of runs that ended in a requeue.
     allowance_s
         How much longer than its limit a job may run; None when limits were not enforced.
     last_ran
@@ -27,12 +33,12 @@ def check_rows(report: ValidationReport, jobs: Table, allowance_s: int | None, l
     submit, start, end = (jobs.ints[name] for name in ("submit", "start", "end"))
     started, ended = start != NULL, end != NULL
 
-    check = report.new("one_row_per_job", jobs.n)
-    order = np.argsort(ids, kind="stable")
+    check = report.new("one_row_per_job", n_jobs)
+    order = np.argsort(ids[:n_jobs], kind="stable")
     again = order[1:][ids[order][1:] == ids[order][:-1]]
     check.flag(len(again), (f"job {ids[i]} has more than one row" for i in again))
 
-    _check_states(report, jobs, started, ended)
+    _check_states(report, jobs, n_jobs, started, ended)
 
     def compare(name: str, first: IntArray | None, what: str) -> None:
         """No start before `first`."""
@@ -43,7 +49,7 @@ def check_rows(report: ValidationReport, jobs: Table, allowance_s: int | None, l
         bad = np.flatnonzero(started & (first != NULL) & (start < first))
         check.flag(len(bad), (f"job {ids[i]} starts at {start[i]}, before its {what} time {first[i]}" for i in bad))
 
-    compare("start_after_submit", submit, "submit")
+    compare("start_after_submit", np.maximum(submit, get("last_submit", submit)), "submit")
     compare("start_after_eligible", get("eligible"), "eligible")
     compare("start_after_begin", get("begin"), "begin")
 
@@ -66,20 +72,24 @@ def check_rows(report: ValidationReport, jobs: Table, allowance_s: int | None, l
     _check_limits(report, jobs, allowance_s, started & ended & last_ran)
 
 
-def _check_states(report: ValidationReport, jobs: Table, started: BoolArray, ended: BoolArray) -> None:
+def _check_states(report: ValidationReport, jobs: Table, n_jobs: int, started: BoolArray, ended: BoolArray) -> None:
     ids, state = jobs.ints["job_id"], jobs.texts.get("state")
     if state is None:
         report.skip("state_matches_times", "no column state")
         return
     check = report.new("state_matches_times", jobs.n)
+    lost = np.arange(jobs.n) >= n_jobs
     final, running = state.mask(FINAL_STATES), state.mask(_RUNNING)
     needs_run = state.mask([JobState.COMPLETED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY])
     for bad, why in (
-        (~state.mask([*FINAL_STATES, *_RUNNING, JobState.PENDING]), "no state of Slurm's"),
+        (~lost & ~state.mask([*FINAL_STATES, *_RUNNING, JobState.PENDING, REFUSED]), "no state of a job"),
+        (lost & ~state.mask(_LOST), "no state of a run that ends in a requeue"),
+        (lost & ~(started & ended), "but not a start and an end"),
         (final & ~ended, "but no end"),
         (needs_run & ~started, "but no start"),
         (running & (~started | ended), "but not a start without an end"),
         (state.mask([JobState.PENDING]) & ended, "but an end"),
+        (state.mask([REFUSED]) & (started | ended), "but a start or an end"),
     ):
         rows = np.flatnonzero(bad)
         shown = (f"job {ids[i]} has state {state[i] or '(none)'}, {why}" for i in rows)
@@ -124,7 +134,7 @@ def check_allocations(
     empty = np.setdiff1d(empty, np.array(bad, np.int64))
     check.flag(len(empty), (f"job {ids[runs.row[k]]} ran on no node" for k in empty))
     _check_partitions(report, jobs, runs, cluster, edited)
-    _check_counts(report, jobs, runs)
+    _check_counts(report, jobs, runs, cluster.memory_tracked)
 
 
 def _check_partitions(
@@ -170,7 +180,7 @@ def _check_partitions(
             )
 
 
-def _check_counts(report: ValidationReport, jobs: Table, runs: JobRuns) -> None:
+def _check_counts(report: ValidationReport, jobs: Table, runs: JobRuns, memory_tracked: bool) -> None:
     ids, owner = jobs.ints["job_id"], runs.pieces.owner
     length = runs.pieces.high - runs.pieces.low + 1
     check = report.new("allocation_adds_up", runs.n)
@@ -193,11 +203,14 @@ def _check_counts(report: ValidationReport, jobs: Table, runs: JobRuns) -> None:
             said = jobs.ints[name][runs.row]
             rows = np.flatnonzero(judged & (said != count))
             check.flag(len(rows), (f"job {ids[runs.row[k]]} has {name} {said[k]}, but {count[k]} {what}" for k in rows))
-    if not jobs.has("req_nodes") and not jobs.has("req_cpus"):
-        report.skip("request_met", "no columns req_nodes, req_cpus")
+    asked_for = {"req_nodes": "nodes", "req_cpus": "cpus", "req_gpus": "gpus", "req_mem_mib": "mem_mib"}
+    if not memory_tracked:
+        del asked_for["req_mem_mib"]
+    if not any(jobs.has(name) for name in asked_for):
+        report.skip("request_met", f"no columns {', '.join(asked_for)}")
         return
     check = report.new("request_met", int(judged.sum()))
-    for name, got in (("req_nodes", "nodes"), ("req_cpus", "cpus")):
+    for name, got in asked_for.items():
         if jobs.has(name, got):
             asked, given = jobs.ints[name][runs.row], jobs.ints[got][runs.row]
             rows = np.flatnonzero(judged & (asked != NULL) & (given < asked))

@@ -82,3 +82,27 @@ def test_what_is_not_modelled_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     warnings = [line for line in outcome.err.splitlines() if is_warning(line)]
     for line, key in ((8, "PreemptType"), (10, "Licenses"), (11, "bf_intervall")):
         assert sum(f"slurm.conf:{line}" in warning and key in warning for warning in warnings) == 1, outcome.err
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_warnings_reach_stderr_quiet_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    """Quiet leaves out the bar and the tables, never what is wrong with the input."""
+    monkeypatch.chdir(tmp_path)
+    case = Case("warned", (), files={"slurm.conf": CONF + "SchedulerParameters=bf_intervall=3\n"})
+    prepare(tmp_path, case)
+    outcome = run_cli(*(argument for argument in command(case) if quiet or argument != "--quiet"))
+    assert outcome.code == 0, outcome.err
+    assert [is_warning(line) for line in outcome.err.splitlines()] == [True]
+    assert "slurm.conf:8" in outcome.err and "bf_intervall" in outcome.err
+    assert (outcome.out == "") is quiet
+
+
+def test_refused_submissions_are_warned_about_even_when_quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    conf = CONF.replace("MaxTime=60", "MaxTime=1") + "EnforcePartLimits=ALL\n"
+    case = Case("refused", (), files={"slurm.conf": conf})
+    prepare(tmp_path, case)
+    outcome = run_cli(*command(case))
+    assert outcome.code == 0 and outcome.out == ""
+    (line,) = outcome.err.splitlines()
+    assert is_warning(line) and "Slurm would refuse 5 submissions" in line

@@ -21,6 +21,7 @@ from slurmsim.core.messages import (
     Refused,
     Release,
     Requeue,
+    Requeued,
     SetPartitionState,
     SetTimeLimit,
 )
@@ -55,7 +56,7 @@ def run_process(out: Path, hash_seed: str, policy: str, mtbf_s: int) -> None:
 def test_same_input_same_bytes_whatever_the_hash_seed(tmp_path: Path, policy: str, mtbf_s: int) -> None:
     for seed in ("1", "2"):
         run_process(tmp_path / seed, seed, policy, mtbf_s)
-    for table in ("jobs.parquet", "events.parquet", "usage.parquet"):
+    for table in ("jobs.parquet", "events.parquet", "usage.parquet", "requeued.parquet"):
         first, second = ((tmp_path / seed / table).read_bytes() for seed in ("1", "2"))
         assert first == second, f"{table} differs"
     report = validate_trace(tmp_path / "1")
@@ -66,7 +67,7 @@ def summary(action: Any) -> tuple[Any, ...]:
     """An action as plain values."""
     if isinstance(action, Refused):
         return "Refused", action.sub.job_id, action.text
-    job = action.job
+    job = action.run if isinstance(action, Requeued) else action.job
     return (type(action).__name__, job.id, job.state, job.reason, job.nodes, job.n_cpus, job.start_time, job.end_time,
             job.priority, job.restarts, job.partition.name)  # fmt: skip
 

@@ -77,7 +77,7 @@ LAYERS: dict[str, Layer] = {
         ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
     ),
     "root": Layer(
-        ("slurmsim", "slurmsim.cli", "slurmsim.replay", "slurmsim.fidelity"),
+        ("slurmsim", "slurmsim.__main__", "slurmsim.cli", "slurmsim.replay", "slurmsim.fidelity"),
         ALL,
         _set("numpy pandas tqdm"),
         late=_set("pandas tqdm"),

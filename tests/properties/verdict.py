@@ -23,7 +23,9 @@ def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple
     jobs = [*ended, *controller.jobs.values()]
     held = [job.alloc for job in jobs]
     columns: dict[str, list[Any]] = {
-        "job_id": [j.id for j in jobs], "submit": [j.submit_time for j in jobs],
+        "job_id": [j.id for j in jobs], "submit": [j.first_submit for j in jobs],
+        "last_submit": [j.submit_time for j in jobs], "begin": [j.begin for j in jobs],
+        "req_nodes": [j.sub.request.min_nodes for j in jobs], "req_cpus": [j.sub.request.min_cpus for j in jobs],
         "eligible": [j.eligible_time for j in jobs], "start": [j.start_time for j in jobs],
         "end": [j.end_time for j in jobs], "state": [j.state for j in jobs], "restarts": [j.restarts for j in jobs],
         "partition": [j.partition.name if j.alloc else ",".join(p.name for p in j.partitions) for j in jobs],
@@ -34,7 +36,8 @@ def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple
         "mem_per_node_mib": [state.mem_per_node(a) if a else "" for a in held],
         "gres_per_node": [state.gres_per_node(a) if a else "" for a in held],
     }  # fmt: skip
-    told = {name: [event[k] for event in events] for k, name in enumerate(EVENTS)}
+    of_jobs = [event for event in events if event[1] != "REFUSE"]  # what was refused has no record to judge
+    told = {name: [event[k] for event in of_jobs] for k, name in enumerate(EVENTS)}
     allowance = 0 if controller.event_driven else SCAN_S
     report = validate_schedule(columns, cluster_facts(controller.cluster), events=told, limit_allowance_s=allowance)
     assert report.valid, report.to_text()

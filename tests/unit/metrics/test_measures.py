@@ -178,3 +178,23 @@ def test_missing_or_uneven_columns_are_refused():
         JobColumns.of({k: v for k, v in columns.items() if k != "end"})
     with pytest.raises(ValueError, match="different lengths"):
         JobColumns.of(columns | {"cpus": [1, 2]})
+
+
+def test_refused_submissions_count_nowhere_but_as_refused():
+    jobs = {
+        "submit": [0, 10, 999], "start": [5, 20, np.nan], "end": [15, 40, np.nan], "cpus": [1, 1, 50],
+        "nodes": [1, 1, 50], "state": ["COMPLETED", "COMPLETED", "REFUSED"],
+    }  # fmt: skip
+    without = {name: values[:2] for name, values in jobs.items()}
+    found, plain = summarize(jobs, cpus=2), summarize(without, cpus=2)
+    assert (found.pop("refused"), plain.pop("refused")) == (1, 0)
+    assert found == plain and found["jobs"] == 2
+
+
+def test_runs_that_ended_in_a_requeue_are_added_up():
+    one = {"submit": [0], "start": [60], "end": [90], "cpus": [2], "nodes": [1], "state": ["COMPLETED"]}
+    lost = {"submit": [0, 0], "start": [0, 20], "end": [10, 40], "cpus": [2, 3], "nodes": [1, 1]}
+    lost["state"] = ["NODE_FAIL", "REQUEUED"]
+    found = summarize(one, cpus=4, requeued=lost)
+    assert (found["requeues"], found["requeued_cpu_s"]) == (2, 2 * 10 + 3 * 20)
+    assert found["mean_wait_s"] == 60 and found["jobs"] == 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -11,8 +13,20 @@ from policy_cases import LATE
 from world import HEAD, World, simple
 
 import slurmsim.policy
+from slurmsim.cli import main
 from slurmsim.errors import ConfigError, InvariantError, PolicyError
-from slurmsim.policy import Plan, Policy, PolicyOption, Reject, Start, WakeAt, load_policy, parse_policy, policy_names
+from slurmsim.policy import (
+    Plan,
+    Policy,
+    PolicyOption,
+    Reject,
+    Start,
+    WakeAt,
+    installed_policies,
+    load_policy,
+    parse_policy,
+    policy_names,
+)
 
 Schedule = Callable[[Any, int], Any]
 
@@ -213,6 +227,54 @@ def test_what_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         load_policy("double")
     with pytest.raises(ConfigError, match=r"no policy is called 'easier' \(expected absent, double, other\)"):
         load_policy("easier")
+
+
+BROKEN = {
+    "syntax": ("def (:", "SyntaxError: invalid syntax"),
+    "quits": ("raise SystemExit('go\\naway')", "SystemExit: go away"),
+    "needs": ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+    "options": ("from slurmsim.policy import Policy\nclass P(Policy):\n    OPTIONS = {'a': 1}", "OPTIONS that are no"),
+}
+
+
+def test_broken_policies_are_listed_with_file_and_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command lists good and broken ones alike; a broken one that is asked for is an error."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, (text, _) in BROKEN.items():
+        (tmp_path / f"broken_{name}.py").write_text(text)
+    offer(
+        monkeypatch,
+        EntryPoint("good", f"{__name__}:Scripted", slurmsim.policy.GROUP),
+        EntryPoint("absent", "no_such_package.inner:P", slurmsim.policy.GROUP),
+        *(EntryPoint(name, f"broken_{name}:P", slurmsim.policy.GROUP) for name in BROKEN),
+    )
+    found = {one.name: one for one in installed_policies()}
+    assert list(found) == sorted([*BROKEN, "absent", "good"])
+    assert found["good"].policy is Scripted and found["good"].file == __file__ and not found["good"].problem
+    assert found["absent"].policy is None and found["absent"].file == "no_such_package.inner:P"
+    for name, (_, reason) in BROKEN.items():
+        one = found[name]
+        assert one.policy is None and one.file == str(tmp_path / f"broken_{name}.py")
+        assert reason in one.problem and "\n" not in one.problem
+
+    assert main(["policies"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(found)
+    (line,) = (line for line in lines if line.startswith("needs"))
+    assert line.split(maxsplit=2)[1] == "broken" and str(tmp_path / "broken_needs.py") in line
+    assert main(["policies", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["good"]["broken"] is None and BROKEN["needs"][1] in rows["needs"]["broken"]
+
+    assert main(["policies", "good"]) == 0
+    assert "needs" not in capsys.readouterr().out
+    assert main(["policies", "good", "needs"]) == 1
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("slurmsim: error: policy needs: broken: ")
+    assert main(["policies", "best"]) == 2
+    assert "no policy is called 'best'" in capsys.readouterr().err
 
 
 def test_options_are_read_and_refused() -> None:

@@ -157,3 +157,13 @@ def test_command_prints_tables_or_json(tmp_path, pair, capsys):
     assert [run["name"] for run in found["runs"]] == ["a", "b"]
     assert found["differences"][0]["summary"]["mean_wait_s"] == 2.5
     assert found["differences"][0]["jobs"]["most_earlier"][0]["job_id"] == 4
+
+
+def test_submissions_refused_in_one_run_only_are_counted(tmp_path):
+    ran = [job_row(job_id=i, submit=0, start=1, end=2) for i in (1, 2)]
+    refused = job_row(job_id=2, submit=0, start=None, end=None, state="REFUSED", reason="Invalid account")
+    a, b = write_trace(tmp_path / "a", jobs=ran), write_trace(tmp_path / "b", jobs=[ran[0], refused])
+    (diff,) = compare([a, b]).differences
+    assert (diff.refused_only_first, diff.refused_only_other, diff.started_only_first) == (0, 1, 1)
+    text = as_text(compare([a, b]))
+    assert "refused only in the other" in text and "refused only in the first" not in text

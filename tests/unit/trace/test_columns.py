@@ -93,3 +93,21 @@ def test_writing_and_reading_a_trace_never_loads_pandas(tmp_path):
     )
     out = subprocess.run([sys.executable, "-c", code, str(tmp_path / "t")], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("value", [7, None, 0])
+@pytest.mark.parametrize("n", [1, 5])
+def test_columns_of_one_value_are_like_any_other(value, n):
+    same = int_array([value] * n, nullable=True)
+    assert same.to_pylist() == [value] * n and same.null_count == (n if value is None else 0)
+    mixed = int_array([*[value] * n, 9], nullable=True)
+    assert mixed.to_pylist() == [*[value] * n, 9]
+    if value is None:
+        with pytest.raises(TypeError):
+            int_array([value] * n, nullable=False)
+
+
+@pytest.mark.parametrize("value", ["gpu", "", None])
+def test_text_columns_of_one_value_have_one_entry(value):
+    array = text_array([value] * 4)
+    assert array.to_pylist() == [value or ""] * 4 and array.dictionary.to_pylist() == [value or ""]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from slurmsim.trace import schema
+from slurmsim.trace.writer import arrow_schema
 
 DOC = (Path(__file__).parents[3] / "docs" / "trace-schema.md").read_text(encoding="utf-8")
 
@@ -23,6 +24,11 @@ def rows(section: str) -> list[tuple[str, str]]:
 )
 def test_columns(section, columns):
     assert rows(section) == [(name, kind) for name, (kind, _) in columns.items()]
+
+
+def test_requeued_runs_have_the_columns_of_jobs():
+    assert arrow_schema("requeued") == arrow_schema("jobs")
+    assert "with the columns of `jobs.parquet`" in DOC.split("\n## requeued.parquet\n")[1]
 
 
 def test_version():

@@ -38,7 +38,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
-TRACE = ["events.parquet", "jobs.parquet", "run.json", "summary.json", "usage.parquet"]
+TRACE = ["events.parquet", "jobs.parquet", "requeued.parquet", "run.json", "summary.json", "usage.parquet"]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -90,7 +90,9 @@ def test_row_groups_are_full_and_bytes_do_not_depend_on_when_or_how_rows_arrive(
     meta = pq.ParquetFile(files[0]).metadata
     assert [meta.row_group(i).num_rows for i in range(meta.num_row_groups)] == [ROW_GROUP, ROW_GROUP, 1_000]
     assert pq.read_table(files[0]).column("time").to_pylist() == list(range(n))
-    assert json.loads((tmp_path / "rows" / "run.json").read_text())["rows"] == {"jobs": 0, "events": 0, "usage": n}
+    assert json.loads((tmp_path / "rows" / "run.json").read_text())["rows"] == {
+        "jobs": 0, "events": 0, "usage": n, "requeued": 0,
+    }  # fmt: skip
 
 
 def test_rows_and_batches_mix_in_order(tmp_path):
@@ -331,7 +333,7 @@ def test_a_rename_that_fails_half_way_puts_everything_back(tmp_path, monkeypatch
     assert {name: (folder / name).read_bytes() for name in names(folder)} == before
 
 
-@pytest.mark.parametrize("renames", range(11))
+@pytest.mark.parametrize("renames", range(13))
 @pytest.mark.parametrize("earlier", [True, False])
 def test_a_run_killed_between_two_renames_is_put_right_by_the_next(tmp_path, monkeypatch, renames, earlier):
     """Killed after so many renames: the next run finds the old trace whole, or the new one, never a mixture."""
@@ -353,7 +355,7 @@ def test_a_run_killed_between_two_renames_is_put_right_by_the_next(tmp_path, mon
 
     monkeypatch.setattr(staging.os, "replace", replace)
     monkeypatch.setattr(staging.StagedFolder, "discard", lambda self: None)
-    total = 10 if earlier else 5
+    total = 12 if earlier else 6
     if renames < total:
         with pytest.raises(Killed):
             writer.close()

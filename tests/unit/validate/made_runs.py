@@ -46,6 +46,7 @@ class Tables:
     events: dict[str, list[Any]]
     usage: dict[str, list[Any]]
     summary: dict[str, Any]
+    requeued: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in schema.JOBS})
     manifest: dict[str, Any] = field(default_factory=dict)
 
     def row(self, job_id: int) -> int:
@@ -55,6 +56,21 @@ class Tables:
         """Overwrite cells of a job's row, nothing else."""
         for name, value in values.items():
             self.jobs[name][self.row(job_id)] = value
+
+    def add_requeued(self, job_id: int, start: int, end: int, nodes: str, **values: Any) -> None:
+        """A run of a job before the one of its row, which it is like but for `values`."""
+        n, row = len(expand(nodes)), self.row(job_id)
+        like = {name: column[row] for name, column in self.jobs.items()}
+        cpus, mem = like["cpus"] // like["nodes"], like["mem_mib"] // like["nodes"]
+        times = f"(x{n})" if n > 1 else ""
+        like |= {
+            "nodes": n, "cpus": n * cpus, "mem_mib": n * mem, "cpus_per_node": f"{cpus}{times}", "req_nodes": n,
+            "mem_per_node_mib": f"{mem}{times}", "last_submit": like["submit"], "eligible": like["submit"],
+            "start": start, "end": end, "state": "REQUEUED", "node_list": nodes, "restarts": 0, "begin": None,
+            "run_time_s": end - start, "wait_s": start - like["submit"], **values,
+        }  # fmt: skip
+        for name, column in self.requeued.items():
+            column.append(like[name])
 
     def event(self, job_id: int | None, event: str, nth: int = 0) -> int:
         """Row of a job's event."""
@@ -79,8 +95,9 @@ class Tables:
         import pyarrow.parquet as pq
 
         folder.mkdir(exist_ok=True)
-        fields = {"jobs": schema.JOBS, "events": schema.EVENTS, "usage": schema.USAGE}
-        for name, columns in (("jobs", self.jobs), ("events", self.events), ("usage", self.usage)):
+        fields = {"jobs": schema.JOBS, "requeued": schema.JOBS, "events": schema.EVENTS, "usage": schema.USAGE}
+        for name in fields:
+            columns: dict[str, list[Any]] = getattr(self, name)
             arrays = {
                 column: pa.array(values, pa.string()).dictionary_encode()
                 if fields[name].get(column, ("int64", ""))[0] == "text"
@@ -106,7 +123,7 @@ def made(jobs: list[Made], cluster: dict[str, Any] | None = None) -> Tables:
         {name: [e[name] for e in events] for name in schema.EVENTS},
         _usage(jobs, cluster),
         _summary(jobs, cluster),
-        {"trace_schema": schema.SCHEMA_VERSION, "cluster": cluster, "limit_allowance_s": 0},
+        manifest={"trace_schema": schema.SCHEMA_VERSION, "cluster": cluster, "limit_allowance_s": 0},
     )
 
 
@@ -118,6 +135,8 @@ def _row(job: Made) -> dict[str, Any]:
         "partition": job.partition, "qos": "normal", "nodes": n, "cpus": n * job.cpus, "gpus": n * job.gpus,
         "mem_mib": n * job.mem, "cpus_per_node": f"{job.cpus}{times}", "mem_per_node_mib": f"{job.mem}{times}",
         "gres_per_node": f"gpu:a100:{job.gpus}" if job.gpus else "", "time_limit_s": job.limit, "submit": job.submit,
+        "req_nodes": n, "req_cpus": n * job.cpus, "req_gpus": n * job.gpus, "req_mem_mib": n * job.mem,
+        "last_submit": job.submit, "begin": None,
         "eligible": job.submit, "start": job.start, "end": job.end, "state": job.state, "exit_code": "0:0",
         "node_list": job.nodes, "reason": "None", "priority": 1, "restarts": 0, "run_time_s": job.end - job.start,
         "wait_s": job.start - job.submit, "scheduler": "Main",
@@ -169,6 +188,7 @@ def _summary(jobs: list[Made], cluster: dict[str, Any]) -> dict[str, Any]:
     k = int(p95)
     return {
         "jobs": len(jobs), **counts, "failed": len(jobs) - sum(counts.values()), "never_started": 0,
+        "refused": 0, "requeues": 0, "requeued_cpu_s": 0,
         "first_submit": first, "last_end": last, "makespan_s": last - first,
         "utilization": busy / (cpus * (last - first)), "mean_wait_s": statistics.fmean(waits),
         "median_wait_s": statistics.median(waits),

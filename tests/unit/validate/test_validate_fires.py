@@ -15,7 +15,7 @@ from slurmsim.validate import ValidationReport, validate_schedule
 def judge(t: Tables, **more: Any) -> ValidationReport:
     allowance = t.manifest.get("limit_allowance_s", 0)
     return validate_schedule(
-        t.jobs, t.manifest["cluster"], events=t.events, usage=t.usage, summary=t.summary,
+        t.jobs, t.manifest["cluster"], requeued=t.requeued, events=t.events, usage=t.usage, summary=t.summary,
         limit_allowance_s=allowance, **more,
     )  # fmt: skip
 
@@ -23,7 +23,7 @@ def judge(t: Tables, **more: Any) -> ValidationReport:
 def test_a_sound_run_is_valid() -> None:
     report = judge(sound())
     assert report.valid, report.to_text()
-    assert {c.name for c in report.checks if c.skipped} == {"start_after_begin", "request_met", "nodes_not_shared"}
+    assert {c.name for c in report.checks if c.skipped} == {"nodes_not_shared"}
 
 
 # -- the jobs table ----------------------------------------------------------------------------------------------------
@@ -53,6 +53,51 @@ def before_submit(t: Tables) -> None:
 
 def before_eligible(t: Tables) -> None:
     t.set(3, eligible=11)
+
+
+def before_begin(t: Tables) -> None:
+    t.set(4, begin=101)
+
+
+def less_than_asked(column: str) -> Callable[[Tables], None]:
+    def damage(t: Tables) -> None:
+        t.jobs[column][t.row(5)] += 1
+
+    damage.__name__ = f"less_than_{column}"
+    return damage
+
+
+def refused(t: Tables) -> None:
+    """Job 8 is refused at 40, in both tables; the summary says so."""
+    row = t.row(2)
+    for name, column in t.jobs.items():
+        empty = None if name in ("start", "end", "eligible", "run_time_s", "wait_s") else column[row]
+        column.append(empty)
+    t.jobs["job_id"][-1] = 8
+    t.set(8, submit=40, last_submit=40, state="REFUSED", node_list="", cpus_per_node="", mem_per_node_mib="")
+    t.add_event(40, "REFUSE", 8, "REFUSED")
+    t.summary["refused"] = 1
+
+
+def refused_but_counted(t: Tables) -> None:
+    refused(t)
+    t.summary["jobs"] += 1
+    t.summary["refused"] = 0
+
+
+def refused_and_started(t: Tables) -> None:
+    refused(t)
+    t.set(8, start=50)
+
+
+def refused_in_one_table(t: Tables) -> None:
+    refused(t)
+    t.events["event"][t.event(8, "REFUSE")] = "SUBMIT"
+
+
+def refused_and_pending(t: Tables) -> None:
+    refused(t)
+    t.add_event(41, "REASON", 8, "PENDING")
 
 
 def ends_before_start(t: Tables) -> None:
@@ -131,23 +176,34 @@ ROWS: list[tuple[Callable[[Tables], None], dict[str, str]]] = [
     (before_submit, {"start_after_submit": "job 2 starts at -5, before its submit time 0",
                      "event_order": "job 2: START"}),
     (before_eligible, {"start_after_eligible": "job 3 starts at 10, before its eligible time 11"}),
+    (before_begin, {"start_after_begin": "job 4 starts at 100, before its begin time 101"}),
+    (less_than_asked("req_nodes"), {"request_met": "job 5 got 1 nodes, it asked for 2"}),
+    (less_than_asked("req_cpus"), {"request_met": "job 5 got 8 cpus, it asked for 9"}),
+    (less_than_asked("req_gpus"), {"request_met": "job 5 got 2 gpus, it asked for 3"}),
+    (less_than_asked("req_mem_mib"), {"request_met": "job 5 got 100 mem_mib, it asked for 101"}),
+    (refused_but_counted, {"summary": "jobs is 8, recomputed 7"}),
+    (refused_and_started, {"state_matches_times": "job 8 has state REFUSED, but a start or an end",
+                           "known_nodes": "job 8 ran on no node", "jobs_and_events_agree": "",
+                           "allocation_adds_up": "", "derived_times": ""}),
+    (refused_in_one_table, {"jobs_and_events_agree": "job 8 is REFUSED in one table only"}),
+    (refused_and_pending, {"event_order": "job 8: REASON at 41 while refused"}),
     (ends_before_start, {"end_after_start": "job 7 ends at 599, before its start 600",
                          "event_order": "job 7: START at 600 while finished"}),
     (wrong_wait, {"derived_times": "job 4 has wait_s 81, not 80"}),
     (over_limit, {"within_time_limit": "job 3 ran 100 s with a limit of 99 s"}),
     (early_timeout, {"timeout_at_limit": "job 4 is TIMEOUT after 500 s, its limit is 501"}),
-    (invented_state, {"state_matches_times": "job 2 has state DONE, no state of Slurm's", "summary": "completed is 5"}),
+    (invented_state, {"state_matches_times": "job 2 has state DONE, no state of a job", "summary": "completed is 5"}),
     (over_partition_limit, {"within_partition_limit": "limit of 1001 in partition batch (MaxTime 1000 s)"}),
     (unlimited_in_limited_partition, {"within_partition_limit": "limit of null"}),
     (unknown_node, {"known_nodes": "job 7: unknown node g9"}),
     (wrong_partition, {"nodes_in_partition": "job 7 of partition gpu ran on n4, which is not in it"}),
     (invented_partition, {"nodes_in_partition": "job 7 ran in unknown partition 'debug'"}),
     (miscounted_nodes, {"allocation_adds_up": "job 1 has nodes 3, but 2 nodes in its list"}),
-    (miscounted_cpus, {"allocation_adds_up": "job 1 has cpus 7, but 8 CPUs on its nodes"}),
+    (miscounted_cpus, {"allocation_adds_up": "job 1 has cpus 7, but 8 CPUs on its nodes", "request_met": ""}),
     (malformed_cpus, {"allocation_adds_up": "job 2: per-node amounts malformed"}),
     (cpus_for_other_nodes, {"allocation_adds_up": "job 3: per-node amounts malformed"}),
-    (miscounted_memory, {"allocation_adds_up": "job 2 has mem_mib 1, but 4000 MiB on its nodes"}),
-    (miscounted_gpus, {"allocation_adds_up": "job 5 has gpus 1, but 2 GPUs on its nodes"}),
+    (miscounted_memory, {"allocation_adds_up": "job 2 has mem_mib 1, but 4000 MiB on its nodes", "request_met": ""}),
+    (miscounted_gpus, {"allocation_adds_up": "job 5 has gpus 1, but 2 GPUs on its nodes", "request_met": ""}),
 ]  # fmt: skip
 
 # -- over-booking, on runs whose tables agree with each other --------------------------------------------------------
@@ -387,17 +443,21 @@ def test_limit_allowance() -> None:
     assert judge(tables).check("within_time_limit").skipped == "limits were not enforced in this run"
 
 
-def test_optional_columns_make_more_checks() -> None:
+def test_a_refused_submission_is_no_job() -> None:
     tables = sound()
-    n = len(tables.jobs["job_id"])
-    tables.jobs |= {"begin": [None] * n, "req_nodes": [1] * n, "req_cpus": [None] * n}
-    assert judge(tables).valid
-    tables.jobs["begin"][3] = 101
-    tables.jobs["req_nodes"][0] = 3
+    refused(tables)
+    assert judge(tables).valid, judge(tables).to_text()
+
+
+def test_columns_that_are_not_there_skip_their_checks_by_name() -> None:
+    tables = sound()
+    for name in ("begin", "req_nodes", "req_cpus", "req_gpus", "req_mem_mib"):
+        del tables.jobs[name]
+        del tables.requeued[name]
     report = judge(tables)
-    assert report.failed == ["start_after_begin", "request_met"]
-    assert report.check("start_after_begin").examples == ["job 4 starts at 100, before its begin time 101"]
-    assert report.check("request_met").examples == ["job 1 got 2 nodes, it asked for 3"]
+    assert report.valid
+    assert report.check("start_after_begin").skipped == "no column begin"
+    assert report.check("request_met").skipped == "no columns req_nodes, req_cpus, req_gpus, req_mem_mib"
 
 
 def test_examples_are_few_and_counts_complete() -> None:

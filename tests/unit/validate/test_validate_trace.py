@@ -30,7 +30,7 @@ def run(*args: str) -> int:
 def test_sound_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(str(trace)) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"{trace}: valid, 30 of 30 checks passed"
+    assert last == f"{trace}: valid, 33 of 33 checks passed"
 
 
 def test_invalid_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,7 +40,7 @@ def test_invalid_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert run(str(tmp_path / "out")) == 1
     out = capsys.readouterr().out
     assert "within_time_limit       1 violation (7 checked)\n    job 3 ran 100 s with a limit of 99 s\n" in out
-    assert out.endswith("INVALID, 29 of 30 checks passed\n")
+    assert out.endswith("INVALID, 32 of 33 checks passed\n")
 
 
 def test_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +126,7 @@ def test_not_a_trace(trace: Path, damage: Any, message: str) -> None:
 
 
 CLUSTER_DAMAGE: list[tuple[Any, str]] = [
-    (lambda m: m.pop("trace_schema"), "trace_schema: schema version None (expected version 1)"),
+    (lambda m: m.pop("trace_schema"), "trace_schema: schema version None (expected version 2)"),
     (lambda m: m.pop("cluster"), "cluster: missing (expected an object with nodes and partitions)"),
     (lambda m: m.update(limit_allowance_s=-1), "limit_allowance_s: -1 (expected seconds, or null)"),
     (lambda m: m["cluster"].update(nodes=[]), "cluster.nodes: []"),

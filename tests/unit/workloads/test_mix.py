@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from slurmsim.errors import ConfigError
 from slurmsim.workload import Workload
-from slurmsim_workloads.mix import MixParams, PartitionMix, generate, parse_partitions
+from slurmsim_workloads.mix import generate
+from slurmsim_workloads.mix_params import MixParams, PartitionMix, parse_partitions
 
 TWO = "batch:weight=0.8:nodes=64,gpu:weight=0.2:nodes=8:gpus=4:hours=12"
 

@@ -247,6 +247,17 @@ def test_dependencies_on_jobs_that_are_not_in_the_log_are_left_out(tmp_path: Pat
     assert w.quality.repaired == {"dependency on a job that is not in the log left out": 1}
 
 
+def test_dependencies_of_strange_kinds_are_left_out_under_their_own_reason(tmp_path: Path) -> None:
+    rows = [record(JobIDRaw="11"), record(Dependency="whenever:11")]
+    rows.append(record(JobIDRaw="13", Dependency="expand:11,after:9"))
+    w = read(tmp_path, dump(*rows, header=HEADER + "|Dependency"))
+    assert texts(w, "dependency") == ["", "", ""]
+    assert w.quality.repaired == {
+        "dependency on a job that is not in the log left out": 1,
+        "dependency of a kind that is not modelled, or not understood, left out": 2,
+    }
+
+
 def test_what_a_replay_leaves_out_is_named(tmp_path: Path) -> None:
     w = read(tmp_path, dump(record(Reservation="maint", Licenses="matlab:2"), header=HEADER + "|Reservation|Licenses"))
     assert set(w.quality.repaired) == {"ran in a reservation, replayed without", "asked for licenses, replayed without"}

@@ -139,17 +139,20 @@ def test_dependency_and_throttle_from_the_submit_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("afterok:1:2,afterany:3", ("afterok:1:2,afterany:3", 0)),
-        ("afterok:1?afternotok:2", ("afterok:1?afternotok:2", 0)),
-        ("aftercorr:1_*,after:2+5", ("aftercorr:1,after:2+5", 0)),
-        ("afterok:1_4(failed)", ("afterok:1_4", 0)),
-        ("2", ("afterany:2", 0)),
-        ("singleton,afterok:9", ("singleton", 1)),
-        ("expand:1", ("", 1)),
-        ("nonsense", ("", 1)),
+        ("afterok:1:2,afterany:3", ("afterok:1:2,afterany:3", 0, 0)),
+        ("afterok:1?afternotok:2", ("afterok:1?afternotok:2", 0, 0)),
+        ("aftercorr:1_*,after:2+5", ("aftercorr:1,after:2+5", 0, 0)),
+        ("afterok:1_4(failed)", ("afterok:1_4", 0, 0)),
+        ("2", ("afterany:2", 0, 0)),
+        ("singleton,afterok:9", ("singleton", 1, 0)),
+        ("expand:1", ("", 0, 1)),
+        ("whenever:2,afterok:1:8", ("afterok:1", 1, 1)),
+        ("whenever:8", ("", 0, 1)),
+        ("afterok:x", ("", 0, 1)),
+        ("nonsense", ("", 0, 1)),
     ],
 )
-def test_cleaning_dependencies(text: str, expected: tuple[str, int]) -> None:
+def test_cleaning_dependencies(text: str, expected: tuple[str, int, int]) -> None:
     assert clean_dependency(text, {1, 2, 3}.__contains__) == expected
 
 
