@@ -72,6 +72,9 @@ LAYERS: dict[str, Layer] = {
         _set("numpy pyarrow pandas matplotlib"),
         late=frozenset(),  # loaded late as a whole
     ),
+    "why": Layer(
+        ("slurmsim.why",), _set("vocabulary schema trace metrics report"), _set("numpy pyarrow pandas"), late=frozenset()
+    ),
     # The judge shares nothing with what it judges: no core, no sim, no policy, no capacity profile.
     "validate": Layer(
         ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
