@@ -92,8 +92,8 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.whatif",
         ),  # fmt: skip
         ALL,
-        _set("numpy pandas tqdm"),
-        late=_set("pandas tqdm"),
+        _set("numpy pandas matplotlib tqdm"),
+        late=_set("pandas matplotlib tqdm"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
