@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
-from slurmsim.core.cluster_state import ClusterState, compile_shape
+from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
@@ -153,7 +153,9 @@ class Controller:
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
         if self.event_driven and not self._begin_heap and not self.priority.period_s and self._next_maintenance is None:
-            at = self.host.next_time(self.now)
+            at = self.host.wake
+            if at is not None and at < self.now:
+                at = self.now
             if self.running and self.enforce_limits:
                 end = self.running[0][0]
                 return end if at is None or end < at else at
@@ -209,8 +211,7 @@ class Controller:
         """Take a submission in. Raises SubmitError with Slurm's text, changing nothing."""
         if sub.job_id in self.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
-        partitions = self.state.resolve(sub.partitions)
-        shapes = tuple([compile_shape(self.state, sub.request, p) for p in partitions])
+        partitions, shapes = self.state.compiled(sub)
         job = Job(sub, partitions, shapes, self.now)
         self._set_limit(job)
         shape = shapes[0]
@@ -219,7 +220,8 @@ class Controller:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
-        self.eligibility.register(job)
+        if sub.dependency or sub.array_task_id is not None:
+            self.eligibility.register(job)
         job.order = self._created
         self._created += 1
         self.jobs[job.id] = job
@@ -231,7 +233,7 @@ class Controller:
             job.priority = min(self.priority.submit(job, self.now))
             self.eligibility.consider(job)
         self.main.request()
-        self.host.notice()
+        self.host.changed = True
         return job
 
     def _check_admission(self, job: Job) -> None:
@@ -346,12 +348,13 @@ class Controller:
                 self.withdraw(job)
                 self.enqueue(job)
 
-    def dequeue(self, job: Job) -> None:
-        """`job` may not start any more (held, throttled, ended)."""
-        if job.queued:
-            self.queue.remove(job)
-            job.queued = False
-            self.generation += 1
+    def dequeue(self, job: Job) -> int:
+        """`job` may not start any more (held, throttled, ended). How many were ahead of it in its (last) pool."""
+        if not job.queued:
+            return 0
+        job.queued = False
+        self.generation += 1
+        return self.queue.remove(job)
 
     def withdraw(self, job: Job) -> None:
         """`job` leaves the queue unstarted."""
@@ -359,16 +362,19 @@ class Controller:
             for record in self.queue.jobs[job.id]:
                 self.queue.pools[record.partition.pool].leave(job, None)
             self.dequeue(job)
-        self.host.notice()
+        self.host.changed = True
 
     def start(self, record: Record, alloc: Allocation, scheduler: str) -> None:
         """Give `record`'s job its allocation and launch it."""
         job, now = record.job, self.now
-        job.depth = self.queue.pools[record.partition.pool].position(record)
-        if len(job.partitions) > 1:
+        if len(job.partitions) == 1:
+            job.depth = self.dequeue(job)
+        else:
+            job.depth = self.queue.pools[record.partition.pool].position(record)
             self._leave_other_pools(record)
-        self.dequeue(job)
-        self.limited.pop(job.id, None)
+            self.dequeue(job)
+        if self.limited:
+            self.limited.pop(job.id, None)
         self.usage.pending(job, -1)
         job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
@@ -393,8 +399,9 @@ class Controller:
         )  # fmt: skip
         self.actions.append(Launch(job))
         if not self.event_driven:
-            self.host.notice()
-        self.eligibility.started(job)
+            self.host.changed = True
+        if self.eligibility.dependents:
+            self.eligibility.started(job)
 
     def _leave_other_pools(self, record: Record) -> None:
         """`record`'s job starts: where else it waited, others may move up in this very instant."""
@@ -402,7 +409,7 @@ class Controller:
             if pool != record.partition.pool:
                 self.queue.pools[pool].leave(record.job, None)
                 if self.event_driven:
-                    self.host.notice()
+                    self.host.changed = True
 
     # -- ends -----------------------------------------------------------------------------------------------------
 
@@ -428,7 +435,8 @@ class Controller:
         job.end_time = self.now
         self.events.append((self.now, "END", job.id, state, reason, job.partition.name, "", None, ""))
         del self.jobs[job.id]
-        self.limited.pop(job.id, None)
+        if self.limited:
+            self.limited.pop(job.id, None)
         self.actions.append(Finished(job))
         self.eligibility.ended(job, was_running)
 
@@ -443,7 +451,7 @@ class Controller:
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
         self.main.job_ended(by_itself=by_itself)
-        self.host.notice()
+        self.host.changed = True
 
     def _cancel(self, fact: Cancel) -> None:
         job = self.jobs.get(fact.job_id)
@@ -494,7 +502,7 @@ class Controller:
         self.generation += 1
         self.edits += 1
         self.main.request()
-        self.host.notice()
+        self.host.changed = True
 
     # -- edits ----------------------------------------------------------------------------------------------------
 
@@ -517,7 +525,7 @@ class Controller:
         self.set_reason(job, Reason.NONE)
         self.eligibility.consider(job)
         self.main.request()
-        self.host.notice()
+        self.host.changed = True
 
     def _set_time_limit(self, fact: SetTimeLimit) -> None:
         job = self.jobs.get(fact.job_id)
@@ -620,13 +628,14 @@ class Controller:
             job = self.jobs.get(heappop(heap)[1])
             if job is not None and job.state == JobState.PENDING and not job.queued:
                 if self.event_driven:
-                    self.host.notice()
+                    self.host.changed = True
                 else:
                     self.main.time_came()
                 self.eligibility.consider(job)
-        if self.enforce_limits:
-            while self.running and self._next_limit_time() <= now:
-                job = next(job for end, _, job in self.running if self._limit_time(end, job) <= now)
+        running = self.running
+        if self.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
+            while running and self._next_limit_time() <= now:
+                job = next(job for end, _, job in running if self._limit_time(end, job) <= now)
                 self.actions.append(Kill(job))
                 self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
         period = self.priority.period_s
@@ -652,7 +661,7 @@ class Controller:
             self.generation += 1
             self.edits += 1
             self.main.dirty = True
-            self.host.notice()
+            self.host.changed = True
 
     def check(self) -> None:
         """Recount everything; raises InvariantError on any difference. For tests and debugging."""

@@ -22,12 +22,14 @@ Key = tuple[int, int, int, int, int, int]
 class Record:
     """One job in one partition, as the scheduler walks it."""
 
-    __slots__ = ("job", "key", "partition", "priority", "shape")
+    __slots__ = ("job", "key", "need", "partition", "priority", "shape")
 
-    def __init__(self, job: Job, partition: Partition, shape: Shape) -> None:
+    key: Key
+
+    def __init__(self, job: Job, partition: Partition, shape: Shape, priority: int, *, fifo: bool = False) -> None:
         self.job, self.partition, self.shape = job, partition, shape
-        self.priority = job.priority
-        self.key: Key = (0, 0, 0, 0, 0, 0)
+        self.need = shape.unit_need  # asked for at every pass
+        self.set_priority(priority, fifo=fifo)
 
     def set_priority(self, priority: int, *, fifo: bool = False) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
@@ -75,10 +77,12 @@ class PoolQueue:
         if self.watched:
             self.gone.append((job, end_limit))
 
-    def delete(self, record: Record) -> None:
+    def delete(self, record: Record) -> int:
+        """Take `record` out; returns how many were ahead of it."""
         at = bisect_left(self.keys, record.key)
         del self.keys[at], self.records[at]
         self.per_partition[record.partition.index] -= 1
+        return at
 
     def position(self, record: Record) -> int:
         return bisect_left(self.keys, record.key)
@@ -114,19 +118,20 @@ class JobQueue:
         for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
             if wanted is not None and not wanted[at]:
                 continue
-            record = Record(job, partition, shape)
-            record.set_priority(priority, fifo=self.fifo)
+            record = Record(job, partition, shape, priority, fifo=self.fifo)
             behind = self.pools[partition.pool].insert(record) > 0 or behind
             records.append(record)
         self.jobs[job.id] = tuple(records)
         self.fresh[job.id] = job
         return behind
 
-    def remove(self, job: Job) -> None:
-        """Take `job` out if it is in."""
+    def remove(self, job: Job) -> int:
+        """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
+        ahead = 0
         for record in self.jobs.pop(job.id, ()):
-            self.pools[record.partition.pool].delete(record)
+            ahead = self.pools[record.partition.pool].delete(record)
         self.fresh.pop(job.id, None)
+        return ahead
 
     def records(self) -> Iterator[Record]:
         """All records in order over all pools. The queue may lose records while this runs only if one pool exists

@@ -103,7 +103,7 @@ class MainScheduler:
         if not self.c.queue.jobs and self.c.now - self._asked_at > self.delay:
             self._requested = self._now = False  # a pass over the empty queue has seen to it
         if not self.enabled:
-            self.c.host.notice()
+            self.c.host.changed = True
 
     def _next_full(self, now: int) -> int:
         """First full pass at or after `now`; they keep the phase of slurmctld's start."""
@@ -141,7 +141,7 @@ class MainScheduler:
         self.run(full)
         if self._begun:
             self._begun = False
-            self.c.host.notice()
+            self.c.host.changed = True
 
     # -- the pass -------------------------------------------------------------------------------------------------
 
