@@ -8,7 +8,8 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,21 +161,13 @@ def execute(
 
     began = time.perf_counter()
     interrupted = False
-    with TraceWriter(Path(prepared.options.out)) as writer:
+    with _few_collections(), TraceWriter(Path(prepared.options.out)) as writer:
         recorder = Recorder(
             writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
         )
         simulation = simulate(prepared, recorder, progress)
         try:
-            old = gc.get_threshold()
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(GC_THRESHOLD, 50, 50)
-            try:
-                simulation.run()
-            finally:
-                gc.set_threshold(*old)
-                gc.unfreeze()
+            simulation.run()
         except KeyboardInterrupt:
             interrupted = True
         recorder.unfinished()
@@ -200,6 +193,20 @@ def execute(
             build_report(folder)
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway."""
+    old = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 50, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*old)
+        gc.unfreeze()
 
 
 def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None = None) -> Simulation:
