@@ -205,8 +205,9 @@ def _few_collections() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.set_threshold(*old)
+        gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
         gc.unfreeze()
+        gc.set_threshold(*old)
 
 
 def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None = None) -> Simulation:

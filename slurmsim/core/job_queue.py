@@ -9,6 +9,7 @@ held, dependent, throttled or not yet begun are not in here.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 from heapq import merge
 
@@ -26,12 +27,12 @@ class Record:
 
     key: Key
 
-    def __init__(self, job: Job, partition: Partition, shape: Shape, priority: int, *, fifo: bool = False) -> None:
+    def __init__(self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool) -> None:
         self.job, self.partition, self.shape = job, partition, shape
         self.need = shape.unit_need  # asked for at every pass
-        self.set_priority(priority, fifo=fifo)
+        self.set_priority(priority, fifo)
 
-    def set_priority(self, priority: int, *, fifo: bool = False) -> None:
+    def set_priority(self, priority: int, fifo: bool) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
         job = self.job
         self.priority = priority
@@ -59,7 +60,7 @@ class PoolQueue:
         # since somebody last cleared it: jobs that gave nodes back, with the end of their limit, and jobs that left
         # the queue unstarted, with None
         self.gone: list[tuple[Job, int | None]] = []
-        self.per_partition: dict[int, int] = {}
+        self.per_partition: defaultdict[int, int] = defaultdict(int)
 
     def insert(self, record: Record) -> int:
         keys, key = self.keys, record.key
@@ -68,8 +69,7 @@ class PoolQueue:
         self.records.insert(at, record)
         if self.watched:
             self.new.append(record)
-        index = record.partition.index
-        self.per_partition[index] = self.per_partition.get(index, 0) + 1
+        self.per_partition[record.partition.index] += 1
         return at
 
     def leave(self, job: Job, end_limit: int | None) -> None:
@@ -113,15 +113,15 @@ class JobQueue:
 
     def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> bool:
         """Put `job` in, for its `wanted` partitions; returns whether some job of one of its pools is ahead of it."""
+        fifo = self.fifo
+        fields = zip(job.partitions, job.shapes, priorities, strict=True)
+        records = tuple([Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields])
+        if wanted is not None:
+            records = tuple([record for record, ok in zip(records, wanted, strict=True) if ok])
         behind = False
-        records = []
-        for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
-            if wanted is not None and not wanted[at]:
-                continue
-            record = Record(job, partition, shape, priority, fifo=self.fifo)
-            behind = self.pools[partition.pool].insert(record) > 0 or behind
-            records.append(record)
-        self.jobs[job.id] = tuple(records)
+        for record in records:
+            behind = self.pools[record.partition.pool].insert(record) > 0 or behind
+        self.jobs[job.id] = records
         self.fresh[job.id] = job
         return behind
 
@@ -150,6 +150,6 @@ class JobQueue:
         """Give jobs new priorities (one per partition) and restore the order."""
         for job_id, values in priorities.items():
             for record, value in zip(self.jobs[job_id], values, strict=True):
-                record.set_priority(value, fifo=self.fifo)
+                record.set_priority(value, self.fifo)
         for pool in self.pools:
             pool.resort()

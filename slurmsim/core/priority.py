@@ -75,6 +75,8 @@ class Multifactor:
         self.n_nodes, self.n_cpus = len(cluster.nodes), total_cpus
         highest = max((p.spec.priority_job_factor for p in partitions), default=1) or 1
         raw = bool(flags & {"NO_NORMAL_PART", "NO_NORMAL_ALL"})
+        # nothing weighs anything: all jobs without nice or a priority of their own have the least
+        self._alike = not (self.w_age or self.w_size or self.w_partition)
         self.part_factor = [p.spec.priority_job_factor / (1 if raw else highest) for p in partitions]
 
     def size_factor(self, job: Job) -> float:
@@ -92,9 +94,12 @@ class Multifactor:
         return self.recalculate(job, now)
 
     def recalculate(self, job: Job, now: int) -> tuple[int, ...]:
-        if job.sub.priority is not None:
-            return (job.sub.priority,) * len(job.partitions)
-        common: float = -job.sub.nice
+        sub = job.sub
+        if sub.priority is not None:
+            return (sub.priority,) * len(job.partitions)
+        if self._alike and not sub.nice:
+            return (1,) * len(job.partitions)
+        common: float = -sub.nice
         if self.w_age:
             since = job.submit_time if self.accrue_always else job.eligible_time
             if since is not None:
