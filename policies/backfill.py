@@ -45,7 +45,7 @@ class ReservationBackfill(Policy):
                 self._pools.pop(pool.name, None)
                 pool.seen()
             return ()
-        if not pool.counts or pool.closed():
+        if not pool.counts:
             self._pools.pop(pool.name, None)
             return pinned_pass(pool, now, self.depth)
         state = self._pools.get(pool.name)

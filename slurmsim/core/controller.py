@@ -220,7 +220,8 @@ class Controller:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
-        if sub.dependency or sub.array_task_id is not None:
+        independent = not sub.dependency and sub.array_task_id is None
+        if not independent:
             self.eligibility.register(job)
         job.order = self._created
         self._created += 1
@@ -231,7 +232,10 @@ class Controller:
             self.set_reason(job, Reason.HELD_USER)
         else:
             job.priority = min(self.priority.submit(job, self.now))
-            self.eligibility.consider(job)
+            if independent and sub.begin is None:
+                self.enqueue(job)
+            else:
+                self.eligibility.consider(job)
         self.main.request()
         self.host.changed = True
         return job

@@ -70,11 +70,12 @@ class PoolView:
 
     @property
     def counts(self) -> bool:
-        """Whether counting units decides everything here. Once false it stays false.
+        """Whether counting units decides everything here.
 
-        True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool.
+        True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
+        maintenance is to come, which closes some nodes and not others.
         """
-        if self.units is None:
+        if self.units is None or self.c.maintenance.windows:
             return False
         shapes = self.c.state.shapes
         if len(shapes) != self._shapes_seen:
@@ -335,7 +336,7 @@ class PolicyHost:
             decisions = iter(decisions)
         except Exception as error:
             raise self._broken(error) from error
-        send: Any = getattr(decisions, "send", lambda _: next(decisions))
+        send: Any = getattr(decisions, "send", None) or (lambda _: next(decisions))
         outcome: Any = None
         while True:
             try:
