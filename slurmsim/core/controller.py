@@ -236,7 +236,8 @@ class Controller:
                 self.enqueue(job)
             else:
                 self.eligibility.consider(job)
-        self.main.request()
+        if not self.event_driven:
+            self.main.request()
         self.host.changed = True
         return job
 
@@ -454,7 +455,8 @@ class Controller:
         del self.running[at]
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
-        self.main.job_ended(by_itself=by_itself)
+        if not self.event_driven:
+            self.main.job_ended(by_itself=by_itself)
         self.host.changed = True
 
     def _cancel(self, fact: Cancel) -> None:

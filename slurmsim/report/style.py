@@ -105,7 +105,7 @@ def figure(width: float, height: float) -> Figure:
 def steps(ax: Axes, edges: np.ndarray, values: np.ndarray, **look: Any) -> None:
     """A line that is ``values[i]`` high from ``edges[i]`` to ``edges[i + 1]``.
 
-    `Axes.stairs` draws the same, but takes as long as the rest of the figure to find out how far a thousand steps reach.
+    `Axes.stairs` draws the same, but takes as long as the rest of the figure to find out how far the steps reach.
     """
     ax.plot(edges, np.append(values, values[-1:]), drawstyle="steps-post", **look)
 

@@ -224,12 +224,11 @@ class Simulation:
         if self.facts_log is not None:
             self.facts_log.append((now, list(facts)))
         for action in self.controller.step(now, facts):
-            kind = type(action)
-            if kind is Launch:
+            if isinstance(action, Launch):
                 self._launch(action.job)
-            elif kind is Finished:
+            elif isinstance(action, Finished):
                 self._finished(action.job)
-            elif kind is Refused:
+            elif isinstance(action, Refused):
                 self._refused(action)
             elif isinstance(action, Requeued) and self._on_requeued is not None:
                 self._on_requeued(action.run)

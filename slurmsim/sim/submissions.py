@@ -77,9 +77,8 @@ class Submissions:
             failed = ((ints["exit_code"][part] != 0) | (ints["exit_signal"][part] != 0)).tolist()
             behaviours = zip(
                 ints["run_time"][part].tolist(),
-                [state or ("FAILED" if bad else "COMPLETED") for state, bad in zip(words("outcome"), failed, strict=True)],
-                [f"{code}:{signal}" if bad else "0:0" for code, signal, bad in zip(
-                    ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist(), failed, strict=True)],
+                [word or ("FAILED" if bad else "COMPLETED") for word, bad in zip(words("outcome"), failed, strict=True)],
+                map("{}:{}".format, ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist()),
                 ints["cancel_at"][part].tolist(), strict=True,
             )  # fmt: skip
             for row, sub, behaviour in zip(range(begin, n), submissions, behaviours, strict=False):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -138,11 +137,14 @@ class Sink:
         while self._rows:
             # A batch ends with its row group, or the group's dictionaries would depend on when we were called.
             rows = self._rows[: self._room]
-            cells = list(chain.from_iterable(rows))
-            if len(cells) != width * len(rows) or len(rows[0]) != width:
+            try:
+                cells = list(zip(*rows, strict=True))
+            except ValueError:
+                cells = []
+            if len(cells) != width:
                 raise InvariantError(f"{self._shown.name}: rows are not of {width} cells")
             del self._rows[: len(rows)]
-            self._add([cells[i::width] for i in range(width)])
+            self._add(cells)
 
     @property
     def _room(self) -> int:
