@@ -73,9 +73,9 @@ def render(figure: Figure, name: str) -> bytes:
     buffer = io.BytesIO()
     metadata = {"Software": "slurmsim"} if name == "png" else {"Date": None, "Creator": "slurmsim"}
     with matplotlib.rc_context(RC):
-        # half the time of the default level for a tenth more bytes
-        packing = {"compress_level": 3} if name == "png" else None
-        figure.savefig(buffer, format=name, metadata=metadata, pil_kwargs=packing)
+        # the PNG in half the time of the default level for a tenth more bytes
+        packing = {"pil_kwargs": {"compress_level": 3}} if name == "png" else {}
+        figure.savefig(buffer, format=name, metadata=metadata, **packing)
     return buffer.getvalue()
 
 

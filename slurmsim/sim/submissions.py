@@ -77,7 +77,7 @@ class Submissions:
             failed = ((ints["exit_code"][part] != 0) | (ints["exit_signal"][part] != 0)).tolist()
             behaviours = zip(
                 ints["run_time"][part].tolist(),
-                [word or ("FAILED" if bad else "COMPLETED") for word, bad in zip(words("outcome"), failed, strict=True)],
+                [end or ("FAILED" if bad else "COMPLETED") for end, bad in zip(words("outcome"), failed, strict=True)],
                 map("{}:{}".format, ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist()),
                 ints["cancel_at"][part].tolist(), strict=True,
             )  # fmt: skip
