@@ -36,6 +36,17 @@ class CapacityProfile:
         self.times = [now]
         self.free = [free]
 
+    @classmethod
+    def of_steps(cls, times: list[int], free: list[int]) -> CapacityProfile:
+        """The profile with these segments; both lists are taken over, not copied."""
+        profile = cls.__new__(cls)
+        profile.times, profile.free = times, free
+        return profile
+
+    def copy(self) -> CapacityProfile:
+        """The same profile, to be changed on its own."""
+        return self.of_steps(self.times.copy(), self.free.copy())
+
     def _cut(self, at: int) -> int:
         """Make `at` a boundary; the index of the segment that begins there."""
         i = bisect_left(self.times, at)
@@ -130,7 +141,7 @@ class NodeSpace:
     are answered by these without touching the sets, which on a large machine take longer.
     """
 
-    __slots__ = ("_counts", "_gains", "end", "max_segments", "nodes", "times")
+    __slots__ = ("_counts", "_gains", "end", "max_segments", "nodes", "ragged", "times")
 
     def __init__(self, begin: int, end: int, nodes: Bitmap, max_segments: int = 1 << 60) -> None:
         self.times = [begin]
@@ -139,6 +150,15 @@ class NodeSpace:
         self._gains = [False]
         self.end = end
         self.max_segments = max_segments
+        self.ragged = False  # equal neighbours were left unmerged: boundaries tell more than the sets do
+
+    def copy(self) -> NodeSpace:
+        """The same map, to be changed on its own."""
+        new = NodeSpace.__new__(NodeSpace)
+        new.times, new.nodes = self.times.copy(), self.nodes.copy()
+        new._counts, new._gains = self._counts.copy(), self._gains.copy()
+        new.end, new.max_segments, new.ragged = self.end, self.max_segments, self.ragged
+        return new
 
     @property
     def full(self) -> bool:
@@ -171,10 +191,15 @@ class NodeSpace:
                 gains[k] = sets[k - 1] & sets[k] != sets[k]
         if j < len(times) and not gains[j]:
             gains[j] = sets[j - 1] & sets[j] != sets[j]
+        merged = -1
         for k in range(len(sets) - 1):
             if counts[k] == counts[k + 1] and sets[k] == sets[k + 1]:
-                del times[k + 1], sets[k + 1], counts[k + 1], gains[k + 1]
-                break
+                if merged >= 0:
+                    self.ragged = True
+                    break
+                merged = k + 1
+        if merged >= 0:
+            del times[merged], sets[merged], counts[merged], gains[merged]
 
     def segments(self, begin: int, end: int) -> tuple[int, int]:
         """Indices [i, j) of the segments that end after `begin` and begin no later than `end`."""

@@ -20,12 +20,17 @@ Key = tuple[int, int, int, int, int, int]
 
 
 class Record:
-    """One job in one partition, as the scheduler walks it."""
+    """One job in one partition, as the scheduler walks it.
 
-    __slots__ = ("job", "key", "partition", "priority", "shape")
+    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
+    the same job in another partition).
+    """
+
+    __slots__ = ("alone", "job", "key", "partition", "priority", "shape")
 
     def __init__(self, job: Job, partition: Partition, shape: Shape) -> None:
         self.job, self.partition, self.shape = job, partition, shape
+        self.alone = shape.by_count and len(job.partitions) == 1 and job.sub.array_task_id is None
         self.priority = job.priority
         self.key: Key = (0, 0, 0, 0, 0, 0)
 
