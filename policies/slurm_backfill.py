@@ -235,30 +235,27 @@ class _Cycle:
     def run_deferring(self, records: list[Any]) -> Decisions:
         """As `run`, but plans are made only where a start depends on them (see `DeferredPlans`)."""
         view, now = self.view, self.now
-        deferred = DeferredPlans(self.search, self.space.copy(), view.outlook())
-        deferred.on_take = self._take
+        deferred = DeferredPlans(self.search, self.space, view.outlook())
         n_free = view.free_nodes
         for at, record in enumerate(records):
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
                 continue
             limit = self._limit(record)
-            if record.shape.node_need <= n_free and self._could_start(record, limit):
-                settled = deferred.settle(now + limit, lambda: self._could_start(record, limit))  # noqa: B023
+            if record.shape.node_need <= n_free:
+
+                def fits(record: Any = record, limit: int = limit) -> bool:
+                    return bool(view.could_start(record, deferred.free_for(limit)))
+
+                settled = fits() and deferred.settle(now + limit, fits)
                 yield from deferred.made
                 deferred.made.clear()
-                if settled and (yield Start(record, self._free_for(limit) & record.partition.mask)):
+                if settled and (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
                     self.p._started = True
-                    begin, end = self.begin, self._started_until(limit)
-                    self._take(begin, end, job.nodes)
-                    deferred.started(at, limit, begin, end, job.nodes, view.outlook())
+                    deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
                     n_free = view.free_nodes
                     continue
             deferred.defer(at, record, limit)
-
-    def _could_start(self, record: Any, limit: int) -> bool:
-        """Whether the record's job fits now on nodes no plan known so far needs."""
-        return bool(self.view.could_start(record, self._free_for(limit)))
 
     def _last_startable(self, records: list[Any], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.
@@ -267,7 +264,7 @@ class _Cycle:
         """
         while last > at:
             record = records[last]
-            if record.job.queued and self._could_start(record, self._limit(record)):
+            if record.job.queued and self.view.could_start(record, self._free_for(self._limit(record))):
                 return last
             last -= 1
         return last

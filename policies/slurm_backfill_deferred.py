@@ -29,9 +29,9 @@ from slurmsim_policies.slurm_backfill_search import Search
 NEVER = 1 << 60
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Layer:
-    """The node space below one plan or start, and all it rests on.
+    """One plan or start, and the node space below it in the queue.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class _Layer:
     first, last, nodes
         What it takes out of the node space.
     start, end
-        While it holds `nodes` that running jobs have given back.
+        While it holds `n_nodes` nodes that running jobs have given back.
     outlook
         The running jobs for the records that follow.
     space
-        The node space for the records that follow.
+        The node space for the records that follow; None until somebody wants to know.
     profile
         How many nodes are then neither planned nor held by a running job, at most.
     """
@@ -55,29 +55,37 @@ class _Layer:
     start: int
     end: int
     nodes: Bitmap
-    n_nodes: int
     outlook: Any
-    space: NodeSpace
-    profile: CapacityProfile
+    space: NodeSpace | None = None
+    profile: CapacityProfile | None = None
 
     def put_on(self, below: _Layer) -> None:
-        """Work out `space` and `profile` anew from those of the layer before."""
+        """Work out `space` and `profile` from those of the layer before."""
+        assert below.space is not None
+        assert below.profile is not None
         self.space = below.space.copy()
         self.space.take(self.first, self.last, self.nodes)
         self.profile = below.profile.copy()
-        self.profile.add(self.start, self.end, -self.n_nodes)
+        self.profile.add(self.start, self.end, -self.nodes.bit_count())
 
 
 @dataclass(slots=True, eq=False)
 class _Deferred:
-    """A record whose plan is put off; `bound`: no sooner can it start, on the layer `seen`."""
+    """A record whose plan is put off.
+
+    Attributes
+    ----------
+    bound
+        No sooner can it begin, as far as known; `NEVER` once it is planned or nothing will be planned for it.
+    seen
+        The profile `bound` was counted on.
+    """
 
     position: int
     record: Any
     limit: int
     bound: int
-    seen: _Layer | None = None
-    settled: bool = False
+    seen: CapacityProfile | None = None
 
 
 class DeferredPlans:
@@ -88,7 +96,7 @@ class DeferredPlans:
     search
         Finds where a record goes.
     space
-        The node space without any plan.
+        The node space without any plan; it is not changed.
     outlook
         The running jobs before anything starts.
 
@@ -100,11 +108,13 @@ class DeferredPlans:
 
     def __init__(self, search: Search, space: NodeSpace, outlook: Any) -> None:
         self._search = search
+        self._resolution = search.resolution
         self._waiting: list[_Deferred] = []  # in the order of the queue
-        self._layers = [_Layer(-1, 0, 0, 0, 0, 0, 0, outlook, space, outlook.profile())]
+        ground = _Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())
+        self._layers = [ground]
         self._positions = [-1]
+        self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         self.made: list[Plan] = []
-        self.on_take: Callable[[int, int, Bitmap], None] = lambda first, last, nodes: None
 
     def defer(self, position: int, record: Any, limit: int) -> None:
         """Pass over `record`, the one at `position` of the queue; positions ascend."""
@@ -113,96 +123,106 @@ class DeferredPlans:
     def started(self, position: int, limit: int, first: int, last: int, nodes: Bitmap, outlook: Any) -> None:
         """The record at `position` was started on `nodes` and is among the running jobs of `outlook`."""
         now = self._search.now
-        self._insert(position, first, last, now, now + limit, nodes, outlook)
+        self._insert(_Layer(position, first, last, now, now + limit, nodes, outlook))
+
+    def free_for(self, limit: int) -> Bitmap:
+        """Usable nodes nothing known so far needs before now + `limit`, busy or not."""
+        found = self._windows.get(limit)
+        if found is None:
+            now = self._search.now
+            ground = self._layers[0].space
+            assert ground is not None
+            found = self._search.available & ground.free_over(now, now + limit)
+            for layer in self._layers[1:]:
+                if layer.first <= now + limit and layer.last > now:
+                    found ^= found & layer.nodes
+            self._windows[limit] = found
+        return found
 
     def settle(self, until: int, wanted: Callable[[], bool]) -> bool:
         """Plan every deferred record that might begin by `until`, as long as `wanted` holds; whether it still does."""
-        anything = False
+        still, by = True, self._last_of(until)
+        before = len(self._layers)
         for deferred in self._waiting:
-            if self._may_begin_by(until, deferred):
-                anything = True
+            if deferred.bound <= by and self._may_begin_by(by, deferred):
                 self._settle(deferred)
-                if not wanted():
+                if not (still := wanted()):
                     break
-        else:
-            return self._prune(anything) or True
-        self._prune(anything)
-        return False
+        if len(self._layers) > before:
+            self._waiting = [deferred for deferred in self._waiting if deferred.bound < NEVER]
+        return still
 
-    def _prune(self, anything: bool) -> None:
-        if anything:
-            self._waiting = [deferred for deferred in self._waiting if not deferred.settled]
+    def _last_of(self, time: int) -> int:
+        """The last instant that is `time` or earlier once rounded down to bf_resolution, as the begin of a plan is."""
+        return time // self._resolution * self._resolution + self._resolution - 1
 
-    def _may_begin_by(self, until: int, deferred: _Deferred) -> bool:
-        """Whether a plan of `deferred` could take anything out of the node space at or before `until`."""
-        if deferred.settled or self._floor(deferred.bound) > until:
-            return False
+    def _may_begin_by(self, by: int, deferred: _Deferred) -> bool:
+        """Whether the record could begin by then, for all that is known above it; raises its bound."""
         layer = self._layer(deferred.position)
-        if deferred.seen is not layer:
-            deferred.seen = layer
-            # the plan may lack up to bf_resolution at its end
-            length = max(deferred.limit - self._search.resolution, 1)
-            bound = layer.profile.earliest(deferred.record.shape.node_need, length, deferred.bound)
-            if bound is None or bound >= layer.space.end:  # where the map ends plans take nothing
-                deferred.bound, deferred.settled = NEVER, True
-            else:
-                deferred.bound = bound
-        return self._floor(deferred.bound) <= until
-
-    def _floor(self, time: int) -> int:
-        return time // self._search.resolution * self._search.resolution
+        profile, space = layer.profile, layer.space
+        assert profile is not None
+        assert space is not None
+        length = max(deferred.limit - self._resolution, 1)  # the plan may lack that much at its end
+        if deferred.seen is not profile:
+            deferred.seen = profile
+            bound = profile.earliest(deferred.record.shape.node_need, length, deferred.bound)
+            deferred.bound = NEVER if bound is None or bound >= space.end else bound  # beyond its end nothing is taken
+            if deferred.bound > by:
+                return False
+        deferred.bound = self._search.earliest(deferred.record, length, space, layer.outlook, deferred.bound, by)
+        return deferred.bound <= by
 
     def _settle(self, deferred: _Deferred) -> None:
         """Plan `deferred`, and before it those it depends on."""
-        position, limit = deferred.position, deferred.limit
-        while self._may_begin_by(NEVER, deferred):
+        position, record, limit = deferred.position, deferred.record, deferred.limit
+        while True:
             layer = self._layer(position)
-            found = self._search.find(
-                deferred.record, limit, layer.space, layer.outlook, deferred.bound, refused=True
-            )
-            final = found is not None and found.nodes and not layer.space.ragged
-            if not self._settle_above(position, max(found.start + limit, found.last) if final else NEVER):
-                deferred.settled = True
-                if found is not None and found.nodes:
-                    self.made.append(Plan(deferred.record, found.start, found.nodes, promise=False))
-                    if found.first < layer.space.end:
-                        self._insert(
-                            position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook
-                        )
-                        self.on_take(found.first, found.last, found.nodes)
+            space = layer.space
+            assert space is not None
+            found = self._search.find(record, limit, space, layer.outlook, deferred.bound, refused=True)
+            final = found is not None and found.nodes and not space.ragged
+            if not self._settle_above(position, max(found.start + limit, found.last) if final else space.end):
+                break
+            if not self._may_begin_by(space.end, deferred):
+                deferred.bound = NEVER
                 return
+        deferred.bound = NEVER
+        if found is not None and found.nodes:
+            self.made.append(Plan(record, found.start, found.nodes, promise=False))
+            if found.first < space.end:
+                self._insert(
+                    _Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook)
+                )
 
     def _settle_above(self, position: int, until: int) -> bool:
         """Settle what stands before `position` and might begin by `until`; whether there was anything."""
-        anything = False
+        anything, by = False, self._last_of(until)
         for other in self._waiting:
             if other.position >= position:
                 break
-            if self._may_begin_by(until, other):
+            if other.bound <= by and self._may_begin_by(by, other):
                 anything = True
                 self._settle(other)
         return anything
 
     def _layer(self, position: int) -> _Layer:
         """What the record at `position` is planned on."""
-        return self._layers[bisect_left(self._positions, position) - 1]
+        layers = self._layers
+        at = known = bisect_left(self._positions, position) - 1
+        while layers[known].space is None:
+            known -= 1
+        for k in range(known, at):
+            layers[k + 1].put_on(layers[k])
+        return layers[at]
 
-    def _insert(
-        self, position: int, first: int, last: int, start: int, end: int, nodes: Bitmap, outlook: Any
-    ) -> None:
-        """A new layer, and those above it put on it anew."""
-        at = bisect_left(self._positions, position)
-        below = self._layers[at - 1]
-        layer = _Layer(
-            position, first, last, start, end, nodes, nodes.bit_count(), outlook, below.space, below.profile
-        )
-        self._positions.insert(at, position)
-        layers = self._layers = self._layers[:at] + [layer] + self._layers[at:]
-        for k in range(at, len(layers)):
-            if k > at:  # a new object: who remembers a bound of the old one must look again
-                old = layers[k]
-                layers[k] = _Layer(
-                    old.position, old.first, old.last, old.start, old.end, old.nodes, old.n_nodes, old.outlook,
-                    old.space, old.profile,
-                )  # fmt: skip
-            layers[k].put_on(layers[k - 1])
+    def _insert(self, layer: _Layer) -> None:
+        at = bisect_left(self._positions, layer.position)
+        self._positions.insert(at, layer.position)
+        self._layers.insert(at, layer)
+        for above in self._layers[at + 1 :]:
+            above.space = above.profile = None
+        now, nodes, windows = self._search.now, layer.nodes, self._windows
+        if layer.last > now:
+            for limit, free in windows.items():
+                if layer.first <= now + limit:
+                    windows[limit] = free ^ (free & nodes)

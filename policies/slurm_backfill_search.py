@@ -108,6 +108,26 @@ class Search:
                 return Found(start, within, first, last, nodes)
         return None
 
+    def earliest(
+        self, record: Any, length: int, space: NodeSpace, outlook: Any, after: int, by: int
+    ) -> int:  # fmt: skip
+        """An instant before which no plan of the record can begin, now or once `space` has fewer nodes.
+
+        Parameters
+        ----------
+        length
+            Seconds its nodes must be free at least.
+        after
+            An earlier such instant.
+        by
+            When it is later than this, how much later does not matter.
+        """
+        base = self.available & record.partition.mask
+        for begin, end, within in space.stretches(base, after, by, length, record.shape.node_need):
+            if not outlook.too_few_by(record, within, end):
+                return begin
+        return by + 1
+
     def _overdue(self, predicted: int) -> int:
         """A predicted start that is already past: the job in the way is over its limit and will be killed."""
         if predicted >= self.now:
