@@ -248,14 +248,14 @@ class _Cycle:
                     return bool(view.could_start(record, deferred.free_for(limit)))
 
                 settled = fits() and deferred.settle(now + limit, fits)
-                yield from deferred.made
-                deferred.made.clear()
+                yield from deferred.new_plans()
                 if settled and (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
                     self.p._started = True
                     deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
                     n_free = view.free_nodes
                     continue
             deferred.defer(at, record, limit)
+        yield from deferred.new_plans()
 
     def _last_startable(self, records: list[Any], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.

@@ -99,26 +99,36 @@ class DeferredPlans:
         The node space without any plan; it is not changed.
     outlook
         The running jobs before anything starts.
-
-    Attributes
-    ----------
-    made
-        Plans made since somebody last cleared it.
     """
 
     def __init__(self, search: Search, space: NodeSpace, outlook: Any) -> None:
         self._search = search
         self._resolution = search.resolution
         self._waiting: list[_Deferred] = []  # in the order of the queue
-        ground = _Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())
-        self._layers = [ground]
+        self._ground = space
+        self._first_seen = False
+        self._layers = [_Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())]
         self._positions = [-1]
         self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
-        self.made: list[Plan] = []
+        self._made: list[Plan] = []
 
     def defer(self, position: int, record: Any, limit: int) -> None:
-        """Pass over `record`, the one at `position` of the queue; positions ascend."""
-        self._waiting.append(_Deferred(position, record, limit, self._search.now))
+        """Pass over `record`, the one at `position` of the queue; positions ascend.
+
+        The first of a cycle is planned all the same: when its turn comes is what people look at.
+        """
+        deferred = _Deferred(position, record, limit, self._search.now)
+        if not self._first_seen:
+            self._first_seen = True
+            if self._may_begin_by(self._ground.end, deferred):
+                self._settle(deferred)
+                return
+        self._waiting.append(deferred)
+
+    def new_plans(self) -> list[Plan]:
+        """Plans made since this was last asked for."""
+        made, self._made = self._made, []
+        return made
 
     def started(self, position: int, limit: int, first: int, last: int, nodes: Bitmap, outlook: Any) -> None:
         """The record at `position` was started on `nodes` and is among the running jobs of `outlook`."""
@@ -130,9 +140,7 @@ class DeferredPlans:
         found = self._windows.get(limit)
         if found is None:
             now = self._search.now
-            ground = self._layers[0].space
-            assert ground is not None
-            found = self._search.available & ground.free_over(now, now + limit)
+            found = self._search.available & self._ground.free_over(now, now + limit)
             for layer in self._layers[1:]:
                 if layer.first <= now + limit and layer.last > now:
                     found ^= found & layer.nodes
@@ -188,7 +196,7 @@ class DeferredPlans:
                 return
         deferred.bound = NEVER
         if found is not None and found.nodes:
-            self.made.append(Plan(record, found.start, found.nodes, promise=False))
+            self._made.append(Plan(record, found.start, found.nodes, promise=False))
             if found.first < space.end:
                 self._insert(
                     _Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook)

@@ -192,7 +192,9 @@ class NodeSpace:
         if j < len(times) and not gains[j]:
             gains[j] = sets[j - 1] & sets[j] != sets[j]
         merged = -1
-        for k in range(len(sets) - 1):
+        # where no pair was left before, only what was touched can have become equal
+        touched = range(len(sets) - 1) if self.ragged else range(max(i - 1, 0), min(j, len(sets) - 1))
+        for k in touched:
             if counts[k] == counts[k + 1] and sets[k] == sets[k + 1]:
                 if merged >= 0:
                     self.ragged = True
@@ -245,13 +247,16 @@ class NodeSpace:
         n = len(times)
         at, k = begin, max(bisect_right(times, begin) - 1, 0)
         while True:
+            while True:  # pass over what is followed too early
+                g = k + 1
+                while g < n and not (gains[g] and (gain := base & sets[g]) and gain & sets[g - 1] != gain):
+                    g += 1
+                if g == n or times[g] >= not_before or (g > k + 2 and times[g - 2] > at + length):
+                    break
+                at, k = times[g], g
             stop = max(bisect_right(times, at + length), k + 1)
-            last = min(stop + 1, n - 1)
-            g = k + 1
-            while g <= last and not (gains[g] and (gain := base & sets[g]) and gain & sets[g - 1] != gain):
-                g += 1
-            following = times[g] if g <= last else 0
-            if not 0 < following < not_before and min(counts[k:stop]) >= need:
+            following = times[g] if g < n and g <= stop + 1 else 0
+            if min(counts[k:stop]) >= need:
                 free = base
                 for here in sets[k:stop]:
                     free &= here

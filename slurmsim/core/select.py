@@ -53,6 +53,8 @@ class Selector:
         self._states: list[Supposed] = []
         self._fitting: dict[tuple[int, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
+        # backfill plans the head of the queue on the same nodes cycle after cycle
+        self._picked: dict[tuple[Bitmap, int], list[tuple[int, int]]] = {}
 
     def possible(self, shape: Shape) -> bool:
         """Whether the request could ever run on the cluster as configured, all nodes up and free."""
@@ -150,9 +152,14 @@ class Selector:
             return bit_runs(lowest(mask, need))
         if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
             return [(mask.bit_length() - 1, 1)]
-        found = pick_equal(mask, need)
-        assert found is not None
-        return found
+        found = self._picked.get((mask, need))
+        if found is None:
+            found = pick_equal(mask, need)
+            assert found is not None
+            if len(self._picked) >= 4096:
+                self._picked.clear()
+            self._picked[mask, need] = found
+        return found.copy()
 
     def _whole(
         self, shape: Shape, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
