@@ -8,8 +8,9 @@ later jobs start only where they delay no earlier plan. Jobs without a limit are
 Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres.
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
-deeper plans can start nothing (`_last_that_fits`); and a cycle in an unchanged cluster is left out until a running
-job is overdue (`next_time`), its place in the cadence kept. Estimates nobody would see are therefore not made.
+deeper plans can start nothing (`_last_that_fits`); where counting nodes decides everything, only the first in line and
+what a start depends on (`_may_defer`, slurm_backfill_deferred); and a cycle in an unchanged cluster is left out until
+a running job is overdue (`next_time`), its place in the cadence kept. Estimates nobody would see are not made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from typing import Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
 from slurmsim.policy import Decisions, Plan, Policy, Start
-
 from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
 from slurmsim_policies.slurm_backfill_search import Search
 

@@ -23,7 +23,6 @@ from typing import Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
 from slurmsim.policy import Plan
-
 from slurmsim_policies.slurm_backfill_search import Search
 
 NEVER = 1 << 60

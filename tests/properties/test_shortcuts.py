@@ -36,7 +36,8 @@ BACKFILL = (
     "bf_min_prio_reserve=4294901755", "partition_job_depth=1",
 )  # fmt: skip
 WHOLE_NODES = (
-    "bf_interval=30", "bf_interval=10", "bf_interval=60,bf_resolution=30", "bf_resolution=1", "bf_resolution=600", "bf_window=10", "bf_window=40",
+    "bf_interval=30", "bf_interval=10", "bf_interval=60,bf_resolution=30", "bf_resolution=1", "bf_resolution=600",
+    "bf_window=10", "bf_window=40",
     "bf_busy_nodes", "bf_window_linear=60", "bf_running_job_reserve", "bf_node_space_size=40", "bf_max_job_test=12",
     "default_queue_depth=1", "bf_interval=300",
 )  # fmt: skip
