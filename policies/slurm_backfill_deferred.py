@@ -120,7 +120,7 @@ class DeferredPlans:
         if not self._first_seen:
             self._first_seen = True
             if self._may_begin_by(self._ground.end, deferred):
-                self._settle(deferred)
+                self._settle(deferred, self._ground.end)
                 return
         self._waiting.append(deferred)
 
@@ -152,7 +152,7 @@ class DeferredPlans:
         before = len(self._layers)
         for deferred in self._waiting:
             if deferred.bound <= by and self._may_begin_by(by, deferred):
-                self._settle(deferred)
+                self._settle(deferred, by)
                 if not (still := wanted()):
                     break
         if len(self._layers) > before:
@@ -179,19 +179,20 @@ class DeferredPlans:
         deferred.bound = self._search.earliest(deferred.record, length, space, layer.outlook, deferred.bound, by)
         return deferred.bound <= by
 
-    def _settle(self, deferred: _Deferred) -> None:
-        """Plan `deferred`, and before it those it depends on."""
+    def _settle(self, deferred: _Deferred, by: int) -> None:
+        """Plan `deferred`, and before it those it depends on, unless they show that it begins later than `by`."""
         position, record, limit = deferred.position, deferred.record, deferred.limit
         while True:
-            layer = self._layer(position)
-            space = layer.space
-            assert space is not None
-            found = self._search.find(record, limit, space, layer.outlook, deferred.bound, refused=True)
-            final = found is not None and found.nodes and not space.ragged
-            if not self._settle_above(position, max(found.start + limit, found.last) if final else space.end):
-                break
-            if not self._may_begin_by(space.end, deferred):
-                deferred.bound = NEVER
+            until = deferred.bound + limit  # it will not end before; most of what it depends on is known by that
+            if not self._settle_above(position, until):
+                layer = self._layer(position)
+                space = layer.space
+                assert space is not None
+                found = self._search.find(record, limit, space, layer.outlook, deferred.bound, refused=True)
+                final = found is not None and found.nodes and not space.ragged
+                if not self._settle_above(position, max(found.start + limit, found.last) if final else space.end):
+                    break
+            if not self._may_begin_by(by, deferred):
                 return
         deferred.bound = NEVER
         if found is not None and found.nodes:
@@ -209,7 +210,7 @@ class DeferredPlans:
                 break
             if other.bound <= by and self._may_begin_by(by, other):
                 anything = True
-                self._settle(other)
+                self._settle(other, by)
         return anything
 
     def _layer(self, position: int) -> _Layer:
