@@ -21,15 +21,20 @@ Key = tuple[int, int, int, int, int, int]
 
 
 class Record:
-    """One job in one partition, as the scheduler walks it."""
+    """One job in one partition, as the scheduler walks it.
 
-    __slots__ = ("job", "key", "need", "partition", "priority", "shape")
+    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
+    the same job in another partition).
+    """
+
+    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape")
 
     key: Key
 
     def __init__(self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool) -> None:
         self.job, self.partition, self.shape = job, partition, shape
         self.need = shape.unit_need  # asked for at every pass
+        self.alone = shape.by_count and len(job.partitions) == 1 and job.sub.array_task_id is None
         self.set_priority(priority, fifo)
 
     def set_priority(self, priority: int, fifo: bool) -> None:

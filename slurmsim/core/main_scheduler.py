@@ -232,7 +232,9 @@ class MainScheduler:
         changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
         """
         c = self.c
-        if limit is not None or self.part_depth or len(c.queue.pools) > 1:
+        if limit is not None and examined + len(records) - at - 1 > limit:
+            return False  # the pass ends before the queue does
+        if self.part_depth or len(c.queue.pools) > 1:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]

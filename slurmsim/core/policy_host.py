@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import Bitmap, runs, to_indices
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import Record
+from slurmsim.core.outlook import Outlook
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Start, WakeAt
@@ -273,6 +274,15 @@ class View:
     def future(self, record: Record, within: Bitmap) -> Forecast | None:
         """Slurm's future test: earliest start on the nodes of `within` (Selector.future)."""
         return self.c.selector.future(record.shape, self.c.running, self.c.now, within)
+
+    def outlook(self) -> Outlook:
+        """What running jobs will give back when, as it is now: holds while further jobs start."""
+        return Outlook(self.c.selector, self.c.running, self.c.now)
+
+    @property
+    def whole_nodes_only(self) -> bool:
+        """Whether every running job holds whole nodes."""
+        return not self.c.table.mixed
 
 
 def sum_free_cpus(controller: Controller) -> int:
