@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     options = RunOptions(
         args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
-        tuple(_pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
+        tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json
@@ -77,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pair(item: str) -> tuple[str, str]:
+def pair(item: str) -> tuple[str, str]:
+    """KEY=VALUE of an --option."""
     key, equals, value = item.partition("=")
     if not equals or not key:
         raise ConfigError(f"{item!r}", field="--option", expected="KEY=VALUE")
