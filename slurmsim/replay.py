@@ -118,10 +118,12 @@ def prepare(options: RunOptions) -> Prepared:
         examination = examine(Path(options.conf), overrides)
         examination.report.raise_first_error()
         if not options.accounting:
-            warn_missing(examination.report)
+            warn_missing(examination.report, overrides)
         cluster, findings = examination.cluster, examination.report.findings
         named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
         scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
+    elif not options.accounting:
+        warn_missing(Report(), overrides)
     _refuse_unmodelled(overrides, findings)
     reader_options = dict(options.option)
     if cluster is None and options.nodes is not None:

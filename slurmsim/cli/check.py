@@ -74,7 +74,10 @@ def inspect(
         except ConfigError as error:
             report.findings.append(_as_finding(error, "accounting"))
     else:
-        warn_missing(report)
+        try:
+            warn_missing(report, overrides)
+        except ConfigError as error:
+            report.findings.append(_as_finding(error, "accounting"))
     findings = report.findings + _policy_findings(examination)
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), report.seen, data
 
