@@ -255,6 +255,8 @@ def run(
     seed: int = 0,
     until: str | int | None = None,
     jobs: int | None = None,
+    accounting: str | Path | Sequence[str | Path] = (),
+    unknown_accounts: str = "stop",
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -264,9 +266,11 @@ def run(
     """
     from slurmsim.trace.reader import read_trace
 
+    files = [accounting] if isinstance(accounting, str | Path) else accounting
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
+        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
