@@ -15,6 +15,8 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.core.accounts import Accounts, Enforcement, refusal
+from slurmsim.core.associations import AssociationTree
 from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -49,6 +51,7 @@ from slurmsim.core.priority import make_priority
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
@@ -71,16 +74,30 @@ class Controller:
         The scheduler plugin.
     start_time
         When slurmctld starts; the phase of every periodic work.
+    accounting
+        Associations and QOS; None as without slurmdbd: any account and QOS is taken and only shown.
     enforce_limits
         False leaves ending jobs at their limit to the driver (replays of recorded elapsed times).
     """
 
-    def __init__(self, cluster: ClusterSpec, policy: Policy, start_time: int, *, enforce_limits: bool = True) -> None:
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        policy: Policy,
+        start_time: int,
+        *,
+        accounting: Accounting | None = None,
+        enforce_limits: bool = True,
+    ) -> None:
         self.cluster, self.policy = cluster, policy
         self.now = self.start_time = start_time
         self.state = ClusterState(cluster)
         self.table, self.selector = self.state.table, self.state.selector
         self.partitions = self.state.partitions
+        self.tree = AssociationTree(accounting) if accounting is not None else None
+        enforced = cluster.option("AccountingStorageEnforce") if self.tree is not None else None
+        self.enforce = Enforcement.parse(enforced or ())
+        self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
         self._created = 0
         self.priority = make_priority(cluster, self.partitions, self.table.total_cpus)
@@ -213,10 +230,12 @@ class Controller:
             raise SubmitError(f"Job id {sub.job_id} is in use")
         partitions, shapes = self.state.compiled(sub)
         job = Job(sub, partitions, shapes, self.now)
+        if self.accounts is not None:
+            self.accounts.admit(job)
         self._set_limit(job)
         shape = shapes[0]
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
-        if plain and job.time_limit_s in shape.limits_met:
+        if plain and job.bars is None and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
@@ -253,11 +272,11 @@ class Controller:
         possible = [self.selector.possible(s) for s in shapes]
         if not broken and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
-        if not broken and all(possible):
+        if not broken and all(possible) and job.bars is None:
             job.within_limits = self.edits
         enforce = self.cluster.option("EnforcePartLimits")
         if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
-            raise SubmitError(_ENFORCED.get(broken[0], NOT_AVAILABLE))
+            raise SubmitError(refusal(job, reasons) or _ENFORCED.get(broken[0], NOT_AVAILABLE))
 
     def _set_limit(self, job: Job) -> None:
         spec = job.partition.spec
@@ -275,7 +294,7 @@ class Controller:
     def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
         """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
         spec = partition.spec
-        if partition.state == "UP" and job.time_limit_s in shape.limits_met:
+        if job.bars is None and partition.state == "UP" and job.time_limit_s in shape.limits_met:
             return None
         if shape.min_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
@@ -288,6 +307,8 @@ class Controller:
             return Reason.PARTITION_NODE_LIMIT
         if spec.max_time_s is not None and job.limit_fixed and job.time_limit_s > spec.max_time_s:
             return Reason.PARTITION_TIME_LIMIT
+        if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
+            return Reason.PARTITION_CONFIG
         if partition.state == "DOWN":
             return Reason.PARTITION_DOWN
         if partition.state == "INACTIVE":
@@ -295,6 +316,13 @@ class Controller:
         if partition.state == "UP":
             shape.limits_met.add(job.time_limit_s)
         return None
+
+    def keeps_out(self, job: Job, partition: Partition, shape: Any) -> str | None:
+        """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
+        reason = self.limit_reason(job, partition, shape)
+        if reason is None and job.bars is not None and partition.index in job.bars:
+            return job.bars[partition.index].text
+        return reason
 
     # -- the queue ----------------------------------------------------------------------------------------------
 
@@ -317,7 +345,7 @@ class Controller:
             if not all(wanted):
                 self.limited[job.id] = job
                 if not any(wanted):
-                    reasons = [self.limit_reason(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
+                    reasons = [self.keeps_out(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
                     self.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
                     return
         if job.eligible_time is None:
@@ -340,7 +368,7 @@ class Controller:
     def _may_start(self, job: Job) -> tuple[bool, ...]:
         """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
         pairs = zip(job.partitions, job.shapes, strict=True)
-        return tuple([self.limit_reason(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
+        return tuple([self.keeps_out(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
 
     def _limits_changed(self) -> None:
         """An edit of limits or partition states: queue jobs for the partitions they may start in now."""
@@ -675,6 +703,8 @@ class Controller:
         self.table.check(running)
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
+        if any(job.bars is not None and job.partition.index in job.bars for job in running):
+            raise InvariantError("a job runs in a partition that does not take its account or QOS")
         if sum(j.state == JobState.RUNNING for j in self.jobs.values()) != len(running):
             raise InvariantError("running jobs differ from a recount")
         busy, cpus, count = self.usage.recount(running)

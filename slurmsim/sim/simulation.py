@@ -19,6 +19,7 @@ from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Requeued, Submit
 from slurmsim.errors import WorkloadError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
@@ -46,6 +47,8 @@ class Simulation:
     ----------
     cluster, workload, policy
         What to simulate.
+    accounting
+        Associations and QOS, if there are accounting data.
     timed
         Facts at given times (node events and edits), ascending.
     endless
@@ -76,6 +79,7 @@ class Simulation:
         workload: Workload,
         policy: Policy,
         *,
+        accounting: Accounting | None = None,
         timed: Sequence[Timed] = (),
         endless: Iterable[Timed] = (),
         until: int | None = None,
@@ -93,7 +97,7 @@ class Simulation:
             start_time = min([first, *(t.time for t in timed[:1])])
         self.start_time = start_time
         self.env = simpy.Environment(initial_time=start_time)
-        self.controller = Controller(cluster, policy, start_time, enforce_limits=enforce_limits)
+        self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0

@@ -42,8 +42,6 @@ def test_a_recorded_configuration() -> None:
 def test_what_is_not_modelled_is_said_by_name() -> None:
     cluster, findings = parse_cluster(ACCOUNTING, "acct.conf")
     assert said(findings) == [
-        "acct.conf:7: warning: AccountingStorageEnforce=associations,limits,qos: not modelled: no association, QOS or "
-        "limit is enforced",
         "acct.conf:13: warning: PriorityWeightFairshare=10000: not modelled: the fair-share factor counts as 0",
         "acct.conf:15: warning: Licenses=matlab:4,fluent:10: not modelled: jobs do not wait for licenses",
         "acct.conf:16: warning: PreemptType=preempt/partition_prio: not modelled: no job is preempted: jobs of higher "
