@@ -150,7 +150,7 @@ def _warn_not_modelled(
     setting: Setting, options: Mapping[str, Any], settings: Mapping[str, Setting], report: Report
 ) -> None:
     option, name = setting.option, setting.option.name
-    if option.status is Status.HONOURED and isinstance(options.get(name), tuple):
+    if option.status is Status.HONOURED and option.kind == "words":
         for word in options[name]:
             noted = FLAG_NOTES.get((name, word.partition("=")[0]))
             if noted is not None and noted[0] is Status.NOT_MODELLED:

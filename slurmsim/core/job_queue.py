@@ -9,25 +9,32 @@ held, dependent, throttled or not yet begun are not in here.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from slurmsim.core.job import Job
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import Shape
 
+if TYPE_CHECKING:
+    from slurmsim.core.queue_columns import QueueColumns
+
 Key = tuple[int, int, int, int, int, int]
+_key = attrgetter("key")
 
 
 class Record:
     """One job in one partition, as the scheduler walks it."""
 
-    __slots__ = ("job", "key", "partition", "priority", "shape")
+    __slots__ = ("job", "key", "partition", "priority", "shape", "slot")
 
     def __init__(self, job: Job, partition: Partition, shape: Shape) -> None:
         self.job, self.partition, self.shape = job, partition, shape
         self.priority = job.priority
         self.key: Key = (0, 0, 0, 0, 0, 0)
+        self.slot = -1  # place in the columns that watch the queue
 
     def set_priority(self, priority: int, *, fifo: bool = False) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
@@ -84,7 +91,7 @@ class PoolQueue:
         return bisect_left(self.keys, record.key)
 
     def resort(self) -> None:
-        self.records.sort(key=lambda r: r.key)
+        self.records.sort(key=_key)
         self.keys = [r.key for r in self.records]
 
 
@@ -100,6 +107,7 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        self.watcher: QueueColumns | None = None  # told of every record that comes and goes
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -118,6 +126,8 @@ class JobQueue:
             record.set_priority(priority, fifo=self.fifo)
             behind = self.pools[partition.pool].insert(record) > 0 or behind
             records.append(record)
+            if self.watcher is not None:
+                self.watcher.added(record, at)
         self.jobs[job.id] = tuple(records)
         self.fresh[job.id] = job
         return behind
@@ -126,6 +136,8 @@ class JobQueue:
         """Take `job` out if it is in."""
         for record in self.jobs.pop(job.id, ()):
             self.pools[record.partition.pool].delete(record)
+            if self.watcher is not None:
+                self.watcher.removed(record)
         self.fresh.pop(job.id, None)
 
     def records(self) -> Iterator[Record]:
@@ -141,10 +153,17 @@ class JobQueue:
             return self.pools[0].records.copy()
         return list(self.records())
 
-    def reprioritise(self, priorities: dict[int, tuple[int, ...]]) -> None:
-        """Give jobs new priorities (one per partition) and restore the order."""
-        for job_id, values in priorities.items():
-            for record, value in zip(self.jobs[job_id], values, strict=True):
-                record.set_priority(value, fifo=self.fifo)
-        for pool in self.pools:
-            pool.resort()
+    def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
+        """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""
+        fifo = self.fifo
+        pools = set()
+        for record, value in changes:
+            record.priority = value
+            if not fifo:
+                key = record.key
+                record.key = (key[0], -value, key[2], key[3], key[4], key[5])
+            job = record.job
+            job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
+            pools.add(record.partition.pool)
+        for pool in sorted(pools):
+            self.pools[pool].resort()
