@@ -19,6 +19,7 @@ from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -51,15 +52,20 @@ class World:
         When slurmctld starts, seconds.
     plan_all
         Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
+    accounting
+        Associations and QOS.
     """
 
-    def __init__(self, conf: str, policy: str = "easy", *, start: int = 0, plan_all: bool = False) -> None:
+    def __init__(
+        self, conf: str, policy: str = "easy", *, start: int = 0, plan_all: bool = False,
+        accounting: Accounting | None = None,
+    ) -> None:  # fmt: skip
         self.cluster, self.findings = parse_cluster(conf)
         if plan_all:
             more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
-        self.controller = Controller(self.cluster, load_policy(policy)(), start)
+        self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
         self.now = start
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, str] = {}
@@ -202,6 +208,8 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
+    add("-A", dest="account", default="")
+    add("--qos", default="")
     return parser
 
 
@@ -256,5 +264,5 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     return Submission(
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
-        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, **options,
+        account=asked.account, qos=asked.qos, priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, **options,
     )  # fmt: skip
