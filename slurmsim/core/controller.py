@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
-from slurmsim.core.accounts import Accounts, Enforcement
+from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState, compile_shape
@@ -240,7 +240,7 @@ class Controller:
         self._set_limit(job)
         shape = shapes[0]
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
-        if plain and job.time_limit_s in shape.limits_met:
+        if plain and job.bars is None and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
@@ -271,11 +271,11 @@ class Controller:
         possible = [self.selector.possible(s) for s in shapes]
         if not broken and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
-        if not broken and all(possible):
+        if not broken and all(possible) and job.bars is None:
             job.within_limits = self.edits
         enforce = self.cluster.option("EnforcePartLimits")
         if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
-            raise SubmitError(_ENFORCED.get(broken[0], NOT_AVAILABLE))
+            raise SubmitError(refusal(job, reasons) or _ENFORCED.get(broken[0], NOT_AVAILABLE))
 
     def _set_limit(self, job: Job) -> None:
         spec = job.partition.spec
@@ -293,7 +293,7 @@ class Controller:
     def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
         """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
         spec = partition.spec
-        if partition.state == "UP" and job.time_limit_s in shape.limits_met:
+        if job.bars is None and partition.state == "UP" and job.time_limit_s in shape.limits_met:
             return None
         if shape.min_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
@@ -306,6 +306,8 @@ class Controller:
             return Reason.PARTITION_NODE_LIMIT
         if spec.max_time_s is not None and job.limit_fixed and job.time_limit_s > spec.max_time_s:
             return Reason.PARTITION_TIME_LIMIT
+        if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
+            return Reason.PARTITION_CONFIG
         if partition.state == "DOWN":
             return Reason.PARTITION_DOWN
         if partition.state == "INACTIVE":
@@ -313,6 +315,13 @@ class Controller:
         if partition.state == "UP":
             shape.limits_met.add(job.time_limit_s)
         return None
+
+    def keeps_out(self, job: Job, partition: Partition, shape: Any) -> str | None:
+        """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
+        reason = self.limit_reason(job, partition, shape)
+        if reason is None and job.bars is not None and partition.index in job.bars:
+            return job.bars[partition.index].text
+        return reason
 
     # -- the queue ----------------------------------------------------------------------------------------------
 
@@ -335,7 +344,7 @@ class Controller:
             if not all(wanted):
                 self.limited[job.id] = job
                 if not any(wanted):
-                    reasons = [self.limit_reason(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
+                    reasons = [self.keeps_out(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
                     self.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
                     return
         if job.eligible_time is None:
@@ -358,7 +367,7 @@ class Controller:
     def _may_start(self, job: Job) -> tuple[bool, ...]:
         """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
         pairs = zip(job.partitions, job.shapes, strict=True)
-        return tuple([self.limit_reason(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
+        return tuple([self.keeps_out(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
 
     def _limits_changed(self) -> None:
         """An edit of limits or partition states: queue jobs for the partitions they may start in now."""

@@ -10,6 +10,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import TRANSITIONS, JobState, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounts import Bars
     from slurmsim.core.associations import Branch
     from slurmsim.core.nodes import Allocation
     from slurmsim.core.partitions import Partition
@@ -26,14 +27,15 @@ class Job:
     `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
-    `first_submit` never. `branch` is its association and `qos_spec` its QOS, None without accounting data.
+    `first_submit` never. `branch` is its association and `qos_spec` its QOS, None without accounting data;
+    `bars` has the partitions that do not take its account or QOS, None when all do.
     """
 
     __slots__ = (
-        "account", "alloc", "array_key", "array_limit", "begin", "branch", "depth", "eligible_time", "end_limit",
-        "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes",
-        "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "qos_spec", "queued",
-        "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time",
+        "account", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth", "eligible_time",
+        "end_limit", "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name",
+        "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "qos_spec",
+        "queued", "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time",
         "time_limit_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
@@ -43,6 +45,7 @@ class Job:
         self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
         self.branch: Branch | None = None
         self.qos_spec: Qos | None = None
+        self.bars: Bars | None = None
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
         self.submit_time = self.first_submit = now

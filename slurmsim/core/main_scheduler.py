@@ -193,6 +193,9 @@ class MainScheduler:
                 c.set_reason(job, NODES_REQUIRED_TEXT)
                 usable = self._block(record, usable, blocked, exempt=False)
                 continue
+            if job.bars is not None and index in job.bars:  # asked after the limits of accounts; blocks nobody
+                c.set_reason(job, job.bars[index].text)
+                continue
             allowed = c.open_to(job, usable)
             alloc = c.selector.place(record.shape, c.table, allowed)
             if alloc is not None:

@@ -184,7 +184,7 @@ class View:
     def fits(self, job: Job) -> bool:
         """Whether `job` could start now in any of its partitions."""
         return any(
-            self.c.limit_reason(job, partition, shape) is None and self.c.selector.fits(shape)
+            self.c.keeps_out(job, partition, shape) is None and self.c.selector.fits(shape)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
         )
 
@@ -194,7 +194,7 @@ class View:
         found = [
             max(forecast.start, c.now)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
-            if c.limit_reason(job, partition, shape) is None
+            if c.keeps_out(job, partition, shape) is None
             and (forecast := c.selector.future(shape, c.running, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
@@ -251,8 +251,14 @@ class View:
         return ONE_YEAR_S if limit is None else limit
 
     def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting, or None."""
-        return self.c.limit_reason(record.job, record.partition, record.shape)
+        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown."""
+        reason = self.c.limit_reason(record.job, record.partition, record.shape)
+        if reason is None and record.job.bars is not None:
+            bar = record.job.bars.get(record.partition.index)
+            if bar is not None and bar.by_qos:
+                self.c.set_reason(record.job, bar.text)
+                return bar.text
+        return reason
 
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
@@ -399,7 +405,7 @@ class PolicyHost:
         if job.state != JobState.PENDING or not job.queued:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         for record in records:
-            if c.limit_reason(job, record.partition, record.shape) is not None:
+            if c.keeps_out(job, record.partition, record.shape) is not None:
                 continue
             within = decision.within
             if c.maintenance.windows:

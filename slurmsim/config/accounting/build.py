@@ -128,7 +128,7 @@ def _order(draft: Draft) -> list[Key]:
         if parent not in draft.associations:
             known = (k[0] for k in draft.associations if not k[1])
             what = f"user {user} is" if user else f"account {account} is"
-            fail(item.where("parent"), field, f"{what} in account {above!r}, which is not defined{nearest(above, known)}",
+            fail(item.where("parent"), field, f"{what} in account {above!r}, which is unknown{nearest(above, known)}",
                  "an account that is defined")  # fmt: skip
         visit(parent, (*below, account) if not user else ())
         order[key] = None
