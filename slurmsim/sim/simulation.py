@@ -19,6 +19,7 @@ from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Requeued, Submit
 from slurmsim.errors import WorkloadError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
@@ -50,6 +51,8 @@ class Simulation:
         Facts at given times (node events and edits), ascending.
     endless
         A generator of timed facts without an end (failures drawn from MTBF); stops when all jobs are done.
+    accounting
+        Associations and QOS, None for none.
     until
         Stop there; jobs may be left running or pending.
     enforce_limits
@@ -80,6 +83,7 @@ class Simulation:
         endless: Iterable[Timed] = (),
         until: int | None = None,
         start_time: int | None = None,
+        accounting: Accounting | None = None,
         enforce_limits: bool = True,
         on_finished: Callable[[Job], None] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
@@ -93,7 +97,9 @@ class Simulation:
             start_time = min([first, *(t.time for t in timed[:1])])
         self.start_time = start_time
         self.env = simpy.Environment(initial_time=start_time)
-        self.controller = Controller(cluster, policy, start_time, enforce_limits=enforce_limits)
+        self.controller = Controller(
+            cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits
+        )
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
