@@ -128,7 +128,7 @@ class Controller:
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
         self._begin_heap: list[tuple[int, int]] = []
         self.recalculation = Recalculation(self)
-        self.book = self.recalculation.book
+        self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.host = PolicyHost(self, policy)
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -351,6 +351,8 @@ class Controller:
             job.eligible_time = max(self.now, job.begin or 0)
             if job.eligible_time > job.submit_time:
                 self.record("ELIGIBLE", job)
+        if self.accrual is not None:
+            self.accrual.eligible(job, self.now)
         if job.priority == 0:
             values = self.priority.submit(job, self.now)
         else:
@@ -417,6 +419,8 @@ class Controller:
         job.scheduler = scheduler
         if self.book is not None:
             self.book.started(job, now)
+        if self.accrual is not None:
+            self.accrual.left(job)
         newly = self.table.allocate(alloc)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
@@ -464,6 +468,8 @@ class Controller:
         job.end_time = self.now
         self.events.append((self.now, "END", job.id, state, reason, job.partition.name, "", None, ""))
         del self.jobs[job.id]
+        if self.accrual is not None:
+            self.accrual.left(job)
         self.limited.pop(job.id, None)
         self.actions.append(Finished(job))
         self.eligibility.ended(job, was_running)
@@ -517,7 +523,7 @@ class Controller:
         job.alloc, job.nodes = None, 0
         job.partition, job.shape = job.partitions[0], job.shapes[0]
         job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
-        job.start_time = job.end_limit = job.eligible_time = None
+        job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.now
         job.begin = self.now + REQUEUE_DELAY_S
         job.reason = Reason.BEGIN_TIME
@@ -543,6 +549,8 @@ class Controller:
         self.withdraw(job)
         self.limited.pop(job.id, None)
         self.eligibility.forget(job)
+        if self.accrual is not None:
+            self.accrual.held(job)
         job.priority = 0
         self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.record("HOLD", job)

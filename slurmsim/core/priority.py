@@ -93,6 +93,7 @@ class Multifactor:
         self.favor_small = bool(option("PriorityFavorSmall"))
         self.relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
         self.accrue_always = "ACCRUE_ALWAYS" in flags
+        self.limited_accrual = False
         self.increase_only = "INCR_ONLY" in flags
         self.running_too = "CALCULATE_RUNNING" in flags
         self.n_nodes, self.n_cpus = len(cluster.nodes), total_cpus
@@ -143,7 +144,9 @@ class Multifactor:
 
     def accrued_since(self, job: Job) -> int | None:
         """When `job` began to accrue age; None before."""
-        return job.submit_time if self.accrue_always else job.eligible_time
+        if self.accrue_always:
+            return job.submit_time
+        return job.accrue_time if self.limited_accrual else job.eligible_time
 
     def qos_factor(self, job: Job) -> float:
         """Priority of the job's QOS over the highest of all."""

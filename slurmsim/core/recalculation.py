@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from slurmsim.core.accrual import Accrual
 from slurmsim.core.decay import UsageBook
 from slurmsim.core.fairshare import Classic, FairTree, ShareTree
 from slurmsim.core.priority import Multifactor
@@ -17,6 +18,7 @@ from slurmsim.errors import InvariantError
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.job import Job
 
 FAR = 2**62
 
@@ -32,6 +34,8 @@ class Recalculation:
         Usage of associations and QOS; None where neither fair share nor limits need it.
     shares
         Fair-share factors; None where PriorityWeightFairshare is 0.
+    accrual
+        Who accrues age; None unless limits are enforced and age counts.
     on_period
         Called in every run, after usage has been added, with the time of the run before and now. Runs nobody waits
         for are made up for later, in order, before anything else happens; so a listener sees every one of them
@@ -52,6 +56,7 @@ class Recalculation:
         self.book: UsageBook | None = None
         self.shares: FairTree | Classic | None = None
         self.columns: QueueColumns | None = None
+        self.accrual: Accrual | None = None
         self.on_period: list[Callable[[int, int], None]] = []
         self.wanted = False
         if isinstance(self.plugin, Multifactor) and self.period_s is not None:
@@ -71,7 +76,15 @@ class Recalculation:
                 shares, damping=option("FairShareDampeningFactor"), depth_oblivious="DEPTH_OBLIVIOUS" in flags
             )  # fmt: skip
             plugin.use(self.book, self.shares)
+            if c.enforce.limits and plugin.w_age and not plugin.accrue_always:
+                plugin.limited_accrual = True
+                self.accrual = Accrual(self._accrues)
         self.columns = QueueColumns(plugin, c.queue, len(tree.branches) if tree is not None else 0)
+
+    def _accrues(self, job: Job) -> None:
+        """A job in the queue has begun to accrue age."""
+        assert self.columns is not None
+        self.columns.edited(job)
 
     # -- when -------------------------------------------------------------------------------------------------------
 
@@ -137,5 +150,7 @@ class Recalculation:
         """Recount; raises InvariantError on any difference."""
         if self.book is not None:
             self.book.check({entry[2].id for entry in self.c.running})
+        if self.accrual is not None and not self.accrual.recount(iter(self.c.jobs.values())):
+            raise InvariantError("jobs that accrue age differ from a recount")
         if self.columns is not None and not self.columns.agrees():
             raise InvariantError("the columns of the queue differ from its records")
