@@ -16,16 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim import __version__
-from slurmsim.config.findings import Finding
+from slurmsim.config.accounting.load import check_partitions, load_accounting
+from slurmsim.config.accounting.missing import warn_missing
+from slurmsim.config.findings import Finding, Report
 from slurmsim.config.load import examine, make_cluster
+from slurmsim.core.accounts import Enforcement
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.simulation import Simulation
+from slurmsim.sim.unknown_accounts import CHOICES, settle_unknown
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -56,6 +61,8 @@ class RunOptions:
     node_events: str | None = None
     mtbf_s: int | None = None
     mttr_s: int | None = None
+    accounting: tuple[str, ...] = ()
+    unknown_accounts: str = "stop"
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -64,7 +71,7 @@ class RunOptions:
             value = getattr(self, name)
             if name in ("set", "option"):
                 value = [f"{k}={v}" for k, v in value]
-            if value not in (None, [], ()) and name != "out":
+            if value not in (None, [], (), "stop") and name != "out":
                 found[name] = value
         return found
 
@@ -82,7 +89,8 @@ class Prepared:
     until: int | None
     timed: Sequence[Any] = ()
     endless: Iterable[Any] = ()
-    hashes: dict[str, str] = field(default_factory=dict)
+    hashes: dict[str, Any] = field(default_factory=dict)
+    accounting: Accounting | None = None
 
 
 def prepare(options: RunOptions) -> Prepared:
@@ -109,9 +117,13 @@ def prepare(options: RunOptions) -> Prepared:
                               expected="one or the other")  # fmt: skip
         examination = examine(Path(options.conf), overrides)
         examination.report.raise_first_error()
+        if not options.accounting:
+            warn_missing(examination.report, overrides)
         cluster, findings = examination.cluster, examination.report.findings
         named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
         scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
+    elif not options.accounting:
+        warn_missing(Report(), overrides)
     _refuse_unmodelled(overrides, findings)
     reader_options = dict(options.option)
     if cluster is None and options.nodes is not None:
@@ -127,6 +139,7 @@ def prepare(options: RunOptions) -> Prepared:
     if options.conf is None:
         cluster = _with_partitions(cluster, workload, overrides)
     _check_jobs(workload, cluster, options)
+    accounting = _read_accounting(workload, cluster, options, findings)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
         policy = load_policy(name)(policy_options)
@@ -140,10 +153,12 @@ def prepare(options: RunOptions) -> Prepared:
     endless: Iterable[Any] = ()
     if options.mtbf_s is not None or options.mttr_s is not None:
         endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
-    hashes = {"workload_sha256": _sha256(options.workload)}
+    hashes: dict[str, Any] = {"workload_sha256": _sha256(options.workload)}
     if options.conf is not None:
         hashes["conf_sha256"] = _sha256(options.conf)
-    return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes)
+    if options.accounting:
+        hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
 def execute(
@@ -219,8 +234,8 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
                 progress(simulation)
 
     simulation = Simulation(
-        prepared.cluster, prepared.workload, prepared.policy, timed=prepared.timed, endless=prepared.endless,
-        until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
+        prepared.cluster, prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
+        endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
     )  # fmt: skip
     recorder.attach(simulation.controller)
@@ -240,6 +255,8 @@ def run(
     seed: int = 0,
     until: str | int | None = None,
     jobs: int | None = None,
+    accounting: str | Path | Sequence[str | Path] = (),
+    unknown_accounts: str = "stop",
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -249,9 +266,11 @@ def run(
     """
     from slurmsim.trace.reader import read_trace
 
+    files = [accounting] if isinstance(accounting, str | Path) else accounting
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
+        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -374,6 +393,23 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _read_accounting(
+    workload: Workload, cluster: ClusterSpec, options: RunOptions, findings: list[Finding]
+) -> Accounting | None:
+    """The accounting data as they go with cluster and log; warnings join `findings`."""
+    if options.unknown_accounts not in CHOICES:
+        raise ConfigError(f"{options.unknown_accounts!r}", field="--unknown-accounts", expected=", ".join(CHOICES))
+    if not options.accounting:
+        return None
+    report = Report()
+    name = cluster.name if options.conf is not None else ""
+    accounting = load_accounting(options.accounting, cluster=name, report=report)
+    check_partitions(accounting, cluster, report)
+    findings += report.findings
+    enforce = Enforcement.parse(cluster.option("AccountingStorageEnforce") or ())
+    return settle_unknown(workload, accounting, enforce, options.unknown_accounts)
 
 
 def _check_jobs(workload: Workload, cluster: ClusterSpec, options: RunOptions) -> None:

@@ -13,7 +13,19 @@ from typing import NoReturn
 from slurmsim import __version__
 from slurmsim.errors import InputError, SlurmSimError
 
-COMMANDS = ("run", "compare", "report", "validate", "check", "convert", "generate", "policies", "fidelity")
+COMMANDS = (
+    "run",
+    "compare",
+    "report",
+    "validate",
+    "check",
+    "convert",
+    "generate",
+    "policies",
+    "fidelity",
+    "why",
+    "whatif",
+)
 
 
 class _Parser(argparse.ArgumentParser):

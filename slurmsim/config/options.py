@@ -46,6 +46,9 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "OTHER_CONS_TRES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "NONE"): (Status.HARMLESS, "no parameter"),
     ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "the default"),
+    ("AccountingStorageEnforce", "wckeys"): (Status.NOT_MODELLED, "jobs have no workload characterization key"),
+    ("AccountingStorageEnforce", "nojobs"): (Status.HARMLESS, "about accounting records"),
+    ("AccountingStorageEnforce", "nosteps"): (Status.HARMLESS, "about accounting records"),
     ("DependencyParameters", "disable_remote_singleton"): (Status.HARMLESS, "for federations only"),
     ("DependencyParameters", "max_depend_depth"): (Status.HARMLESS, "dependencies are searched to any depth"),
 }  # fmt: skip
@@ -113,6 +116,9 @@ _ROWS: tuple[Option, ...] = (
     _honoured("PriorityCalcPeriod", "time", 300, low=1),
     _honoured("PriorityFavorSmall", "flag", False),
     _honoured("PriorityFlags", "words", (), choices=PRIORITY_FLAGS),
+    _honoured("AccountingStorageEnforce", "words", (), "with accounting data (--accounting); ignored with a warning "
+              "without", choices=("associations", "limits", "qos", "safe", "wckeys", "nojobs", "nosteps", "all", "none",
+                                  "1", "2")),
     _honoured("AccountingStorageType", "choice", "accounting_storage/none",
               "without slurmdbd the age factor is ignored, as in real Slurm",
               choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
@@ -133,7 +139,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("TopologyParam", "nodes are chosen without regard to switches or blocks", master="TopologyPlugin"),
     _absent("SuspendTime", "nodes are never powered down, so jobs never wait for a boot", off=("-1", "infinite",
                                                                                              "unlimited")),
-    _absent("AccountingStorageEnforce", "no association, QOS or limit is enforced", off=_NONE, kind="words"),
     _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),
     _absent("FederationParameters", "one cluster is simulated alone"),
     _absent("JobSubmitPlugins", "submissions are taken as the log has them", off=("job_submit/none", *_NONE)),

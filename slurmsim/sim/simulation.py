@@ -47,12 +47,12 @@ class Simulation:
     ----------
     cluster, workload, policy
         What to simulate.
+    accounting
+        Associations and QOS, if there are accounting data.
     timed
         Facts at given times (node events and edits), ascending.
     endless
         A generator of timed facts without an end (failures drawn from MTBF); stops when all jobs are done.
-    accounting
-        Associations and QOS, None for none.
     until
         Stop there; jobs may be left running or pending.
     enforce_limits
@@ -79,11 +79,11 @@ class Simulation:
         workload: Workload,
         policy: Policy,
         *,
+        accounting: Accounting | None = None,
         timed: Sequence[Timed] = (),
         endless: Iterable[Timed] = (),
         until: int | None = None,
         start_time: int | None = None,
-        accounting: Accounting | None = None,
         enforce_limits: bool = True,
         on_finished: Callable[[Job], None] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
@@ -97,9 +97,7 @@ class Simulation:
             start_time = min([first, *(t.time for t in timed[:1])])
         self.start_time = start_time
         self.env = simpy.Environment(initial_time=start_time)
-        self.controller = Controller(
-            cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits
-        )
+        self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0

@@ -123,7 +123,9 @@ def _order(draft: Draft) -> list[Key]:
         else:
             above, field = item.values.get("parent") or "root", "Parent"
             if above in (*below, account):
-                fail(item.where("parent"), field, f"account {account} is its own ancestor", "a tree of accounts")
+                circle = [draft.associations[name, "", ""].where("parent") for name in (*below, account)]
+                last = max(circle, key=lambda place: place.line or 0)  # the one that closed it
+                fail(last, field, f"account {account} is its own ancestor", "a tree of accounts")
         parent: Key = (above, "", "")
         if parent not in draft.associations:
             known = (k[0] for k in draft.associations if not k[1])

@@ -19,7 +19,7 @@ VERBS = ("add", "create", "modify", "update", "delete", "remove")
 _OBJECTS = {"account": "account", "accounts": "account", "acct": "account", "user": "user", "users": "user",
             "qos": "qos", "cluster": "cluster", "clusters": "cluster"}  # fmt: skip
 _ASIDE = ("coordinator", "coord", "wckey", "tres")  # without effect on a schedule
-_SETTING = re.compile(r"([A-Za-z ]+?)\s*([+-]?)=(.*)", re.DOTALL)
+_SETTING = re.compile(r"([^=+]+?)\s*([+-]?)=(.*)", re.DOTALL)
 Setting = tuple[str, str, str]  # key, operator, value
 _SELECTORS = ("name", "names", "account", "accounts", "acct", "user", "users", "cluster", "clusters", "partition",
               "partitions")  # fmt: skip

@@ -12,8 +12,10 @@ from slurmsim.config.accounting.dump import ENTITY, read_dump
 from slurmsim.config.accounting.tables import header_of, read_table
 from slurmsim.config.accounting.toml_file import read_toml
 from slurmsim.config.findings import Place, Report
+from slurmsim.config.option import nearest
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
 
 FORMS = "sacctmgr dump, a -P table, sacctmgr commands or TOML"
 
@@ -51,6 +53,23 @@ def load_accounting(paths: Sequence[str | Path], *, cluster: str = "", report: R
         fail(Place(str(paths[0]), None), "", "no association is defined: QOS alone do not say who may submit",
              "associations, as sacctmgr dump or show assoc -P writes them")  # fmt: skip
     return build(draft, ", ".join(map(str, paths)))
+
+
+def check_partitions(accounting: Accounting, cluster: ClusterSpec, report: Report | None = None) -> None:
+    """What partitions say of QOS and accounts must exist. Raises ConfigError for QOS=, warns about the lists."""
+    accounts = {a.account for a in accounting.associations if not a.user}
+    qos = {q.name for q in accounting.qos}
+    for p in cluster.partitions:
+        if p.qos and p.qos.lower() not in qos:
+            message = f"no QOS {p.qos!r} in {accounting.source}{nearest(p.qos, qos)}"
+            fail(Place(), f"PartitionName={p.name} QOS", message, "a QOS that is defined")
+        for key, names, known in (
+            ("AllowAccounts", p.allow_accounts, accounts), ("DenyAccounts", p.deny_accounts, accounts),
+            ("AllowQos", p.allow_qos, qos), ("DenyQos", p.deny_qos, qos),
+        ):  # fmt: skip
+            for name in names:
+                if name.lower() not in known and report is not None:
+                    report.warning(Place(), f"PartitionName={p.name} {key}", name, "the accounting data do not know it")
 
 
 def _read(path: Path, file: str, draft: Draft, cluster: str) -> None:

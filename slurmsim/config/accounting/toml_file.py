@@ -138,7 +138,9 @@ def _lines(text: str) -> dict[str, int]:
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.fullmatch(line):
             table = _plain(header[1])
-            found.setdefault(table, number)
+            parts = table.split(".")
+            for depth in range(1, len(parts) + 1):
+                found.setdefault(".".join(parts[:depth]), number)
         elif key := _KEY.match(line):
             path = _plain(key[1])
             found.setdefault(f"{table}.{path}" if table else path, number)

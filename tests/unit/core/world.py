@@ -209,7 +209,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
     add("-A", dest="account", default="")
-    add("--qos", default="")
+    add("-q", "--qos", dest="qos", default="")
     return parser
 
 
@@ -264,5 +264,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     return Submission(
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
-        account=asked.account, qos=asked.qos, priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, **options,
+        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
+        account=asked.account, qos=asked.qos, **options,
     )  # fmt: skip
