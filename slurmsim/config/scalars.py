@@ -101,7 +101,7 @@ def _normalise(options: dict[str, Any], settings: Mapping[str, Setting], report:
 def check_weights(
     weights: Sequence[tuple[str, float]], options: Mapping[str, Any], place: Place, shown: str, report: Report
 ) -> None:
-    """TRES weights that count nothing: of GRES that AccountingStorageTRES does not list, of licenses, of unknown TRES."""
+    """Name TRES weights that count nothing: of what AccountingStorageTRES does not list, and of licenses."""
     listed = {word.lower() for word in options["AccountingStorageTRES"]}
     for name, weight in weights:
         if not weight or name in _WITHOUT_LISTING or (name in listed and name.startswith("gres/")):
