@@ -26,10 +26,12 @@ class Accrual:
     ----------
     granted
         Called with a queued job that began to accrue.
+    room
+        Called when one that waits may begin at the next pass.
     """
 
-    def __init__(self, granted: Callable[[Job], None]) -> None:
-        self._granted = granted
+    def __init__(self, granted: Callable[[Job], None], room: Callable[[], None]) -> None:
+        self._granted, self._room = granted, room
         self._counts: dict[Key, int] = defaultdict(int)
         self._counted: set[int] = set()
         self._waiting: dict[int, Job] = {}
@@ -51,9 +53,11 @@ class Accrual:
             self._counted.remove(job.id)
             for key in _keys(job):
                 self._counts[key] -= 1
+            if self._waiting:
+                self._room()
 
     def look(self, now: int) -> None:
-        """A pass begins: those that wait, in order of creation, begin to accrue where there is room now."""
+        """A pass or a recalculation begins: those that wait, in order of creation, begin to accrue where there is room now."""
         for job in sorted(self._waiting.values(), key=lambda job: job.order):
             if self._begin(job, now):
                 del self._waiting[job.id]

@@ -78,13 +78,16 @@ class Recalculation:
             plugin.use(self.book, self.shares)
             if c.enforce.limits and plugin.w_age and not plugin.accrue_always:
                 plugin.limited_accrual = True
-                self.accrual = Accrual(self._accrues)
+                self.accrual = Accrual(self._accrues, self._room_to_accrue)
         self.columns = QueueColumns(plugin, c.queue, len(tree.branches) if tree is not None else 0)
 
     def _accrues(self, job: Job) -> None:
         """A job in the queue has begun to accrue age."""
         assert self.columns is not None
         self.columns.edited(job)
+
+    def _room_to_accrue(self) -> None:
+        self.c.main.dirty = True  # the next full pass, which slurmctld makes in any case, is not to be left out
 
     # -- when -------------------------------------------------------------------------------------------------------
 
@@ -123,6 +126,8 @@ class Recalculation:
         for listener in self.on_period:
             listener(before, now)
         if again:
+            if self.accrual is not None:
+                self.accrual.look(now)
             self._reprioritise(now)
 
     def _reprioritise(self, now: int) -> None:
