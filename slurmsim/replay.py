@@ -29,6 +29,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation
 from slurmsim.sim.unknown_accounts import CHOICES, settle_unknown
 from slurmsim.until import parse_until
@@ -63,6 +64,7 @@ class RunOptions:
     mttr_s: int | None = None
     accounting: tuple[str, ...] = ()
     unknown_accounts: str = "stop"
+    shares_s: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -140,6 +142,7 @@ def prepare(options: RunOptions) -> Prepared:
         cluster = _with_partitions(cluster, workload, overrides)
     _check_jobs(workload, cluster, options)
     accounting = _read_accounting(workload, cluster, options, findings)
+    _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
         policy = load_policy(name)(policy_options)
@@ -175,11 +178,14 @@ def execute(
 
     began = time.perf_counter()
     interrupted = False
-    with TraceWriter(Path(prepared.options.out)) as writer:
+    every = prepared.options.shares_s
+    with TraceWriter(Path(prepared.options.out), optional=() if every is None else ("shares",)) as writer:
         recorder = Recorder(
             writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
         )
         simulation = simulate(prepared, recorder, progress)
+        if every is not None and writer.shares is not None:
+            SharesRecorder(simulation.controller, every, writer.shares.append)
         try:
             old = gc.get_threshold()
             gc.collect()
@@ -257,6 +263,7 @@ def run(
     jobs: int | None = None,
     accounting: str | Path | Sequence[str | Path] = (),
     unknown_accounts: str = "stop",
+    shares: int | None = None,
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -270,7 +277,7 @@ def run(
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
-        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts,
+        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -393,6 +400,18 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:
+    """Fair shares can be written only where slurmctld would work them out."""
+    if options.shares_s is None:
+        return
+    if options.shares_s < 0:
+        raise ConfigError(f"{options.shares_s} is negative", field="--shares", expected="seconds, 0 for every run")
+    multifactor = cluster.option("PriorityType") == "priority/multifactor"
+    if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
+        raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "
+                          "priority/multifactor and accounting_storage/slurmdbd")  # fmt: skip
 
 
 def _read_accounting(

@@ -14,6 +14,8 @@ def add_parser(subparsers: Any) -> None:
     p = subparsers.add_parser("fidelity", help="compare replays with recordings of a real slurmctld")
     p.add_argument("files", nargs="+", metavar="FILE", help="recording (JSON), its workload beside it")
     p.add_argument("--workload", metavar="FILE", help="the recordings' workload, when it is not beside them")
+    p.add_argument("--accounting", metavar="FILE", help="the recordings' accounting data, when they are not where the "
+                   "oracle kit keeps them")  # fmt: skip
     p.add_argument("--repeats", action="store_true", help="compare recordings of one workload with each other: how far "
                    "real Slurm is from itself, and the replay from it")  # fmt: skip
     form = p.add_mutually_exclusive_group()
@@ -29,11 +31,12 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.report.text import table
 
     workload = Path(args.workload) if args.workload else None
+    accounting = Path(args.accounting) if args.accounting else None
     found: Sequence[Assessment | Repeats]
     if args.repeats:
-        found = compare_repeats(read_recording(Path(name), workload) for name in args.files)
+        found = compare_repeats(read_recording(Path(name), workload, accounting) for name in args.files)
     else:
-        found = [assess(Path(name), workload) for name in args.files]
+        found = [assess(Path(name), workload, accounting) for name in args.files]
     if args.json:
         print(json.dumps([f.as_dict() for f in found], indent=2))
         return 0

@@ -57,7 +57,7 @@ class Accrual:
                 self._room()
 
     def look(self, now: int) -> None:
-        """A pass or a recalculation begins: those that wait, in order of creation, begin to accrue where there is room now."""
+        """A pass or a recalculation begins: those that wait, in order of creation, accrue where there is room now."""
         for job in sorted(self._waiting.values(), key=lambda job: job.order):
             if self._begin(job, now):
                 del self._waiting[job.id]

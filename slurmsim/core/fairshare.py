@@ -126,6 +126,7 @@ class FairTree:
         self.factors: Floats = np.zeros(n)
         self.level_fs: Floats = np.zeros(n)
         self.effective: Floats = np.zeros(n)  # usage as part of the parent's
+        self.update(np.zeros(n))  # slurmctld's first run comes before the first job
 
     def update(self, used: Floats, _rows: Iterable[int] = ()) -> None:
         """New factors of all users, after `used` (n_branches,) billing-seconds."""
@@ -158,6 +159,11 @@ class FairTree:
             again[at] = same[mine]
         rank_place = np.maximum.accumulate(np.where(again, 0, np.arange(self._count)))
         self.factors = (self._count - rank_place[place]) / self._count
+
+    def preview(self, used: Floats) -> Floats:
+        """Factors of all users as they would be now."""
+        self.update(used)
+        return self.factors
 
     def settle(self, _used: Floats) -> None:
         """Nothing to do before usage of a period is added."""
@@ -192,6 +198,7 @@ class Classic:
         self._effective[self._root] = 1.0
         self._norm = [0.0] * n
         self.factors: Floats = np.zeros(n)
+        self.settle(self.factors)
 
     def _products(self) -> list[float]:
         shares = self._shares
@@ -226,6 +233,15 @@ class Classic:
             effective = self._work_out(source, used)
         part = self._product[source]
         return exp2(-effective / part / self._damping) if part > 0 else 0.0
+
+    def preview(self, used: Floats) -> Floats:
+        """Factors of all users as they would be now; nothing is kept, since asking early is asking for other usage."""
+        kept = self._effective.copy(), self._norm.copy()
+        found = np.zeros(len(self.factors))
+        for row in self._users:
+            found[row] = self.factor(row, used)
+        self._effective, self._norm = kept
+        return found
 
     def _work_out(self, row: int, used: Floats) -> float:
         shares = self._shares
