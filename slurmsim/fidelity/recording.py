@@ -47,6 +47,7 @@ class RecordedJob:
     scheduler: str  # "Main" or "Backfill"
     state: str
     runtime: int
+    reasons: tuple[tuple[int, str], ...] = ()  # (when, reason) as seen while it was pending
 
     @property
     def elapsed(self) -> int:
@@ -136,7 +137,8 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
     jobs = tuple(
         RecordedJob(int(j["job_id"]), j["id"], int(j["submit"]), int(j["start"]), int(j["end"]), j["nodes"],
                     j.get("scheduler") or "Main", str(j["state"]),
-                    int(asked[j["id"]].get("runtime", int(j["end"]) - int(j["start"]))))
+                    int(asked[j["id"]].get("runtime", int(j["end"]) - int(j["start"]))),
+                    tuple((int(when), str(reason)) for when, reason in j.get("reasons") or ()))
         for j in started
     )  # fmt: skip
     epoch, up_since = _clock(recorded.get("sdiag", ()), jobs)

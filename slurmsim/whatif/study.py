@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import ConfigError
+from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.replay import Prepared, RunOptions, execute, prepare
 from slurmsim.report.series import size_classes
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace, read_trace
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
-from slurmsim.whatif.grade import Fit, grade
 from slurmsim.workload import Workload
 
 Progress = Callable[[int, int], None]

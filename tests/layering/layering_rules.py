@@ -90,7 +90,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.replay",
             "slurmsim.fidelity",
             "slurmsim.whatif",
-        ),  # fmt: skip
+        ),
         ALL,
         _set("numpy pandas matplotlib tqdm"),
         late=_set("pandas matplotlib tqdm"),
