@@ -16,22 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim import __version__
-from slurmsim.config.accounting.load import check_partitions, load_accounting
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
 from slurmsim.config.load import examine, make_cluster
-from slurmsim.core.accounts import Enforcement
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation
-from slurmsim.sim.unknown_accounts import CHOICES, settle_unknown
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -141,7 +139,8 @@ def prepare(options: RunOptions) -> Prepared:
     if options.conf is None:
         cluster = _with_partitions(cluster, workload, overrides)
     _check_jobs(workload, cluster, options)
-    accounting = _read_accounting(workload, cluster, options, findings)
+    own_name = cluster.name if options.conf is not None else ""
+    accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
     _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
@@ -316,7 +315,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
             "dropped": quality.dropped, "examples": quality.examples,
         },
         "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
-        "cluster": cluster_facts(cluster),
+        "cluster": cluster_facts(cluster, prepared.accounting),
         "findings": [
             {"severity": f.severity, "file": f.file, "line": f.line, "key": f.key, "value": f.value,
              "message": f.message}
@@ -325,8 +324,9 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
+def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) -> dict[str, Any]:
     """Nodes and partitions as the manifest keeps them (docs/validation.md)."""
+    enforce = enforcement(cluster)
     namer = NodeNamer([n.name for n in cluster.nodes])
     index = {n.name: i for i, n in enumerate(cluster.nodes)}
     unit, memory = allocation_unit(cluster)
@@ -351,7 +351,7 @@ def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
 
         partitions[p.name] = {
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
-            "exclusive": p.oversubscribe == "EXCLUSIVE",
+            "exclusive": p.oversubscribe == "EXCLUSIVE", **takes_facts(p, accounting, enforce),
         }  # fmt: skip
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory}  # fmt: skip
@@ -412,23 +412,6 @@ def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Account
     if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
         raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "
                           "priority/multifactor and accounting_storage/slurmdbd")  # fmt: skip
-
-
-def _read_accounting(
-    workload: Workload, cluster: ClusterSpec, options: RunOptions, findings: list[Finding]
-) -> Accounting | None:
-    """The accounting data as they go with cluster and log; warnings join `findings`."""
-    if options.unknown_accounts not in CHOICES:
-        raise ConfigError(f"{options.unknown_accounts!r}", field="--unknown-accounts", expected=", ".join(CHOICES))
-    if not options.accounting:
-        return None
-    report = Report()
-    name = cluster.name if options.conf is not None else ""
-    accounting = load_accounting(options.accounting, cluster=name, report=report)
-    check_partitions(accounting, cluster, report)
-    findings += report.findings
-    enforce = Enforcement.parse(cluster.option("AccountingStorageEnforce") or ())
-    return settle_unknown(workload, accounting, enforce, options.unknown_accounts)
 
 
 def _check_jobs(workload: Workload, cluster: ClusterSpec, options: RunOptions) -> None:

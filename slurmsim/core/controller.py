@@ -684,6 +684,8 @@ class Controller:
         self.table.check(running)
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
+        if any(job.bars is not None and job.partition.index in job.bars for job in running):
+            raise InvariantError("a job runs in a partition that does not take its account or QOS")
         if sum(j.state == JobState.RUNNING for j in self.jobs.values()) != len(running):
             raise InvariantError("running jobs differ from a recount")
         busy, cpus, count = self.usage.recount(running)

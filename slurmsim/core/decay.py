@@ -94,7 +94,7 @@ class UsageBook:
         self.names: Sequence[str] = billing.names if limits else ()
         n = len(tree.branches) + len(tree.qos)
         self.amounts: Amounts = np.zeros((FIRST_TRES + len(self.names), n))
-        self.used: Amounts = self.amounts[BILLED, : len(tree.branches)]  # billing-seconds of the branches, a view
+        self._n_branches = len(tree.branches)
         self._rates: Amounts = np.zeros_like(self.amounts)
         self._running = np.zeros(n, np.int64)
         self._stays = np.zeros(n, bool)  # NoDecay QOS
@@ -155,6 +155,11 @@ class UsageBook:
             self._change(run, +1)
         self._young.clear()
         self.last = now
+
+    @property
+    def used(self) -> Amounts:
+        """Billing-seconds of the branches, shape (n_branches,)."""
+        return self.amounts[BILLED, : self._n_branches]  # a view, and so never kept: a copied book has its own amounts
 
     @property
     def busy(self) -> bool:

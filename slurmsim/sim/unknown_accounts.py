@@ -79,19 +79,19 @@ def settle_unknown(workload: Workload, accounting: Accounting, enforce: Enforcem
 
 def _unknown(workload: Workload, tree: AssociationTree) -> Iterator[Unknown]:
     """What the tree does not know, by distinct user, account and QOS in order of the log."""
-    columns = [workload.texts[name] for name in ("user", "account", "qos")]
-    if not len(workload):
-        return
-    table = np.stack([column.codes.astype(np.int64) for column in columns], axis=1)
-    kinds, first, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
+    users, accounts, qualities = (workload.texts[name] for name in ("user", "account", "qos"))
+    n_accounts, n_qos = len(accounts.values), len(qualities.values)
+    code = (users.codes.astype(np.int64) * n_accounts + accounts.codes) * n_qos + qualities.codes
+    _, first, counts = np.unique(code, return_index=True, return_counts=True)
     members = {(b.spec.user, b.spec.account) for b in tree.users()}
     for at in np.argsort(first).tolist():
-        user, account, qos = (c.values[code] for c, code in zip(columns, kinds[at].tolist(), strict=True))
+        row = int(first[at])
+        user, account, qos = users[row], accounts[row], qualities[row]
         named = account.lower() or tree.default_account(user) or UNASSIGNED
         strange = named if (user, named) not in members else ""
         strange_qos = qos.lower() if qos and qos.lower() not in tree.qos else ""
         if strange or strange_qos:
-            example = f"job {int(workload.ints['job_id'][first[at]])}"
+            example = f"job {int(workload.ints['job_id'][row])}"
             yield Unknown(user, strange, strange_qos, int(counts[at]), example)
 
 
