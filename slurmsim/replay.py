@@ -29,6 +29,7 @@ from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
@@ -62,6 +63,7 @@ class RunOptions:
     mttr_s: int | None = None
     accounting: tuple[str, ...] = ()
     unknown_accounts: str = "stop"
+    shares_s: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -140,6 +142,7 @@ def prepare(options: RunOptions) -> Prepared:
     _check_jobs(workload, cluster, options)
     own_name = cluster.name if options.conf is not None else ""
     accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
         policy = load_policy(name)(policy_options)
@@ -175,11 +178,15 @@ def execute(
 
     began = time.perf_counter()
     interrupted = False
-    with _few_collections(), TraceWriter(Path(prepared.options.out)) as writer:
+    every = prepared.options.shares_s
+    optional = () if every is None else ("shares",)
+    with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
         recorder = Recorder(
             writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
         )
         simulation = simulate(prepared, recorder, progress)
+        if every is not None and writer.shares is not None:
+            SharesRecorder(simulation.controller, every, writer.shares.append)
         try:
             simulation.run()
         except KeyboardInterrupt:
@@ -264,6 +271,7 @@ def run(
     jobs: int | None = None,
     accounting: str | Path | Sequence[str | Path] = (),
     unknown_accounts: str = "stop",
+    shares: int | None = None,
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -277,7 +285,7 @@ def run(
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
-        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts,
+        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -401,6 +409,18 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:
+    """Fair shares can be written only where slurmctld would work them out."""
+    if options.shares_s is None:
+        return
+    if options.shares_s < 0:
+        raise ConfigError(f"{options.shares_s} is negative", field="--shares", expected="seconds, 0 for every run")
+    multifactor = cluster.option("PriorityType") == "priority/multifactor"
+    if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
+        raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "
+                          "priority/multifactor and accounting_storage/slurmdbd")  # fmt: skip
 
 
 def _check_jobs(workload: Workload, cluster: ClusterSpec, options: RunOptions) -> None:

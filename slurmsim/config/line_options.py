@@ -90,7 +90,7 @@ PARTITION_KEYS = _table(
     _harmless("CpuBind", "processes are not bound"),
     _harmless("DisableRootJobs", "logs hold no jobs of root that matter", "flag"),
     _harmless("Hidden", "about displays", "flag"),
-    _harmless("TRESBillingWeights", "billing only feeds fair share"),
+    _honoured("TRESBillingWeights", "text", "", "what usage, fair share and billing limits count; else CPUs"),
     _honoured("AllowAccounts", "text", "", "with accounting data (--accounting); ignored with a warning without"),
     _honoured("DenyAccounts", "text", "", "with accounting data (--accounting); ignored with a warning without"),
     _absent("AllowGroups", "jobs of all users are accepted", off=("all",)),

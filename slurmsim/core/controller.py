@@ -17,6 +17,7 @@ from typing import Any
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.associations import AssociationTree
+from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -48,6 +49,7 @@ from slurmsim.core.nodes import Allocation
 from slurmsim.core.partitions import Partition
 from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.priority import make_priority
+from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
@@ -100,7 +102,8 @@ class Controller:
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
         self._created = 0
-        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus)
+        self.billing = Billing(cluster, self.table)
+        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)
         self.usage = Usage(self.table, self.partitions)
         self.jobs: dict[int, Job] = {}
         self.running: list[tuple[int, int, Job]] = []
@@ -124,7 +127,8 @@ class Controller:
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
         self._begin_heap: list[tuple[int, int]] = []
-        self._next_recalc = start_time
+        self.recalculation = Recalculation(self)
+        self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.host = PolicyHost(self, policy)
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -148,8 +152,10 @@ class Controller:
         """Facts and timers of `now` without scheduling: for a driver that has its own idea of when passes come."""
         if now < self.now:
             raise InvariantError(f"time runs backwards: {now} after {self.now}")
-        self.now = now
         self.actions = []
+        if self.recalculation.next_at < now:
+            self.recalculation.catch_up(now)
+        self.now = now
         if len(facts) > 1:
             facts.sort(key=_order)
         handlers = self._handlers
@@ -184,9 +190,9 @@ class Controller:
             times.append(self._begin_heap[0][0])
         if self._next_maintenance is not None:
             times.append(self._next_maintenance)
-        # with nothing running and nothing new to look at, another order of the queue starts nothing either
-        if self.priority.period_s and self.queue.jobs and (self.running or self.main.dirty):
-            times.append(max(self._next_recalc, self.now + 1))
+        at = self.recalculation.wake_at()
+        if at is not None:
+            times.append(at)
         if not self.event_driven:
             at = self.main.next_time(self.now)
             if at is not None:
@@ -352,6 +358,8 @@ class Controller:
             job.eligible_time = max(self.now, job.begin or 0)
             if job.eligible_time > job.submit_time:
                 self.record("ELIGIBLE", job)
+        if self.accrual is not None:
+            self.accrual.eligible(job, self.now)
         if job.priority == 0:
             values = self.priority.submit(job, self.now)
         else:
@@ -420,6 +428,10 @@ class Controller:
         job.reason = Reason.NONE
         job.planned_start = None
         job.scheduler = scheduler
+        if self.book is not None:
+            self.book.started(job, now)
+        if self.accrual is not None:
+            self.accrual.left(job)
         newly = self.table.allocate(alloc)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
@@ -468,6 +480,8 @@ class Controller:
         job.end_time = self.now
         self.events.append((self.now, "END", job.id, state, reason, job.partition.name, "", None, ""))
         del self.jobs[job.id]
+        if self.accrual is not None:
+            self.accrual.left(job)
         if self.limited:
             self.limited.pop(job.id, None)
         self.actions.append(Finished(job))
@@ -475,6 +489,8 @@ class Controller:
 
     def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
         assert job.alloc is not None
+        if self.book is not None:
+            self.book.ended(job, self.now)
         freed = self.table.release(job.alloc)
         self.selector.forget_future()
         self.usage.change(job, -1, freed)
@@ -521,7 +537,7 @@ class Controller:
         job.alloc, job.nodes = None, 0
         job.partition, job.shape = job.partitions[0], job.shapes[0]
         job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
-        job.start_time = job.end_limit = job.eligible_time = None
+        job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.now
         job.begin = self.now + REQUEUE_DELAY_S
         job.reason = Reason.BEGIN_TIME
@@ -547,6 +563,8 @@ class Controller:
         self.withdraw(job)
         self.limited.pop(job.id, None)
         self.eligibility.forget(job)
+        if self.accrual is not None:
+            self.accrual.held(job)
         job.priority = 0
         self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.record("HOLD", job)
@@ -672,30 +690,8 @@ class Controller:
                 job = next(job for end, _, job in running if self._limit_time(end, job) <= now)
                 self.actions.append(Kill(job))
                 self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
-        period = self.priority.period_s
-        if period and now >= self._next_recalc:
-            self._next_recalc = now + period - (now - self.start_time) % period
-            if self.queue.jobs:
-                self._recalculate(now)
-
-    def _recalculate(self, now: int) -> None:
-        """PriorityCalcPeriod has passed: new priorities for everything in the queue."""
-        recalculate = self.priority.recalculate
-        changed: dict[int, tuple[int, ...]] = {}
-        for job_id, records in self.queue.jobs.items():
-            values = recalculate(records[0].job, now)
-            if len(values) != len(records):
-                own = [r.partition for r in records]
-                values = tuple([v for p, v in zip(records[0].job.partitions, values, strict=True) if p in own])
-            if any(r.priority != v for r, v in zip(records, values, strict=True)):
-                changed[job_id] = values
-                records[0].job.priority = min(values)
-        if changed:
-            self.queue.reprioritise(changed)
-            self.generation += 1
-            self.edits += 1
-            self.main.dirty = True
-            self.host.changed = True
+        if now >= self.recalculation.next_at:
+            self.recalculation.run_if_due(now)
 
     def check(self) -> None:
         """Recount everything; raises InvariantError on any difference. For tests and debugging."""
@@ -712,6 +708,7 @@ class Controller:
         pending = sum(j.state == JobState.PENDING for j in self.jobs.values())
         if (whole.nodes, whole.cpus, whole.running, whole.pending) != (busy, cpus, count, pending):
             raise InvariantError("usage totals differ from a recount")
+        self.recalculation.check()
 
 
 def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:

@@ -32,11 +32,11 @@ class Job:
     """
 
     __slots__ = (
-        "account", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth", "eligible_time",
-        "end_limit", "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name",
-        "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "qos_spec",
-        "queued", "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time",
-        "time_limit_s", "user", "waits_for", "within_limits",
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth",
+        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus",
+        "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start", "priority",
+        "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state",
+        "sub", "submit_time", "time_limit_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -52,6 +52,7 @@ class Job:
         self.order = 0  # place in slurmctld's job table: order of creation
         self.begin = sub.begin
         self.eligible_time: int | None = None
+        self.accrue_time: int | None = None  # since when it accrues age where limits are enforced (`accrual`)
         self.start_time: int | None = None
         self.end_time: int | None = None
         self.end_limit: int | None = None

@@ -10,14 +10,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import merge
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from slurmsim.core.job import Job
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import Shape
 
+if TYPE_CHECKING:
+    from slurmsim.core.queue_columns import QueueColumns
+
 Key = tuple[int, int, int, int, int, int]
+_key = attrgetter("key")
 
 
 class Record:
@@ -27,7 +33,7 @@ class Record:
     the same job in another partition).
     """
 
-    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape")
+    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape", "slot")
 
     key: Key
 
@@ -35,6 +41,7 @@ class Record:
         self.job, self.partition, self.shape = job, partition, shape
         self.need = shape.unit_need  # asked for at every pass
         self.alone = shape.by_count and len(job.partitions) == 1 and job.sub.array_task_id is None
+        self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)
 
     def set_priority(self, priority: int, fifo: bool) -> None:
@@ -93,7 +100,7 @@ class PoolQueue:
         return bisect_left(self.keys, record.key)
 
     def resort(self) -> None:
-        self.records.sort(key=lambda r: r.key)
+        self.records.sort(key=_key)
         self.keys = [r.key for r in self.records]
 
 
@@ -109,6 +116,7 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        self.watcher: QueueColumns | None = None  # told of every record that comes and goes
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -120,13 +128,16 @@ class JobQueue:
         """Put `job` in, for its `wanted` partitions; returns whether some job of one of its pools is ahead of it."""
         fifo = self.fifo
         fields = zip(job.partitions, job.shapes, priorities, strict=True)
-        records = tuple([Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields])
-        if wanted is not None:
-            records = tuple([record for record, ok in zip(records, wanted, strict=True) if ok])
+        records = [Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields]
+        kept = tuple(records if wanted is None else [r for r, ok in zip(records, wanted, strict=True) if ok])
         behind = False
-        for record in records:
+        for record in kept:
             behind = self.pools[record.partition.pool].insert(record) > 0 or behind
-        self.jobs[job.id] = records
+        self.jobs[job.id] = kept
+        if self.watcher is not None:
+            for at, record in enumerate(records):
+                if wanted is None or wanted[at]:
+                    self.watcher.added(record, at)
         self.fresh[job.id] = job
         return behind
 
@@ -135,6 +146,8 @@ class JobQueue:
         ahead = 0
         for record in self.jobs.pop(job.id, ()):
             ahead = self.pools[record.partition.pool].delete(record)
+            if self.watcher is not None:
+                self.watcher.removed(record)
         self.fresh.pop(job.id, None)
         return ahead
 
@@ -151,10 +164,17 @@ class JobQueue:
             return self.pools[0].records.copy()
         return list(self.records())
 
-    def reprioritise(self, priorities: dict[int, tuple[int, ...]]) -> None:
-        """Give jobs new priorities (one per partition) and restore the order."""
-        for job_id, values in priorities.items():
-            for record, value in zip(self.jobs[job_id], values, strict=True):
-                record.set_priority(value, self.fifo)
-        for pool in self.pools:
-            pool.resort()
+    def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
+        """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""
+        fifo = self.fifo
+        pools = set()
+        for record, value in changes:
+            record.priority = value
+            if not fifo:
+                key = record.key
+                record.key = (key[0], -value, key[2], key[3], key[4], key[5])
+            job = record.job
+            job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
+            pools.add(record.partition.pool)
+        for pool in sorted(pools):
+            self.pools[pool].resort()

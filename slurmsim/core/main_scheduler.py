@@ -148,6 +148,8 @@ class MainScheduler:
     def run(self, full: bool) -> None:
         """One walk over the queue in order."""
         c = self.c
+        if c.accrual is not None:
+            c.accrual.look(c.now)
         records = c.queue.snapshot()
         usable = c.table.up
         blocked: set[int] = set()

@@ -25,7 +25,9 @@ TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "events": schema.EVENTS,
     "usage": schema.USAGE,
     "requeued": schema.JOBS,
+    "shares": schema.SHARES,
 }
+OPTIONAL = ("shares",)  # tables a run has only if it is asked for them
 
 Row = tuple[int | str | None, ...]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -191,6 +193,8 @@ class TraceWriter:
     ----------
     out_dir
         Output folder: absent, empty, or holding an earlier slurmsim trace.
+    optional
+        Tables of `OPTIONAL` to write.
 
     Raises
     ------
@@ -203,7 +207,7 @@ class TraceWriter:
     An event row costs about 0.9 µs in all, a job row 2.5. Same rows, same bytes, whenever the flushes happen.
     """
 
-    def __init__(self, out_dir: Path) -> None:
+    def __init__(self, out_dir: Path, *, optional: Sequence[str] = ()) -> None:
         self.out_dir = Path(out_dir)
         self._folder = StagedFolder(self.out_dir)
         self._manifest: dict[str, Any] = {}
@@ -211,13 +215,14 @@ class TraceWriter:
         self._destination = self.out_dir
         self._sinks: dict[str, Sink] = {}
         try:
-            for name in TABLES:
+            for name in [table for table in TABLES if table not in OPTIONAL or table in optional]:
                 file = f"{name}.parquet"
                 self._sinks[name] = Sink(self._folder.path / file, self.out_dir / file, name)
         except BaseException:
             self.abort()
             raise
-        self.jobs, self.events, self.usage, self.requeued = (self._sinks[name] for name in TABLES)
+        self.jobs, self.events, self.usage, self.requeued = list(self._sinks.values())[:4]
+        self.shares = self._sinks.get("shares")
 
     @property
     def staging_dir(self) -> Path:

@@ -14,6 +14,11 @@ _PARTITION = {
     "AllowQos": "jobs of any QOS are accepted",
     "DenyQos": "jobs of any QOS are accepted",
 }
+_FACTORS = {
+    "PriorityWeightQOS": "the QOS factor counts as 0",
+    "PriorityWeightFairshare": "the fair-share factor counts as 0",
+    "PriorityWeightAssoc": "the association factor counts as 0",
+}
 _OFF = ("", "none", "no", "0", "all", "(null)")
 _WITHOUT = "has no effect without --accounting"
 
@@ -28,10 +33,14 @@ def warn_missing(report: Report, overrides: Sequence[tuple[str, str]] = ()) -> N
             raise ConfigError(f"{value} {_WITHOUT}", field=f"--set {_ENFORCE}", expected="--accounting FILE")
     types = [seen.value.lower() for seen in report.seen if seen.key == "AccountingStorageType"]
     enforcing = bool(types) and types[-1].endswith("slurmdbd")  # Slurm enforces nothing without it either
+    plugins = [seen.value.lower() for seen in report.seen if seen.key == "PriorityType"]
+    weighing = bool(plugins) and plugins[-1].endswith("multifactor")
     for seen in report.seen:
         value = seen.value.strip()
         if seen.key == _ENFORCE and enforcing and value.lower() not in _OFF[:-2]:
             what = "any user, account and QOS is accepted"
+        elif seen.key in _FACTORS and weighing and value.lower() not in _OFF:
+            what = _FACTORS[seen.key]
         elif seen.group == "PartitionName" and seen.key in _PARTITION and value.lower() not in _OFF:
             what = _PARTITION[seen.key]
         else:
