@@ -105,15 +105,8 @@ class Multifactor:
         weights = option("PriorityWeightTRES") or ()
         self.w_tres: tuple[tuple[str, float], ...] = tuple((name, weight) for name, weight in weights if weight)
         # nothing weighs anything: all jobs without nice or a priority of their own have the least
-        self._alike = not (
-            self.w_age
-            or self.w_fairshare
-            or self.w_assoc
-            or self.w_size
-            or self.w_partition
-            or self.w_qos
-            or self.w_tres
-        )
+        self._alike = not any((self.w_age, self.w_fairshare, self.w_assoc, self.w_size, self.w_partition, self.w_qos))
+        self._alike = self._alike and not self.w_tres
         self._capacity: list[dict[str, int]] = [billing.capacity(p) for p in partitions] if self.w_tres else []
         self._qos_factor: Mapping[str, float] = {}
         self._assoc_factor: list[float] = []

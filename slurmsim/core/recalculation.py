@@ -149,7 +149,7 @@ class Recalculation:
             c.generation += 1
             c.edits += 1
             c.main.dirty = True
-            c.host.notice()
+            c.host.changed = True
 
     def check(self) -> None:
         """Recount; raises InvariantError on any difference."""
