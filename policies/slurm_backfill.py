@@ -19,7 +19,9 @@ from typing import Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
-from slurmsim.policy import Decisions, Plan, Policy, Start
+from slurmsim.policy import Decisions, Plan, Policy, Reject, Start
+
+_BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
@@ -112,9 +114,21 @@ class SlurmBackfill(Policy):
         cycle = _Cycle(self, view, now)
         for records in self._independent(view):
             last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
+            cycle.reached = 0
             if last >= 0:
                 yield from cycle.run(records[: last + 1])
+            if view.limits is not None:
+                yield from self._show_limits(view.limits, records[cycle.reached :])
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0
+
+    @staticmethod
+    def _show_limits(limits: Any, records: list[Any]) -> Decisions:
+        """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more."""
+        for record in records:
+            if record.job.queued:
+                held = limits.verdict(record)
+                if held is not None or (limits.shown(record.job) and not limits.stop):
+                    yield Reject(record, held or "None")
 
     def _independent(self, view: Any) -> list[list[Any]]:
         """The queue in order, split by pool where no counter of the cycle can couple the pools.
@@ -134,7 +148,7 @@ class SlurmBackfill(Policy):
     def _last_that_fits(self, view: Any, records: list[Any]) -> int:
         """Index of the last record that would fit into what is free now, -1 if none does."""
         fits: dict[int, bool] = {}
-        pools = view.pools
+        pools, limits = view.pools, view.limits
         free_nodes, free_cpus = view.free_nodes_or_mixed, view.free_cpus
         for at in range(len(records) - 1, -1, -1):
             record = records[at]
@@ -145,7 +159,7 @@ class SlurmBackfill(Policy):
             known = fits.get(key)
             if known is None:
                 known = fits[key] = pools[record.partition.pool].fits(record)
-            if known:
+            if known and (limits is None or limits.bars(record) is None):
                 return at
         return -1
 
@@ -159,7 +173,7 @@ class _Cycle:
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
         self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
-        self.tests = self.started = 0
+        self.tests = self.started = self.reached = 0
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
         self.per_part: dict[int, int] = {}
@@ -167,6 +181,7 @@ class _Cycle:
         self.reserved_part: dict[int, int] = {}
         self.per_array: dict[int, int] = {}
         self.estimates: dict[int, int] = {}
+        self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
         self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         for start, end, nodes in view.closed():
             self.space.take(start // res * res, -(-end // res) * res, nodes)
@@ -180,9 +195,11 @@ class _Cycle:
         p = self.p
         rejected: tuple[int, int] | None = None
         last = len(records) - 1
+        limits = self.view.limits
         for at, record in enumerate(records):
             if at > last:
                 return
+            self.reached = at + 1
             job = record.job
             if self.tests >= p.max_test or self.space.full:
                 p._cut = True
@@ -192,9 +209,19 @@ class _Cycle:
             array = (job.array_key, record.partition.index) if job.sub.array_task_id is not None else None
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
-            if self.view.limit_reason(record) is not None or not self._count(record):
+            if self.view.limit_reason(record) is not None:
+                continue
+            if limits is not None and not limits.stop and (held := limits.before(record)) is not None:
+                yield Plan(record, None)
+                yield Reject(record, held)
+                continue
+            if not self._count(record):
                 continue
             outcome = yield from self._place(record)
+            if outcome == "limited":
+                outcome = ""
+            elif limits is not None and not limits.stop and job.queued and limits.shown(job):
+                yield Reject(record, "None")  # no limit has been found to hold it this time
             if outcome == "started":
                 self.started += 1
                 p._started = True
@@ -213,9 +240,11 @@ class _Cycle:
 
         Plans only take nodes away, so what cannot start now cannot later in this cycle: the walk may end there.
         """
+        limits = self.view.limits
         while last > at:
             record = records[last]
-            if record.job.queued and self.view.could_start(record, self._free_for(self._limit(record))):
+            barred = limits is not None and limits.bars(record) is not None
+            if record.job.queued and not barred and self.view.could_start(record, self._free_for(self._limit(record))):
                 return last
             last -= 1
         return last
@@ -257,8 +286,8 @@ class _Cycle:
         return True
 
     def _test_now_only(self, record: Any) -> bool:
-        p, job = self.p, record.job
-        if record.priority < p.min_prio:
+        p, job, limits = self.p, record.job, self.view.limits
+        if record.priority < ((0 if limits is None else limits.min_prio(record)) or p.min_prio):
             return True
         if p.min_age and job.eligible_time is not None and self.now - job.eligible_time < p.min_age:
             return True
@@ -267,14 +296,21 @@ class _Cycle:
         return bool(p.part_reserve) and self.reserved_part.get(record.partition.index, 0) >= p.part_reserve
 
     def _place(self, record: Any) -> Any:
-        """Start or plan one record; returns "started", "planned" or "" (neither)."""
+        """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
         p, now, space, view, job, shape = self.p, self.now, self.space, self.view, record.job, record.shape
         now_only = self._test_now_only(record)
         limit = self._limit(record)
         base = view.available() & record.partition.mask
         self.tests += 1
+        limits = view.limits
+        if limits is not None and (held := limits.too_many_nodes(record)) is not None:
+            yield Plan(record, None)
+            yield Reject(record, held)
+            return "limited"
         bound = now if now_only else view.earliest_possible(record)
         trying = now  # from here on; a plan that collides with another is tried again from its own start
+        if self.blocked:
+            trying = max(now, *[self.blocked.get(name, 0) for name in limits.qos_of(record)])
         while trying:
             tries = space.openings(base, trying, limit, shape.min_nodes, bound)
             trying = 0
@@ -292,10 +328,19 @@ class _Cycle:
                     return ""
                 start = max(tried, self._overdue(found.start))
                 if start <= now:
-                    if (yield Start(record, within)):
+                    started = yield Start(record, within)
+                    if started:
                         if job.alloc.whole:
                             self._take(self.begin, (now + limit) // p.resolution * p.resolution, job.nodes)
                         return "started"
+                    if started is None:
+                        if not limits.stop:
+                            yield Plan(record, None)
+                            return "limited"
+                        start = following or now + _BLOCKED_S
+                        blocking = limits.blocking_qos(record)
+                        if blocking:
+                            self.blocked[blocking] = max(self.blocked.get(blocking, 0), start)
                     following = 0
                 elif now_only:
                     self._estimate(job, start)
@@ -311,6 +356,10 @@ class _Cycle:
                 if start > now and nodes & space.free_over(first, last - 1) != nodes:
                     trying = start
                     break
+                if limits is not None and not limits.stop and (held := limits.after(record, None, nodes)) is not None:
+                    yield Plan(record, start, promise=False)
+                    yield Reject(record, held)
+                    return "limited"
                 index = record.partition.index
                 if p.part_reserve:
                     self.reserved_part[index] = self.reserved_part.get(index, 0) + 1

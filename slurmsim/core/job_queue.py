@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import Job
 from slurmsim.core.partitions import Partition
@@ -28,10 +28,11 @@ _key = attrgetter("key")
 class Record:
     """One job in one partition, as the scheduler walks it."""
 
-    __slots__ = ("job", "key", "partition", "priority", "shape", "slot")
+    __slots__ = ("job", "key", "partition", "priority", "shape", "slot", "standing")
 
     def __init__(self, job: Job, partition: Partition, shape: Shape) -> None:
         self.job, self.partition, self.shape = job, partition, shape
+        self.standing: Any = None  # what limits know of it
         self.priority = job.priority
         self.key: Key = (0, 0, 0, 0, 0, 0)
         self.slot = -1  # place in the columns that watch the queue
