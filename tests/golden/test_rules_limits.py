@@ -194,7 +194,7 @@ def test_what_frees_a_limit_of_a_qos() -> None:
 
 
 def test_limits_of_accounts() -> None:
-    """limits-account: per account, distinct nodes of a group, per node, minutes owed; array tasks count as submitted."""
+    """limits-account: per account, distinct nodes of a group, per node, minutes owed; array tasks submitted."""
     w = world(
         """add cluster oracle
 add qos pa MaxTRESPerAccount=cpu=6 MaxJobsPerAccount=3 Priority=10
@@ -210,8 +210,9 @@ modify user where name=alice,bob,carol,dave set qos=normal,pa,nodes,free,wall,su
         more="PriorityType=priority/multifactor\nPriorityWeightQOS=1000\nPriorityCalcPeriod=1", start=72,
     )  # fmt: skip
     lines = [
-        ("alice", "-q pa -J a1 -n3 -t 5", 50), ("bob", "-q pa -J b1 -n2 -t 5", 100), ("bob", "-q pa -J b2 -n2 -t 5", 50),
-        ("alice", "-q pa -J a2 -n1 -t 5", 50), ("carol", "-q pa -J c1 -n4 -t 5", 50),
+        ("alice", "-q pa -J a1 -n3 -t 5", 50), ("bob", "-q pa -J b1 -n2 -t 5", 100),
+        ("bob", "-q pa -J b2 -n2 -t 5", 50), ("alice", "-q pa -J a2 -n1 -t 5", 50),
+        ("carol", "-q pa -J c1 -n4 -t 5", 50),
         ("carol", "-q nodes -J n1 -N1 -n2 -t 5", 50), ("dave", "-q nodes -J n2 -N2 -n2 -t 5", 50),
         ("dave", "-q nodes -J n3 -N1 -n4 -t 5", 50), ("dave", "-q wall -J w1 -n3 -t 5", 60),
         ("dave", "-q wall -J w2 -n3 -t 6", 60), ("carol", "-q wall -J w3 -n3 -t 5", 60),

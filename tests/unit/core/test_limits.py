@@ -37,8 +37,8 @@ def world(
         ("AssocGrpRunMinutes", "cpu", "AssocGrpCPURunMinutesLimit"), ("QOSMaxPerUser", "mem", "QOSMaxMemoryPerUser"),
         ("QOSGrp", "gres/gpu:a100", "QOSGrpGRES"), ("QOSMin", "gres/gpu", "QOSMinGRES"),
         ("AssocMaxPerNode", "node", "AssocMaxUnknownPerNode"), ("MaxPerAccount", "billing", "MaxBillingPerAccount"),
-        ("AssocMaxMinutesPerJob", "license/x", "AssocMaxLicenseMinutesPerJob"), ("QOSMin", "cpu", "QOSMinCpuNotSatisfied"),
-        ("QOSMaxMinutesPerJob", "bb/x", "AssocMaxBBMinutesPerJob"),
+        ("AssocMaxMinutesPerJob", "license/x", "AssocMaxLicenseMinutesPerJob"),
+        ("QOSMin", "cpu", "QOSMinCpuNotSatisfied"), ("QOSMaxMinutesPerJob", "bb/x", "AssocMaxBBMinutesPerJob"),
     ],
 )  # fmt: skip
 def test_names_of_reasons(kind: str, tres: str, reason: str) -> None:
