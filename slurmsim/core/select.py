@@ -192,10 +192,10 @@ class Selector:
         elif shape.mem_cpu:
             grain = table.grain[idx]
             cpus = np.minimum(cpus, free.free_mem[idx] // shape.mem_cpu // grain * grain)
-            if shape.cpus_per_task > 1:
-                cpus = cpus - cpus % shape.cpus_per_task
         elif shape.mem_node:
             cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
+        if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
+            cpus = cpus - cpus % shape.cpus_per_task
         for kinds, count in shape.gres_node:
             have = free.free_gres[list(kinds)][:, idx].sum(axis=0)
             cpus = np.where(have >= count, cpus, 0)
