@@ -271,7 +271,7 @@ class _Cycle:
         p, now, space, view, job, shape = self.p, self.now, self.space, self.view, record.job, record.shape
         now_only = self._test_now_only(record)
         limit = self._limit(record)
-        base = view.available() & record.partition.mask
+        base = view.free_to(record, view.available() & record.partition.mask)
         self.tests += 1
         bound = now if now_only else view.earliest_possible(record)
         trying = now  # from here on; a plan that collides with another is tried again from its own start

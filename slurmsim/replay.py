@@ -326,6 +326,7 @@ def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
         partitions[p.name] = {
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
             "exclusive": p.oversubscribe == "EXCLUSIVE",
+            "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
         }  # fmt: skip
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory}  # fmt: skip

@@ -75,8 +75,7 @@ PARTITION_KEYS = _table(
     _honoured("DefMemPerNode", "memory", None),
     _absent("MaxMemPerCPU", "jobs may ask for any amount of memory", "memory", off=("0", "unlimited", "infinite")),
     _absent("MaxMemPerNode", "jobs may ask for any amount of memory", "memory", off=("0", "unlimited", "infinite")),
-    _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE or FORCE:1; YES is taken as NO with a warning, FORCE:n is "
-              "refused: jobs never share a core"),
+    _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE, YES[:n] or FORCE[:n]"),
     _honoured("PriorityTier", "count", 1, low=0, high=65_533),
     _honoured("PriorityJobFactor", "count", 1, low=0, high=65_533),
     _honoured("Priority", "count", None, "sets PriorityTier and PriorityJobFactor", low=0, high=65_533),
@@ -100,7 +99,7 @@ PARTITION_KEYS = _table(
     _absent("Alternate", "jobs wait in their own partition"),
     _absent("MaxCPUsPerSocket", "jobs may take all CPUs of a socket", off=("unlimited", "infinite", "0"),
             since="23.02"),
-    _absent("ExclusiveUser", "nodes are shared between users", "flag", off=_OFF),
+    _honoured("ExclusiveUser", "flag", False),
     _absent("ExclusiveTopo", "nodes are chosen without regard to switches or blocks", "flag",
             off=_OFF, since="24.05"),
     _absent("Exclusive", "nodes are shared between users", off=("no",), since="26.05"),
@@ -133,6 +132,12 @@ GRES_KEYS = _table(
     _harmless("MultipleFiles", "about devices"),
     _harmless("Ignore", "old spelling"),
 )  # fmt: skip
+SWITCH_KEYS = _table(
+    _honoured("SwitchName"),
+    _honoured("Nodes", "text", "", "a hostlist; ALL for all nodes"),
+    _honoured("Switches", "text", "", "a hostlist of switches"),
+    _harmless("LinkSpeed", "never used by Slurm either"),
+)
 
 LINE_TABLES: Mapping[str, Mapping[str, Option]] = {
     "nodename": NODE_KEYS,

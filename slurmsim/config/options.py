@@ -20,6 +20,17 @@ SELECT_PARAMETERS = (
     "CR_ALLOCATE_FULL_SOCKET", "CR_NO_DIST_TOPO_BLOCK", "LL_SHARED_GRES", "MULTIPLE_SHARING_GRES_PJ",
     "ENFORCE_BINDING_GRES", "ONE_TASK_PER_SHARING_GRES", "OTHER_CONS_RES", "OTHER_CONS_TRES", "NONE",
 )  # fmt: skip
+TOPOLOGY_PARAMETERS = (
+    "Dragonfly",
+    "RoutePart",
+    "RouteTree",
+    "SwitchAsNodeRank",
+    "TopoOptional",
+    "TopoMaxSizeUnroll",
+    "BlockAsNodeRank",
+    "NoCtldInAddrAny",
+    "NoInAddrAny",
+)
 PRIORITY_FLAGS = (
     "ACCRUE_ALWAYS", "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "FAIR_TREE", "INCR_ONLY", "MAX_TRES", "MAX_TRES_GRES",
     "NO_FAIR_TREE", "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES",
@@ -29,7 +40,7 @@ PRIORITY_FLAGS = (
 # Words inside a honoured list that are not honoured themselves: (key, word) -> (status, why).
 FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "CR_Pack_Nodes"): (
-        Status.NOT_MODELLED, "tasks are not packed onto as few of the allocated nodes as possible"),
+        Status.HARMLESS, "orders the tasks of a step over the job's nodes; allocations are the same"),
     ("SelectTypeParameters", "CR_ONE_TASK_PER_CORE"): (
         Status.NOT_MODELLED, "tasks may share a core on nodes with ThreadsPerCore above 1"),
     ("SelectTypeParameters", "CR_CORE_DEFAULT_DIST_BLOCK"): (
@@ -44,6 +55,14 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "OTHER_CONS_RES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "OTHER_CONS_TRES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "NONE"): (Status.HARMLESS, "no parameter"),
+    ("TopologyParam", "Dragonfly"): (Status.NOT_MODELLED, "the switches are taken as a tree"),
+    ("TopologyParam", "SwitchAsNodeRank"): (Status.NOT_MODELLED, "nodes are in order of their names"),
+    ("TopologyParam", "BlockAsNodeRank"): (Status.NOT_MODELLED, "nodes are in order of their names"),
+    ("TopologyParam", "RoutePart"): (Status.HARMLESS, "about messages"),
+    ("TopologyParam", "RouteTree"): (Status.HARMLESS, "about messages"),
+    ("TopologyParam", "TopoMaxSizeUnroll"): (Status.NOT_MODELLED, "--segment is not modelled"),
+    ("TopologyParam", "NoCtldInAddrAny"): (Status.HARMLESS, "about messages"),
+    ("TopologyParam", "NoInAddrAny"): (Status.HARMLESS, "about messages"),
     ("PriorityFlags", "CALCULATE_RUNNING"): (Status.HARMLESS, "priorities of running jobs decide nothing"),
     ("PriorityFlags", "DEPTH_OBLIVIOUS"): (Status.HARMLESS, "concerns the fair-share factor only"),
     ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "concerns the fair-share factor only"),
@@ -117,6 +136,9 @@ _ROWS: tuple[Option, ...] = (
               choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
     # nodes
     _honoured("GresTypes", "words", ()),
+    _honoured("TopologyPlugin", "choice", "topology/none", "topology/tree reads topology.conf beside slurm.conf",
+              choices=("topology/none", "topology/default", "topology/flat", "topology/tree")),
+    _honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS),
     _honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
     # would change schedules, not modelled
     _absent("PreemptType", "no job is preempted: jobs of higher tier or QOS start first but wait for nodes",
@@ -127,9 +149,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("PreemptParameters", "no job is preempted", master="PreemptType", since="23.02"),
     _absent("Licenses", "jobs do not wait for licenses"),
     _absent("LicenseParameters", "jobs do not wait for licenses", master="Licenses", since="26.05"),
-    _absent("TopologyPlugin", "nodes are chosen without regard to switches or blocks",
-            off=("topology/none", "topology/default", "topology/flat", "none", "default", "flat")),
-    _absent("TopologyParam", "nodes are chosen without regard to switches or blocks", master="TopologyPlugin"),
     _absent("SuspendTime", "nodes are never powered down, so jobs never wait for a boot", off=("-1", "infinite",
                                                                                              "unlimited")),
     _absent("AccountingStorageEnforce", "no association, QOS or limit is enforced", off=_NONE, kind="words"),

@@ -130,12 +130,7 @@ def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
     if colon and (not count.isdigit() or not 1 <= int(count) <= 1_000):
         report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
         return "NO", 1
-    share = int(count) if colon else _DEFAULT_SHARE
-    if share > 1 and word == "FORCE":
-        report.error(place, "OverSubscribe", text, "not modelled: jobs never share a core", "NO, EXCLUSIVE or FORCE:1")
-    elif share > 1:
-        report.warning(place, "OverSubscribe", text, "not modelled: jobs with --oversubscribe share no core either")
-    return word, share
+    return word, int(count) if colon else _DEFAULT_SHARE
 
 
 def _over_time_limit(attributes: Attributes) -> int | None:

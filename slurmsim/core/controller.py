@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.core.alarms import Alarms
 from slurmsim.core.cluster_state import ClusterState, compile_shape
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -43,7 +44,9 @@ from slurmsim.core.messages import (
     Submit,
 )  # fmt: skip
 from slurmsim.core.nodes import Allocation
+from slurmsim.core.owners import Owners
 from slurmsim.core.partitions import Partition
+from slurmsim.core.patience import Patience
 from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.priority import make_priority
 from slurmsim.core.shape import NOT_AVAILABLE
@@ -107,6 +110,9 @@ class Controller:
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
         self._begin_heap: list[tuple[int, int]] = []
+        self.alarms = Alarms()
+        self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
+        self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
         self._next_recalc = start_time
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.host = PolicyHost(self, policy)
@@ -152,7 +158,8 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
-        if self.event_driven and not self._begin_heap and not self.priority.period_s and self._next_maintenance is None:
+        quiet = not self._begin_heap and not self.alarms.heap
+        if self.event_driven and quiet and not self.priority.period_s and self._next_maintenance is None:
             at = self.host.next_time(self.now)
             if self.running and self.enforce_limits:
                 end = self.running[0][0]
@@ -163,6 +170,8 @@ class Controller:
             times.append(self._next_limit_time())
         if self._begin_heap:
             times.append(self._begin_heap[0][0])
+        if self.alarms.heap:
+            times.append(self.alarms.heap[0][0])
         if self._next_maintenance is not None:
             times.append(self._next_maintenance)
         # with nothing running and nothing new to look at, another order of the queue starts nothing either
@@ -223,6 +232,8 @@ class Controller:
         job.order = self._created
         self._created += 1
         self.jobs[job.id] = job
+        if sub.request.exclusive_user and self.owners is None:
+            self.owners = Owners(entry[2] for entry in self.running)
         self.usage.pending(job, +1)
         self.events.append((self.now, "SUBMIT", job.id, job.state, job.reason, job.partition.name, "", None, ""))
         if sub.hold:
@@ -296,6 +307,10 @@ class Controller:
         if not self.maintenance.windows:
             return nodes
         return nodes & ~self.maintenance.closed(self.now, self.now + job.time_limit_s)
+
+    def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no other user's job closes to the record's job."""
+        return nodes if self.owners is None else self.owners.open_to(record, nodes)
 
     def enqueue(self, job: Job) -> None:
         """`job` is independent and not held: it may start from now on.
@@ -384,6 +399,8 @@ class Controller:
         newly = self.table.allocate(alloc)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
+        if self.owners is not None:
+            self.owners.add(job)
         insort(self.running, (job.end_limit, job.id, job))
         if job.depth and scheduler != "Main":
             self.backfilled += 1
@@ -437,6 +454,8 @@ class Controller:
         freed = self.table.release(job.alloc)
         self.selector.forget_future()
         self.usage.change(job, -1, freed)
+        if self.owners is not None:
+            self.owners.remove(job)
         entry = (job.end_limit, job.id, job)
         at = bisect_left(self.running, entry)
         del self.running[at]
@@ -615,6 +634,8 @@ class Controller:
     def _timers(self, now: int) -> None:
         if self._next_maintenance is not None and self._next_maintenance <= now:
             self._turn_maintenance(now)
+        if self.alarms.heap:
+            self.alarms.ring(now)
         heap = self._begin_heap
         while heap and heap[0][0] <= now:
             job = self.jobs.get(heappop(heap)[1])

@@ -194,7 +194,9 @@ class MainScheduler:
                 usable = self._block(record, usable, blocked, exempt=False)
                 continue
             allowed = c.open_to(job, usable)
-            alloc = c.selector.place(record.shape, c.table, allowed)
+            if record.shape.switches:
+                c.patience.look(job)
+            alloc = c.selector.place(record.shape, c.table, c.free_to(record, allowed))
             if alloc is not None:
                 waited = len(c.queue)
                 c.start(record, alloc, SCHEDULER)

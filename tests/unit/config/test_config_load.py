@@ -126,15 +126,13 @@ def test_values(line: str, key: str, value: object) -> None:
         ("PriorityType=priority/multifactor\nPriorityWeightAge=5",
          "slurm.conf:6: note: PriorityWeightAge=5: ignored without AccountingStorageType=accounting_storage/slurmdbd, "
          "as in real Slurm"),
-        ("TopologyPlugin=topology/tree", "slurm.conf:5: warning: TopologyPlugin=topology/tree: not modelled: nodes are "
-                                         "chosen without regard to switches or blocks"),
         ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: warning: SuspendTime=60: not modelled: nodes are never "
                                               "powered down, so jobs never wait for a boot"),
         ("PriorityType=priority/multifactor\nPriorityWeightTRES=cpu=0,mem=5",
          "slurm.conf:6: warning: PriorityWeightTRES=cpu=0,mem=5: not modelled: the TRES factors count as 0"),
-        ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_Pack_Nodes",
-         "slurm.conf:6: warning: SelectTypeParameters=CR_Pack_Nodes: not modelled: tasks are not packed onto as few of "
-         "the allocated nodes as possible"),
+        ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",
+         "slurm.conf:6: warning: SelectTypeParameters=CR_ONE_TASK_PER_CORE: not modelled: tasks may share a core on "
+         "nodes with ThreadsPerCore above 1"),
         ("FastSchedule=1", "slurm.conf:5: warning: FastSchedule=1: obsolete, real Slurm refuses it; use "
                            "SlurmdParameters=config_overrides for FastSchedule=2"),
     ],

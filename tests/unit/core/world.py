@@ -49,12 +49,16 @@ class World:
         Entry-point name.
     start
         When slurmctld starts, seconds.
+    topology
+        topology.conf text.
     plan_all
         Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
     """
 
-    def __init__(self, conf: str, policy: str = "easy", *, start: int = 0, plan_all: bool = False) -> None:
-        self.cluster, self.findings = parse_cluster(conf)
+    def __init__(
+        self, conf: str, policy: str = "easy", *, start: int = 0, topology: str = "", plan_all: bool = False
+    ) -> None:
+        self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
             more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
             parameters = {**self.cluster.scheduler_parameters, **more}
@@ -191,14 +195,20 @@ def _make_parser() -> argparse.ArgumentParser:
     add("-d", dest="dependency", default="")
     add("-H", dest="hold", action="store_true")
     add("-s", dest="oversubscribe", action="store_true")
-    add("--exclusive", action="store_true")
+    add("--exclusive", nargs="?", const="node", default="")
+    add("--spread-job", dest="spread", action="store_true")
+    add("--use-min-nodes", dest="use_min_nodes", action="store_true")
+    add("--switches", default="", help="count@seconds")
     add("--contiguous", action="store_true")
     add("--no-requeue", dest="requeue", action="store_false")
     add("--ntasks-per-node", dest="per_node", type=int, default=0)
     add("--mem", type=int, default=None)
     add("--mem-per-cpu", type=int, default=None)
     add("--gres", default="")
-    add("--gpus", type=int, default=0)
+    add("--gpus", default="")
+    add("--gpus-per-node", dest="gpus_node", default="")
+    add("--gpus-per-task", dest="gpus_task", default="")
+    add("--mem-per-gpu", dest="mem_gpu", type=int, default=None)
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
@@ -228,14 +238,16 @@ def _seconds(text: str | None) -> int | None:
     return int(text[:-1]) if text.endswith("s") else int(text) * 60
 
 
-def _gres(text: str, gpus: int) -> tuple[GresRequest, ...]:
+def _gres(asked: argparse.Namespace) -> tuple[GresRequest, ...]:
     found = []
-    for item in filter(None, text.split(",")):
-        name, *rest = item.split(":")
-        count = int(rest.pop()) if rest and rest[-1].isdigit() else 1
-        found.append(GresRequest(name, rest[0] if rest else "", count))
-    if gpus:
-        found.append(GresRequest("gpu", "", gpus, "job"))
+    for text, prefix, scope in (
+        (asked.gres, "", "node"), (asked.gpus, "gpu:", "job"), (asked.gpus_node, "gpu:", "node"),
+        (asked.gpus_task, "gpu:", "task"),
+    ):  # fmt: skip
+        for item in filter(None, text.split(",")):
+            name, *rest = (prefix + item).split(":")
+            count = int(rest.pop()) if rest and rest[-1].isdigit() else 1
+            found.append(GresRequest(name, rest[0] if rest else "", count, scope))
     return tuple(found)
 
 
@@ -247,8 +259,10 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         max_nodes = max(min(max_nodes, asked.tasks), min_nodes)
     request = ResourceRequest(
         min_nodes, max_nodes, asked.tasks, asked.cpus, asked.per_node, asked.mem, asked.mem_per_cpu,
-        _gres(asked.gres, asked.gpus), asked.exclusive, asked.oversubscribe, asked.constraint,
-        _hosts(asked.node_list), _hosts(asked.exclude), asked.contiguous,
+        _gres(asked), asked.exclusive == "node", asked.oversubscribe, asked.constraint,
+        _hosts(asked.node_list), _hosts(asked.exclude), asked.contiguous, asked.exclusive == "user", asked.spread,
+        asked.use_min_nodes, int(asked.switches.partition("@")[0] or 0),
+        int(asked.switches.partition("@")[2]) if "@" in asked.switches else None, asked.mem_gpu,
     )  # fmt: skip
     options: Mapping[str, Any] = {} if task is None else {
         "array_job_id": first, "array_task_id": task, "array_limit": int(asked.array.partition("%")[2] or 0) or None,
