@@ -25,7 +25,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
-from slurmsim.sim.simulation import Simulation
+from slurmsim.sim.simulation import BOOT_S, Simulation
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -56,6 +56,7 @@ class RunOptions:
     node_events: str | None = None
     mtbf_s: int | None = None
     mttr_s: int | None = None
+    boot_s: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -94,6 +95,8 @@ def prepare(options: RunOptions) -> Prepared:
         raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
+    if options.boot_s is not None and options.boot_s < 0:
+        raise ConfigError(f"{options.boot_s} is negative", field="--boot-time", expected="seconds")
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
     overrides = list(options.set)
@@ -222,6 +225,7 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
         prepared.cluster, prepared.workload, prepared.policy, timed=prepared.timed, endless=prepared.endless,
         until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
+        boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
     )  # fmt: skip
     recorder.attach(simulation.controller)
     return simulation

@@ -74,7 +74,7 @@ def _value(value: object) -> str:
         return "unset"
     if value is True or value is False:
         return "yes" if value else "no"
-    return "none" if value == () or value == "" else f"`{value}`"
+    return "none" if value in ((), "", frozenset()) else f"`{value}`"
 
 
 def _kind(option: Option) -> str:

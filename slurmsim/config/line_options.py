@@ -9,7 +9,6 @@ from slurmsim.config.option import Option, Status
 
 _OFF = ("no", "0", "false", "down")  # spellings of a flag that is not set
 _FREE = "nodes are not real machines"
-_POWER = "nodes are never powered down"
 _PREEMPT = "no job is preempted"
 
 
@@ -57,7 +56,7 @@ NODE_KEYS = _table(
     _harmless("TRESWeights", "obsolete and never used for scheduling"),
     _harmless("Procs", "old spelling, still read", instead="CPUs"),
     _absent("RestrictedCoresPerGPU", "cores are not kept for GPU jobs", off=("0",), since="24.05"),
-    _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
+    _absent("SuspendTime", "the cluster's or partition's is used", off=("-1", "infinite", "unlimited")),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
 NODE_ALIASES: Mapping[str, str] = {"feature": "features", "procs": "cpus"}
@@ -109,10 +108,10 @@ PARTITION_KEYS = _table(
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",)),
     _absent("PreemptMode", _PREEMPT, master="PreemptType"),
     _absent("GraceTime", _PREEMPT, "count", master="PreemptType", low=0),
-    _absent("PowerDownOnIdle", _POWER, "flag", off=_OFF, since="23.02"),
-    _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
-    _absent("ResumeTimeout", _POWER, master="SuspendTime"),
-    _absent("SuspendTimeout", _POWER, master="SuspendTime"),
+    _absent("PowerDownOnIdle", "nodes are powered down by SuspendTime alone", "flag", off=_OFF, since="23.02"),
+    _honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never"),
+    _honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),
+    _honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
 PARTITION_ALIASES: Mapping[str, str] = {"shared": "oversubscribe"}

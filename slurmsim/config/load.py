@@ -16,6 +16,7 @@ from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, r
 from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
+from slurmsim.config.power_saving import check_power_saving
 from slurmsim.config.scalars import Setting, add_setting, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
@@ -171,6 +172,7 @@ def _build(
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
+    check_power_saving(options, settings, table, partitions, report)
     switches = read_topology(topology, table, report) if options["TopologyPlugin"] == "topology/tree" else ()
     if options["TopologyPlugin"] == "topology/tree" and not topology:
         report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")

@@ -170,6 +170,4 @@ def _matters(name: str, text: str, options: Mapping[str, Any], settings: Mapping
         return any(item.partition("=")[2].strip() not in ("", "0") for item in text.split(","))
     if name == "AccountingStorageEnforce":
         return bool(options["AccountingStorageType"] == "accounting_storage/slurmdbd")
-    if name == "SuspendTime":
-        return "SuspendProgram" in settings
     return True

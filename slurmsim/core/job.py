@@ -29,9 +29,9 @@ class Job:
 
     __slots__ = (
         "account", "alloc", "array_key", "array_limit", "begin", "depth", "eligible_time", "end_limit", "end_time",
-        "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order",
+        "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order",
         "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason", "restarts",
-        "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time", "time_limit_s", "user",
+        "scheduler", "shape", "shapes", "special", "start_time", "state", "sub", "submit_time", "time_limit_s", "user",
         "waits_for", "within_limits",
     )  # fmt: skip
 
@@ -46,6 +46,7 @@ class Job:
         self.begin = sub.begin
         self.eligible_time: int | None = None
         self.start_time: int | None = None
+        self.held_since: int | None = None  # its nodes: since its start, the boot before it, or its last resize
         self.end_time: int | None = None
         self.end_limit: int | None = None
         self.time_limit_s: int = ONE_YEAR_S
@@ -54,6 +55,7 @@ class Job:
         self.state: str = JobState.PENDING
         self.reason: str = Reason.NONE
         self.restarts = 0
+        self.special = False  # requeued into SPECIAL_EXIT, not released since
         self.exit_code = "0:0"
         self.alloc: Allocation | None = None
         self.nodes: Bitmap = 0

@@ -24,6 +24,8 @@ from slurmsim.core.releases import Releases
 from slurmsim.core.shape import Shape
 from slurmsim.core.sharing import Taken
 
+ASLEEP_BITS = 40  # above any weight
+
 
 class Selector:
     """Placement over one node table.
@@ -50,6 +52,7 @@ class Selector:
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last, self.window_linear = busy_first, serial_last, window_linear
 
+        self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
         self._releases: Releases | None = None
         self._forecasts: dict[tuple[int, Bitmap, bool], Forecast | None] = {}
@@ -172,6 +175,14 @@ class Selector:
 
     def _pick_runs(self, shape: Shape, mask: Bitmap, need: int, later: bool) -> list[tuple[int, int]]:
         """`need` equal whole nodes out of `mask` as runs (first, length), in the order taken."""
+        if self.asleep & mask:
+            awake = mask & ~self.asleep
+            some = awake.bit_count()
+            if some:
+                if some >= need:
+                    return self._pick_runs(shape, awake, need, later)
+                rest = runs_mask(self._pick_runs(shape, mask & self.asleep, need - some, later))
+                return bit_runs(awake | rest)
         if later and self.busy_first:
             idle = mask & self.table.idle
             busy = mask ^ idle
@@ -251,6 +262,8 @@ class Selector:
             return None
         ask = self._ask(shape, idx)
         weights = self.table.weight[idx]
+        if self.asleep:
+            weights = weights + (to_bools(self.asleep, self.table.n)[idx].astype(np.int64) << ASLEEP_BITS)
         if have is not None:
             weights = weights * (NEAR + 1) + preference(shape.gres, have, shape.whole)
             ask.gres = totals(shape.gres, have, idx, shape.n_tasks)

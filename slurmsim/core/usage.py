@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.job import Job
 from slurmsim.core.nodes import NodeTable
 from slurmsim.core.partitions import Partition
+
+if TYPE_CHECKING:
+    from slurmsim.core.power import PowerSaving
+
+Row = tuple[int, str, int, int, int, int, int, int, int, int, int, int]
 
 
 class Totals:
@@ -31,6 +38,7 @@ class Usage:
         self.whole = Totals("", table.everything)
         self.parts = [Totals(p.name, p.mask) for p in partitions]
         self._gpu_kinds = {k for k, (name, _) in enumerate(table.gres_kinds) if name == "gpu"}
+        self.power: PowerSaving | None = None
         self._alone = len(partitions) == 1 and partitions[0].mask == table.everything
 
     def pending(self, job: Job, delta: int) -> None:
@@ -99,16 +107,19 @@ class Usage:
         for part in (self.whole, *self.parts):
             part.touched = True
 
-    def rows(self, now: int) -> list[tuple[int, str, int, int, int, int, int, int, int, int]]:
+    def rows(self, now: int) -> list[Row]:
         """Rows (trace schema USAGE) of all totals changed since the last call."""
         table = self.table
+        power = self.power
         down_all = table.everything & ~table.up
-        if self._alone and not down_all and self.whole.touched:
+        if power is not None:
+            down_all &= ~power.going
+        if self._alone and not down_all and self.whole.touched and power is None:
             # one partition over all nodes: its row is the cluster's
             whole, part = self.whole, self.parts[0]
             whole.touched = part.touched = False
             counts = (whole.nodes, whole.size - whole.nodes, 0, whole.cpus, whole.gpus, whole.mem, whole.running,
-                      whole.pending)  # fmt: skip
+                      whole.pending, 0, 0)  # fmt: skip
             return [(now, "", *counts), (now, part.name, *counts)]
         out = []
         for part in (self.whole, *self.parts):
@@ -123,8 +134,12 @@ class Usage:
                 idle -= (dead & table.idle).bit_count()
                 down_busy = down - (dead & table.idle).bit_count()
                 down -= down_busy
+            off = powering = 0
+            if power is not None:
+                off = (power.off & part.mask).bit_count()
+                powering = ((power.going | power.coming) & part.mask).bit_count()
             out.append((now, part.name, part.nodes, idle, down, part.cpus, part.gpus, part.mem,
-                        part.running, part.pending))  # fmt: skip
+                        part.running, part.pending, off, powering))  # fmt: skip
         return out
 
     def recount(self, running: list[Job]) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ happens at one instant is collected and told to the controller in one `step`, af
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import simpy
@@ -17,7 +17,19 @@ from simpy.events import Event
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Requeued, Submit
+from slurmsim.core.messages import (
+    Boot,
+    Cancel,
+    Fact,
+    Finished,
+    JobEnded,
+    Launch,
+    NodesBooted,
+    Refused,
+    Requeued,
+    Resized,
+    Submit,
+)
 from slurmsim.errors import WorkloadError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -28,6 +40,7 @@ from slurmsim.workload import Workload
 
 TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
 STUCK_S = 30 * 86400
+BOOT_S = 60
 Observer = Callable[[int], None]
 
 
@@ -54,6 +67,8 @@ class Simulation:
         Stop there; jobs may be left running or pending.
     enforce_limits
         False replays recorded run times even beyond the limit.
+    boot_s
+        Seconds a node takes to boot, after a reboot or from being powered down.
     on_finished
         Told every job as it reaches its final state.
     on_requeued
@@ -81,6 +96,7 @@ class Simulation:
         until: int | None = None,
         start_time: int | None = None,
         enforce_limits: bool = True,
+        boot_s: int = BOOT_S,
         on_finished: Callable[[Job], None] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
         on_refused: Callable[[Submission, str], None] | None = None,
@@ -94,7 +110,7 @@ class Simulation:
         self.start_time = start_time
         self.env = simpy.Environment(initial_time=start_time)
         self.controller = Controller(cluster, policy, start_time, enforce_limits=enforce_limits)
-        self.until = until
+        self.until, self.boot_s = until, boot_s
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
         self.refused: list[tuple[Submission, str]] = []
@@ -222,8 +238,12 @@ class Simulation:
                 self._finished(action.job)
             elif isinstance(action, Refused):
                 self._refused(action)
-            elif isinstance(action, Requeued) and self._on_requeued is not None:
+            elif isinstance(action, Requeued):
+                self._requeued(action.run)
+            elif isinstance(action, Resized) and self._on_requeued is not None:
                 self._on_requeued(action.run)
+            elif isinstance(action, Boot):
+                self._boot(action.nodes)
         if self._after_turn is not None:
             self._after_turn(now)
         self._arm(now)
@@ -233,6 +253,18 @@ class Simulation:
         if behaviour.run_time >= 0:
             timer = self.env.timeout(behaviour.run_time, (job, job.restarts, behaviour))
             timer.callbacks.append(self._job_over)
+
+    def _requeued(self, run: Job) -> None:
+        if run.state == JobState.FAILED:
+            # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
+            self._behaviour[run.id] = replace(self._behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
+        if self._on_requeued is not None:
+            self._on_requeued(run)
+
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        """Nodes come up `boot_s` seconds from now."""
+        timer = self.env.timeout(self.boot_s, nodes)
+        timer.callbacks.append(lambda event: self._tell(NodesBooted(event.value)))
 
     def _finished(self, job: Job) -> None:
         self._behaviour.pop(job.id, None)

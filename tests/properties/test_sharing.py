@@ -38,7 +38,9 @@ def check(w: World) -> None:
     by_node: dict[int, list[str]] = {}
     running = {name: job for name, job in w.jobs.items() if job.alloc is not None and job.state == "RUNNING"}
     for name, job in running.items():
-        cores = job.alloc.share.cores if job.alloc.share is not None else {n: -1 for n in job.alloc.indices().tolist()}
+        cores = (
+            job.alloc.share.cores if job.alloc.share is not None else dict.fromkeys(job.alloc.indices().tolist(), -1)
+        )
         for node, bits in cores.items():
             by_node.setdefault(node, []).append(name)
             for core in range(4):

@@ -126,8 +126,8 @@ def test_values(line: str, key: str, value: object) -> None:
         ("PriorityType=priority/multifactor\nPriorityWeightAge=5",
          "slurm.conf:6: note: PriorityWeightAge=5: ignored without AccountingStorageType=accounting_storage/slurmdbd, "
          "as in real Slurm"),
-        ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: warning: SuspendTime=60: not modelled: nodes are never "
-                                              "powered down, so jobs never wait for a boot"),
+        ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: note: SuspendTime=60: without effect without ResumeProgram, "
+                                              "as in real Slurm"),
         ("PriorityType=priority/multifactor\nPriorityWeightTRES=cpu=0,mem=5",
          "slurm.conf:6: warning: PriorityWeightTRES=cpu=0,mem=5: not modelled: the TRES factors count as 0"),
         ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",
@@ -145,10 +145,10 @@ def test_warnings_and_notes(lines: str, finding: str) -> None:
 @pytest.mark.parametrize(
     "line",
     ["TopologyPlugin=topology/none", "TopologyPlugin=topology/flat", "PreemptType=preempt/none", "PreemptMode=OFF",
-     "SuspendTime=-1", "SuspendTime=60", "PriorityWeightFairshare=0", "PriorityWeightFairshare=9",
+     "SuspendTime=-1", "SuspendTime=INFINITE", "PriorityWeightFairshare=0", "PriorityWeightFairshare=9",
      "PriorityWeightTRES=cpu=2", "AccountingStorageEnforce=none", "AccountingStorageEnforce=limits",
      "JobSubmitPlugins=none", "Licenses=", "ControlMachine=h", "PriorityDecayHalfLife=1-0", "PreemptMode=GANG",
-     "TreeWidth=50", "ResumeTimeout=120"],
+     "TreeWidth=50", "ResumeTimeout=120", "SuspendTime=60\nSuspendProgram=/s\nResumeProgram=/r"],
 )  # fmt: skip
 def test_what_has_no_effect_is_not_complained_about(line: str) -> None:
     if line.endswith("="):

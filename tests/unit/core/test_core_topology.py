@@ -58,7 +58,7 @@ def test_leaves_next_to_each_other() -> None:
 
 
 def test_lighter_nodes_first_and_required_ones() -> None:
-    assert pick(2, "oooooooooooo", {i: 5 for i in range(5)}) == [9, 10]
+    assert pick(2, "oooooooooooo", dict.fromkeys(range(5), 5)) == [9, 10]
     assert pick(2, "oooooooooooo", required=(7,)) == [5, 7]
     assert pick(3, "oo...o......", required=(0,)) == [0, 1, 5]
     assert pick(4, "oo..........") == []

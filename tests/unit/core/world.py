@@ -18,7 +18,7 @@ from typing import Any
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.core.messages import Boot, Cancel, Fact, Finished, JobEnded, Launch, NodesBooted, Refused, Submit
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -51,12 +51,21 @@ class World:
         When slurmctld starts, seconds.
     topology
         topology.conf text.
+    boot
+        Seconds a node takes to boot.
     plan_all
         Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
     """
 
     def __init__(
-        self, conf: str, policy: str = "easy", *, start: int = 0, topology: str = "", plan_all: bool = False
+        self,
+        conf: str,
+        policy: str = "easy",
+        *,
+        start: int = 0,
+        topology: str = "",
+        plan_all: bool = False,
+        boot: int = 30,
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
@@ -68,6 +77,7 @@ class World:
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, str] = {}
         self.told: list[tuple[int, list[Fact]]] = []
+        self.boot = boot
         self._next_id = 1
         self._future: list[tuple[int, int, Fact]] = []
         self._count = 0
@@ -93,7 +103,8 @@ class World:
             self._next_id += 1
             sub = _submission(asked, job_id, first, task, user)
             self._names[job_id] = sub.name if task is None else f"{sub.name}_{task}"
-            self._run[job_id] = (run, state, "0:0" if state == "COMPLETED" else "1:0")
+            base, _, code = state.partition(":")
+            self._run[job_id] = (run, base, "0:0" if base == "COMPLETED" else f"{code or 1}:0")
             self.tell(Submit(sub), at)
         return first
 
@@ -129,6 +140,8 @@ class World:
                 self.jobs[names[action.job.id]] = action.job
             elif isinstance(action, Refused):
                 self.refused[names[action.sub.job_id]] = action.text
+            elif isinstance(action, Boot):
+                self.tell(NodesBooted(action.nodes), now + self.boot)
             elif isinstance(action, Launch):
                 run, state, code = self._run[action.job.id]
                 if run is not None:
@@ -200,6 +213,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--use-min-nodes", dest="use_min_nodes", action="store_true")
     add("--switches", default="", help="count@seconds")
     add("--contiguous", action="store_true")
+    add("--no-kill", dest="no_kill", action="store_true")
     add("--no-requeue", dest="requeue", action="store_false")
     add("--ntasks-per-node", dest="per_node", type=int, default=0)
     add("--mem", type=int, default=None)
@@ -270,5 +284,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     return Submission(
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
-        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, **options,
+        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, no_kill=asked.no_kill,
+        **options,
     )  # fmt: skip
