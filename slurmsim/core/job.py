@@ -29,10 +29,10 @@ class Job:
 
     __slots__ = (
         "account", "alloc", "array_key", "array_limit", "begin", "depth", "eligible_time", "end_limit", "end_time",
-        "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order",
-        "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason", "restarts",
-        "scheduler", "shape", "shapes", "special", "start_time", "state", "sub", "submit_time", "time_limit_s", "user",
-        "waits_for", "within_limits",
+        "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes",
+        "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason",
+        "restarts", "scheduler", "shape", "shapes", "special", "start_time", "state", "sub", "submit_time",
+        "time_limit_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:

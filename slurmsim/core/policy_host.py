@@ -10,7 +10,7 @@ from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Plan, Policy, Reject, Start, WakeAt
+from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -386,6 +386,10 @@ class PolicyHost:
             job = decision.job.job if isinstance(decision.job, Record) else decision.job
             self.c.set_reason(job, decision.reason)
             return None
+        if kind is Resize:
+            if not isinstance(decision.job, Job):
+                raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
+            return self.c.resizes.to(decision.job, decision.n_nodes, decision.within)
         if kind is WakeAt:
             self._check_time(decision, decision.time, self.c.now + 1)
             self._wake = decision.time if self._wake is None else min(self._wake, decision.time)

@@ -37,7 +37,8 @@ _PLAIN: dict[str, Callable[[tuple[str, ...]], Fact]] = {
 def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> list[Timed]:
     """A CSV file with the columns ``time,action,nodes[,until][,reason]``, in any order of times.
 
-    `time` as in ``--until``; `action` one of `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from `time` to `until` and is known to the scheduler from the beginning of the run.
+    `time` as in ``--until``; `action` one of `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from
+    `time` to `until` and is known to the scheduler from the beginning of the run.
 
     Raises
     ------

@@ -67,6 +67,9 @@ class Simulation:
         Stop there; jobs may be left running or pending.
     enforce_limits
         False replays recorded run times even beyond the limit.
+    left_after
+        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
+        a job runs as long on fewer nodes.
     boot_s
         Seconds a node takes to boot, after a reboot or from being powered down.
     on_finished
@@ -97,6 +100,7 @@ class Simulation:
         start_time: int | None = None,
         enforce_limits: bool = True,
         boot_s: int = BOOT_S,
+        left_after: Callable[[int, int, int], int] | None = None,
         on_finished: Callable[[Job], None] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
         on_refused: Callable[[Submission, str], None] | None = None,
@@ -121,6 +125,8 @@ class Simulation:
         self._turn_due = False
         self._armed: int | None = None
         self._behaviour: dict[int, Behaviour] = {}
+        self._left_after = left_after
+        self._due: dict[int, int] = {}  # ends of jobs that were resized
         self._followers = _followers(workload)
         self._submissions = Submissions(workload)
         self._over = self.env.event()
@@ -204,6 +210,9 @@ class Simulation:
         """A running job's time is up; the controller ignores it if it took that instance away before."""
         value: Any = timer.value
         job, instance, behaviour = value
+        moved = self._due.get(job.id) if self._due else None
+        if moved is not None and moved != int(self.env.now):
+            return  # a resize has moved its end
         if job.restarts == instance and job.state == JobState.RUNNING:
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
             if not self._turn_due and self.env.peek() > self.env.now:
@@ -240,8 +249,8 @@ class Simulation:
                 self._refused(action)
             elif isinstance(action, Requeued):
                 self._requeued(action.run)
-            elif isinstance(action, Resized) and self._on_requeued is not None:
-                self._on_requeued(action.run)
+            elif isinstance(action, Resized):
+                self._resized(action)
             elif isinstance(action, Boot):
                 self._boot(action.nodes)
         if self._after_turn is not None:
@@ -258,8 +267,25 @@ class Simulation:
         if run.state == JobState.FAILED:
             # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
             self._behaviour[run.id] = replace(self._behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
+        self._due.pop(run.id, None)
         if self._on_requeued is not None:
             self._on_requeued(run)
+
+    def _resized(self, action: Resized) -> None:
+        """The job works on with other nodes; what is left of it then takes as long as `left_after` says."""
+        job, behaviour = action.job, self._behaviour[action.job.id]
+        if self._on_requeued is not None:
+            self._on_requeued(action.run)
+        if self._left_after is None or behaviour.run_time < 0:
+            return
+        now = int(self.env.now)
+        due = self._due.get(job.id)
+        if due is None:
+            assert job.start_time is not None
+            due = job.start_time + behaviour.run_time
+        due = self._due[job.id] = now + max(0, self._left_after(due - now, action.run.n_nodes, job.n_nodes))
+        timer = self.env.timeout(due - now, (job, job.restarts, behaviour))
+        timer.callbacks.append(self._job_over)
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up `boot_s` seconds from now."""
@@ -268,6 +294,8 @@ class Simulation:
 
     def _finished(self, job: Job) -> None:
         self._behaviour.pop(job.id, None)
+        if self._due:
+            self._due.pop(job.id, None)
         self._done(job.id)
         if self._on_finished is not None:
             self._on_finished(job)

@@ -5,6 +5,8 @@ Times are seconds after the recording's slurmctld started; there the nodes of a 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from unit.core.world import HEAD, World
 
 from slurmsim.core.messages import NodesPower
@@ -67,7 +69,7 @@ def test_rates() -> None:
     w.until(300)
     downs = [(t, nodes) for t, state, nodes in power(w) if state == "POWERING_DOWN"]
     assert downs[0] == (70, "n[1-3]")
-    assert all(b[0] > a[0] for a, b in zip(downs, downs[1:], strict=False)) and len(downs) >= 3
+    assert all(b[0] > a[0] for a, b in pairwise(downs)) and len(downs) >= 3
     w.until(800)
     w.sbatch("-J all -N12 --exclusive -t 5", 60, at=800)
     w.until(1100)

@@ -1,4 +1,4 @@
-"""Random jobs in partitions that share cores: no core has more jobs than its partition's rows, none that may not share."""
+"""Random jobs in partitions that share cores: no core has more jobs than rows, nor one that may not share."""
 
 from __future__ import annotations
 

@@ -126,8 +126,8 @@ def test_values(line: str, key: str, value: object) -> None:
         ("PriorityType=priority/multifactor\nPriorityWeightAge=5",
          "slurm.conf:6: note: PriorityWeightAge=5: ignored without AccountingStorageType=accounting_storage/slurmdbd, "
          "as in real Slurm"),
-        ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: note: SuspendTime=60: without effect without ResumeProgram, "
-                                              "as in real Slurm"),
+        ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: note: SuspendTime=60: without effect without "
+                                              "ResumeProgram, as in real Slurm"),
         ("PriorityType=priority/multifactor\nPriorityWeightTRES=cpu=0,mem=5",
          "slurm.conf:6: warning: PriorityWeightTRES=cpu=0,mem=5: not modelled: the TRES factors count as 0"),
         ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",

@@ -61,5 +61,5 @@ def test_bad(text: str) -> None:
 
 
 def test_brackets_beside_something_are_refused_by_name() -> None:
-    with pytest.raises(SubmitError, match="slurmsim models .* only around all of it: a&.b.c."):
+    with pytest.raises(SubmitError, match=r"slurmsim models .* only around all of it: a&.b.c."):
         parse_constraint("a&[b|c]", KNOWN)

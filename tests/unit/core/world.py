@@ -284,6 +284,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     return Submission(
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
-        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, no_kill=asked.no_kill,
-        **options,
+        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
+        no_kill=asked.no_kill, **options,
     )  # fmt: skip
