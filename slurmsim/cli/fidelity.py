@@ -1,4 +1,4 @@
-"""``slurmsim fidelity``: how close a replay comes to recordings of a real slurmctld."""
+"""``slurmsim fidelity``: how close a replay comes to recordings of a real slurmctld, or to a site's own log."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from typing import Any
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
-    p = subparsers.add_parser("fidelity", help="compare replays with recordings of a real slurmctld")
-    p.add_argument("files", nargs="+", metavar="FILE", help="recording (JSON), its workload beside it")
+    p = subparsers.add_parser("fidelity", help="compare replays with recordings of a real slurmctld, or with a log")
+    p.add_argument("files", nargs="+", metavar="FILE", help="recording (JSON), its workload beside it; or a job log "
+                   "with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
     p.add_argument("--workload", metavar="FILE", help="the recordings' workload, when it is not beside them")
+    p.add_argument("--accounting", metavar="FILE", help="accounting data; of recordings when they are not where the "
+                   "oracle kit keeps them")  # fmt: skip
+    p.add_argument("--conf", metavar="FILE", help="slurm.conf of the logs")
+    p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="logs: override a slurm.conf key")
     p.add_argument("--repeats", action="store_true", help="compare recordings of one workload with each other: how far "
                    "real Slurm is from itself, and the replay from it")  # fmt: skip
     form = p.add_mutually_exclusive_group()
@@ -24,24 +29,46 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay and compare. Raises ConfigError or WorkloadError; returns 0."""
-    from slurmsim.fidelity import Assessment, assess, read_recording
-    from slurmsim.fidelity.repeats import Repeats, compare_repeats
-    from slurmsim.report.text import table
+    from slurmsim.fidelity import assess, read_recording
+    from slurmsim.fidelity.log import assess_log
+    from slurmsim.fidelity.repeats import compare_repeats
 
     workload = Path(args.workload) if args.workload else None
-    found: Sequence[Assessment | Repeats]
+    accounting = Path(args.accounting) if args.accounting else None
+    recordings = [name for name in args.files if _is_recording(name)]
+    logs = [name for name in args.files if name not in recordings]
+    found: list[Sequence[Any]] = []
     if args.repeats:
-        found = compare_repeats(read_recording(Path(name), workload) for name in args.files)
+        found.append(compare_repeats(read_recording(Path(name), workload, accounting) for name in args.files))
     else:
-        found = [assess(Path(name), workload) for name in args.files]
+        found.append([assess(Path(name), workload, accounting) for name in recordings])
+        found.append([assess_log(_log_options(name, args)) for name in logs])
+    found = [group for group in found if group]
     if args.json:
-        print(json.dumps([f.as_dict() for f in found], indent=2))
+        print(json.dumps([f.as_dict() for group in found for f in group], indent=2))
         return 0
-    lines = [f.as_row() for f in found]
-    head, rows = list(lines[0]), [list(line.values()) for line in lines]
-    if args.markdown:
-        for row in (head, ["---"] * len(head), *rows):
-            print(f"| {' | '.join(row)} |")
-    else:
-        print(table([head, *rows]))
+    print("\n\n".join(_table([f.as_row() for f in group], markdown=args.markdown) for group in found))
     return 0
+
+
+def _is_recording(name: str) -> bool:
+    return name.endswith(".json")
+
+
+def _log_options(name: str, args: argparse.Namespace) -> Any:
+    from slurmsim.config.load import parse_override
+    from slurmsim.replay import RunOptions
+
+    return RunOptions(
+        workload=name, out="", conf=args.conf, set=tuple(parse_override(item) for item in args.set),
+        accounting=(args.accounting,) if args.accounting else (),
+    )  # fmt: skip
+
+
+def _table(lines: Sequence[dict[str, str]], *, markdown: bool) -> str:
+    from slurmsim.report.text import table
+
+    head, rows = list(lines[0]), [list(line.values()) for line in lines]
+    if not markdown:
+        return table([head, *rows])
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))

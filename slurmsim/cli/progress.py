@@ -28,3 +28,15 @@ def progress_bar(workload: Any, *, shown: bool) -> Iterator[Callable[[Any], None
 
         yield show
         bar.update(bar.total - bar.n if bar.n else 0)
+
+
+@contextmanager
+def counting_bar(total: int, what: str, *, shown: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function to call with (done, total) whenever one of `total` things is done, or None."""
+    if not shown:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=total, unit=f" {what}", dynamic_ncols=True) as bar:
+        yield lambda done, _: bar.update(done - bar.n)

@@ -37,11 +37,31 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
     p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
+    add_accounting(p)
+    about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
+    p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
     p.set_defaults(func=run)
+
+
+def add_accounting(parser: argparse.ArgumentParser) -> None:
+    """The options about accounting data."""
+    parser.add_argument(
+        "--accounting",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="sacctmgr dump, show assoc|qos -P table, sacctmgr commands or TOML; may be given several times",
+    )
+    parser.add_argument(
+        "--unknown-accounts",
+        choices=("stop", "refuse", "add"),
+        default="stop",
+        help="what to do with jobs of users, accounts and QOS those do not know (default: stop if Slurm would refuse)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
     options = RunOptions(
         args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
-        tuple(_pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
-        boot_s=args.boot_time,
+        tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
+        tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json
@@ -80,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pair(item: str) -> tuple[str, str]:
+def pair(item: str) -> tuple[str, str]:
+    """KEY=VALUE of an --option."""
     key, equals, value = item.partition("=")
     if not equals or not key:
         raise ConfigError(f"{item!r}", field="--option", expected="KEY=VALUE")

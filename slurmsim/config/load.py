@@ -17,7 +17,7 @@ from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
 from slurmsim.config.power_saving import check_power_saving
-from slurmsim.config.scalars import Setting, add_setting, read_scalars
+from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.config.topology_conf import read_topology
@@ -169,6 +169,10 @@ def _build(
         if (name := line.pairs[0].value) not in named:
             report.error(Place(), "--set PartitionName", "", f"no partition is called {name!r}{nearest(name, named)}")
     partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report)
+    if options["AccountingStorageType"] == "accounting_storage/slurmdbd":
+        for partition in partitions:
+            check_weights(partition.tres_billing_weights, options, Place(), f"TRESBillingWeights of {partition.name}",
+                          report)  # fmt: skip
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))

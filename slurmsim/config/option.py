@@ -10,7 +10,7 @@ from typing import Any
 
 from slurmsim.duration import FORMATS, parse_time_limit
 from slurmsim.errors import ConfigError
-from slurmsim.tres import parse_memory
+from slurmsim.tres import parse_memory, parse_weights
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
@@ -197,6 +197,13 @@ def _pick(text: str, option: Option) -> str:
     raise ValueError(f"unknown value {text!r}", f"one of {', '.join(option.choices)}")
 
 
+def _weights(text: str, _option: Option) -> tuple[tuple[str, float], ...]:
+    try:
+        return parse_weights(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no list of TRES weights", "TRES=FACTOR,…") from None
+
+
 KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "text": lambda text, _option: text,
     "words": _words,
@@ -209,4 +216,5 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "choice": _choice,
     "exit codes": _exit_codes,
     "seconds": _seconds,  # -1 and INFINITE give -1: never
+    "weights": _weights,  # TRES weights by lower-cased name; memory per MiB
 }

@@ -10,9 +10,12 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import TRANSITIONS, JobState, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounts import Bars
+    from slurmsim.core.associations import Branch
     from slurmsim.core.nodes import Allocation
     from slurmsim.core.partitions import Partition
     from slurmsim.core.shape import Shape
+    from slurmsim.model.accounting import Qos
 
 # An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
 ONE_YEAR_S = 365 * 86400
@@ -24,27 +27,32 @@ class Job:
     `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
-    `first_submit` never.
+    `first_submit` never. `branch` is its association and `qos_spec` its QOS, None without accounting data;
+    `bars` has the partitions that do not take its account or QOS, None when all do.
     """
 
     __slots__ = (
-        "account", "alloc", "array_key", "array_limit", "begin", "depth", "eligible_time", "end_limit", "end_time",
-        "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes",
-        "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason",
-        "restarts", "scheduler", "shape", "shapes", "special", "start_time", "state", "sub", "submit_time",
-        "time_limit_s", "user", "waits_for", "within_limits",
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth",
+        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed",
+        "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
+        "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "special",
+        "start_time", "state", "sub", "submit_time", "time_limit_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
         self.sub = sub
         self.id = sub.job_id
         self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
+        self.branch: Branch | None = None
+        self.qos_spec: Qos | None = None
+        self.bars: Bars | None = None
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
         self.submit_time = self.first_submit = now
         self.order = 0  # place in slurmctld's job table: order of creation
         self.begin = sub.begin
         self.eligible_time: int | None = None
+        self.accrue_time: int | None = None  # since when it accrues age where limits are enforced (`accrual`)
         self.start_time: int | None = None
         self.held_since: int | None = None  # its nodes: since its start, the boot before it, or its last resize
         self.end_time: int | None = None
@@ -71,6 +79,11 @@ class Job:
         self.queued = False
         self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
         self.key: tuple[int, ...] = ()
+
+    @property
+    def part_qos(self) -> Qos | None:
+        """The QOS of the partition it runs in, or of the first while pending."""
+        return self.partition.qos
 
     def move(self, state: str) -> None:
         """Change state by the one table of legal moves; anything else raises and changes nothing."""

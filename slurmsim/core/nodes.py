@@ -40,7 +40,7 @@ class Allocation:
     `share` tells its very cores where some partition lets jobs share cores.
     """
 
-    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "quota", "runs", "share", "whole")
+    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "share", "whole")
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class Allocation:
         quota: int = -1,
     ) -> None:
         self.quota = quota  # partition whose MaxCPUsPerNode these CPUs count against, -1 for none
+        self.names: str | None = None  # its nodes as Slurm prints them, once somebody has asked
         self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
         self.share: Share | None = None

@@ -51,6 +51,6 @@ class Patience:
         if self.c.event_driven:
             self.c.edits += 1
             self.c.generation += 1
-            self.c.host.notice()
+            self.c.host.changed = True
         else:
             self.c.main.time_came()

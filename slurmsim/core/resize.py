@@ -72,9 +72,13 @@ class Resizes:
         assert old is not None
         run = copy(job)
         run.state, run.reason, run.end_time, run.exit_code = RESIZING, Reason.NONE, c.now, "0:0"
+        if c.book is not None:
+            c.book.ended(job, c.now)
         c.usage.change(job, -1, c.table.release(old))
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = new, new.mask, new.n_nodes, new.n_cpus
         c.usage.change(job, +1, c.table.allocate(new))
+        if c.book is not None:
+            c.book.started(job, c.now)
         if c.owners is not None:
             c.owners.add(job)
         job.held_since = c.now

@@ -1,10 +1,12 @@
 """How close slurmsim comes to recordings of a real slurmctld.
 
 A recording (a JSON file of the oracle kit) holds the workload, what slurmctld decided for each job, and its
-slurm.conf. It is replayed twice:
+slurm.conf. It is replayed in three ways:
 
 - *in step* (`instep`): each job lasts as recorded, and passes come when the recording shows that they came. Compared
   are the decisions: start order and node lists.
+- *locked* (`locked`): everything is as recorded, and before each recorded moment the controller is asked what it would
+  do. Compared are its starts and the reasons of those that wait; a wrong answer spoils nothing after it.
 - *freely* (`free`): nothing recorded but submissions and the mean latency of a launch. Compared are the times, and
   whether order and nodes are the same in spite of them.
 
@@ -22,6 +24,7 @@ import numpy as np
 
 from slurmsim.fidelity.free import launch_latency, replay_freely
 from slurmsim.fidelity.instep import replay_in_step
+from slurmsim.fidelity.locked import replay_locked
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes, starts
 from slurmsim.fidelity.recording import Recording, read_recording
 
@@ -32,6 +35,9 @@ class Assessment:
 
     In step: `order` (start order, ties within one second aside), `nodes` (same node list), `seconds` with starts, of
     which `reordered` needed another order of events inside the second and `unexplained` fit no order.
+    Locked: `locked_starts` (recorded starts that our pass makes too, on the recorded nodes), `locked_in_time` (jobs our
+    passes would start that the recording does not keep waiting for more than a backfill interval), `locked_reasons`
+    (looks at pending jobs that show our reason).
     Freely: `launch_s` (what a job took beyond its work, mean; the one number the free replay is told), `free_order`,
     `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the starts), `longest_chain` of
     launches in the recording, mean latency of a launch recorded and replayed, and `explained`: the share of jobs whose
@@ -46,6 +52,9 @@ class Assessment:
     seconds: int
     reordered: int
     unexplained: int
+    locked_starts: float
+    locked_in_time: float
+    locked_reasons: float
     launch_s: float
     free_order: float
     free_nodes: float
@@ -71,6 +80,8 @@ class Assessment:
             "recording": self.recording.removesuffix(".json"), "Slurm": self.slurm, "jobs": str(self.jobs),
             "same order": f"{self.order:.1%}", "same nodes": f"{self.nodes:.1%}",
             "seconds (reordered, unexplained)": f"{self.seconds} ({self.reordered}, {self.unexplained})",
+            "locked: starts": f"{self.locked_starts:.1%}", "in time": f"{self.locked_in_time:.1%}",
+            "reasons": f"{self.locked_reasons:.1%}",
             "launch": f"{self.launch_s:.2f} s",
             "free: order": f"{self.free_order:.1%}", "nodes": f"{self.free_nodes:.1%}",
             "median start difference": f"{self.median_start_diff_s:.0f} s ({self.median_share_of_makespan:.2%})",
@@ -81,28 +92,31 @@ class Assessment:
         }  # fmt: skip
 
 
-def assess(recording: Path, workload: Path | None = None) -> Assessment:
-    """Replay one recording both ways and compare.
+def assess(recording: Path, workload: Path | None = None, accounting: Path | None = None) -> Assessment:
+    """Replay one recording in all three ways and compare.
 
     Parameters
     ----------
     workload
         Its workload file; default: the one it names, in the same folder.
+    accounting
+        Its accounting data; default: where the oracle kit keeps them.
 
     Raises
     ------
     WorkloadError
         A file is missing or no recording, or asks for what the replay does not model.
     ConfigError
-        The recorded slurm.conf cannot be used.
+        The recorded slurm.conf or the accounting data cannot be used.
     """
-    return compare(read_recording(recording, workload))
+    return compare(read_recording(recording, workload, accounting))
 
 
 def compare(recording: Recording) -> Assessment:
-    """Replay `recording` both ways and measure."""
+    """Replay `recording` in all three ways and measure."""
     step = replay_in_step(recording)
     recording = step.recording
+    locked = replay_locked(recording)
     jobs, epoch = recording.jobs, recording.epoch
     ids = [j.id for j in jobs]
     submit, start, end = (np.array([getattr(j, name) for j in jobs], np.int64) for name in ("submit", "start", "end"))
@@ -123,7 +137,8 @@ def compare(recording: Recording) -> Assessment:
     return Assessment(
         recording.name, recording.slurm, len(jobs),
         share_in_order(start, stepped), share_of_nodes(lists, [step.nodes.get(i, "") for i in ids]),
-        len(set(start.tolist())), len(step.reordered), len(step.unexplained), launch_latency(recording),
+        len(set(start.tolist())), len(step.reordered), len(step.unexplained),
+        locked.share_agreed, locked.share_in_time, locked.share_of_reasons, launch_latency(recording),
         share_in_order(start, freely), share_of_nodes(lists, free_lists),
         median, float(np.abs(diff).max()), makespan, median / max(1, makespan),
         float(np.median(late)), int(real.length.max()),

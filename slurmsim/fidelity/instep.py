@@ -125,11 +125,13 @@ class _Stepper:
     def run(self, chosen: dict[int, int], forgiven: set[int]) -> _Run:
         """One walk, up to the first second that differs and is not `forgiven`.
 
-        `chosen` names the order of a second by its place in `_orders`; 0 where it says nothing.
+        `chosen` names the order of a second by its place in `orders`; 0 where it says nothing.
         """
         recording = self.recording
         policy = load_policy(recording.scheduler)()
-        c = Controller(recording.cluster, policy, recording.up_since, enforce_limits=False)
+        c = Controller(
+            recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
+        )
         found = _Run()
         ends: dict[int, list[int]] = defaultdict(list)
         times = list(self.submits.keys() | self.recorded.keys())
@@ -155,8 +157,8 @@ class _Stepper:
                 continue
             last = now
             started.clear()
-            orders = _orders(sorted(ends[now]), self.submits.get(now, []), sorted(self.passes.get(now, ())))
-            order = next(islice(orders, chosen.get(now, 0), None), None)
+            possible = orders(sorted(ends[now]), self.submits.get(now, []), sorted(self.passes.get(now, ())))
+            order = next(islice(possible, chosen.get(now, 0), None), None)
             if order is None:
                 found.diverged, found.exhausted = now, True
                 return found
@@ -196,7 +198,7 @@ def _after_the_turn(started: dict[int, str], now: dict[int, str], next_second: d
 Item = int | Submission | bool  # a job's end, a submission, a pass (True: backfill)
 
 
-def _orders(ends: list[int], subs: list[Submission], passes: list[bool]) -> Iterator[list[Item]]:
+def orders(ends: list[int], subs: list[Submission], passes: list[bool]) -> Iterator[list[Item]]:
     """Orders of one second's events, the usual one first, then by how many events come later than usual.
 
     Submissions stay in order, ends may come after any pass; with two passes either may come first.

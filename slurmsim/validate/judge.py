@@ -13,6 +13,7 @@ import numpy.typing as npt
 from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
 from slurmsim.trace.jsonfile import read_json
+from slurmsim.validate.accounts import check_accounts
 from slurmsim.validate.columns import NULL, BoolArray, Table, Texts, read_table, table_of
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
@@ -30,7 +31,7 @@ MANIFEST = "run.json"
 _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
-    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since",
+    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
@@ -149,6 +150,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
         np.append(_had(history, jobs.n, kind), False)[owners(jobs, records)] for kind in ("LIMIT", "RESIZE")
     )
     check_allocations(report, records, runs, cluster, edited, resized)
+    check_accounts(report, records, runs, cluster)
     spans = spans.at(runs.times)
     wanted = resources(cluster, runs)
     classes = node_classes(cluster)

@@ -15,8 +15,10 @@ from slurmsim.cli import main
 from slurmsim.errors import WorkloadError
 from slurmsim.fidelity import Assessment, assess, read_recording
 from slurmsim.fidelity.free import launch_latency, replay_freely
-from slurmsim.fidelity.instep import _after_the_turn, _explain, _orders, replay_in_step
+from slurmsim.fidelity.instep import _after_the_turn, _explain, orders, replay_in_step
+from slurmsim.fidelity.locked import replay_locked
 from slurmsim.fidelity.measures import NEVER, launches, share_in_order, share_of_nodes
+from slurmsim.fidelity.recording import Recording
 from slurmsim.fidelity.repeats import Repeats, compare_repeats
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,9 +38,16 @@ RECORDED = {
 
 
 def demand(found: Assessment) -> None:
+    demand_locked(found)
     assert found.order == 1.0
     assert found.nodes >= 0.99
     assert found.median_share_of_makespan <= 0.01
+
+
+def demand_locked(found: Assessment) -> None:
+    assert found.locked_starts >= 0.97
+    assert found.locked_in_time >= 0.97
+    assert found.locked_reasons >= 0.95
 
 
 @pytest.mark.parametrize("name", DEMANDED)
@@ -123,6 +132,58 @@ def test_killed_jobs_last_as_recorded() -> None:
 def test_more_recordings_in_step(name: str) -> None:
     found = assess(BUNDLED / f"{name}.json")
     assert (found.order, found.nodes, found.unexplained) == (1.0, 1.0, 0)
+    demand_locked(found)
+
+
+def wrong(name: str, **parameters: str) -> Recording:
+    recording = read_recording(BUNDLED / f"{name}.json")
+    cluster = recording.cluster
+    changed = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, **parameters})
+    return replace(recording, cluster=changed)
+
+
+def test_locked_counts_every_start_once() -> None:
+    recording = read_recording(BUNDLED / "grid.backfill.json")
+    found = replay_locked(recording)
+    assert found.starts == len(recording.jobs)
+    assert found.on_nodes <= found.agreed <= found.starts
+    assert found.wanted <= len(recording.jobs)
+    assert found.looks == sum(-(-(j.start - j.reasons[0][0]) // 5) for j in recording.jobs if j.reasons)
+
+
+def test_locked_notices_what_would_not_be_started() -> None:
+    """Without backfill nothing that was backfilled would be started; a wrong start does not spoil what follows."""
+    recording = wrong("grid.backfill", bf_interval="-1", bf_max_job_test="1")
+    backfilled = sum(j.scheduler == "Backfill" for j in recording.jobs)
+    found = replay_locked(recording)
+    assert backfilled > 5
+    assert found.starts - backfilled <= found.agreed < found.starts
+
+
+def test_locked_notices_what_would_be_started_earlier() -> None:
+    """Under backfill's rules builtin keeps jobs waiting for no reason, and their reasons differ."""
+    recording = read_recording(BUNDLED / "mixed.builtin.json")
+    options = {**recording.cluster.options, "SchedulerType": "sched/backfill"}
+    found = replay_locked(replace(recording, cluster=replace(recording.cluster, options=options)))
+    assert found.share_in_time < 0.97
+
+
+def test_locked_notices_wrong_reasons() -> None:
+    recording = read_recording(BUNDLED / "mixed.builtin.json")
+    jobs = tuple(replace(j, reasons=tuple((when, "Licenses") for when, _ in j.reasons)) for j in recording.jobs)
+    assert replay_locked(replace(recording, jobs=jobs)).share_of_reasons == 0
+
+
+def test_a_log_is_graded_against_its_own_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Forty jobs of one node that all started at once on an empty machine, as they do in a replay."""
+    rows = [f"{k} {100 * k} 0 50 1 -1 -1 1 60 -1 1 1 1 -1 1 1 -1 -1" for k in range(1, 41)]
+    log = tmp_path / "log.swf"
+    log.write_text("\n".join(["; MaxNodes: 4", "; MaxProcs: 4", *rows]) + "\n")
+    assert main(["fidelity", "--set", "SchedulerType=sched/easy", "--json", str(log)]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["log"], row["jobs"], row["error"], row["verdict"]) == ("log.swf", 40, 0.0, "good")
+    assert main(["fidelity", str(log), str(BUNDLED / "grid.builtin.json")]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.split("\n\n")] == ["recording", "log"]
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -243,12 +304,12 @@ def test_latencies_add_up_along_the_chain() -> None:
 
 
 def test_orders_of_a_second_begin_with_the_usual_one() -> None:
-    orders = list(_orders([7, 8], [], [False]))
-    assert orders[0] == [7, 8, False]
-    assert orders[1:3] == [[7, False, 8], [8, False, 7]]
-    assert orders[3] == [False, 7, 8]
-    assert len(orders) == 4
-    assert list(_orders([7], [], [])) == [[7]]
+    found = list(orders([7, 8], [], [False]))
+    assert found[0] == [7, 8, False]
+    assert found[1:3] == [[7, False, 8], [8, False, 7]]
+    assert found[3] == [False, 7, 8]
+    assert len(found) == 4
+    assert list(orders([7], [], [])) == [[7]]
 
 
 def test_a_pass_may_run_across_the_turn_of_a_second() -> None:
@@ -261,5 +322,5 @@ def test_a_pass_may_run_across_the_turn_of_a_second() -> None:
 
 
 def test_two_passes_may_come_in_either_order() -> None:
-    orders = list(_orders([], [], [False, True]))
-    assert orders == [[False, True], [True, False]]
+    found = list(orders([], [], [False, True]))
+    assert found == [[False, True], [True, False]]

@@ -72,15 +72,28 @@ LAYERS: dict[str, Layer] = {
         _set("numpy pyarrow pandas matplotlib"),
         late=frozenset(),  # loaded late as a whole
     ),
+    "why": Layer(
+        ("slurmsim.why",),
+        _set("vocabulary schema trace metrics report"),
+        _set("numpy pyarrow pandas"),
+        late=frozenset(),
+    ),
     # The judge shares nothing with what it judges: no core, no sim, no policy, no capacity profile.
     "validate": Layer(
         ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
     ),
     "root": Layer(
-        ("slurmsim", "slurmsim.__main__", "slurmsim.cli", "slurmsim.replay", "slurmsim.fidelity"),
+        (
+            "slurmsim",
+            "slurmsim.__main__",
+            "slurmsim.cli",
+            "slurmsim.replay",
+            "slurmsim.fidelity",
+            "slurmsim.whatif",
+        ),
         ALL,
-        _set("numpy pandas tqdm"),
-        late=_set("pandas tqdm"),
+        _set("numpy pandas matplotlib tqdm"),
+        late=_set("pandas matplotlib tqdm"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(

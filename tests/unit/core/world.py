@@ -19,6 +19,7 @@ from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Boot, Cancel, Fact, Finished, JobEnded, Launch, NodesBooted, Refused, Submit
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -55,6 +56,8 @@ class World:
         Seconds a node takes to boot.
     plan_all
         Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
+    accounting
+        Associations and QOS.
     """
 
     def __init__(
@@ -66,13 +69,14 @@ class World:
         topology: str = "",
         plan_all: bool = False,
         boot: int = 30,
+        accounting: Accounting | None = None,
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
             more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
-        self.controller = Controller(self.cluster, load_policy(policy)(), start)
+        self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
         self.now = start
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, str] = {}
@@ -226,6 +230,8 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
+    add("-A", dest="account", default="")
+    add("-q", "--qos", dest="qos", default="")
     return parser
 
 
@@ -285,5 +291,5 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
         priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
-        no_kill=asked.no_kill, **options,
+        account=asked.account, qos=asked.qos, no_kill=asked.no_kill, **options,
     )  # fmt: skip

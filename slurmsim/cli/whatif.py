@@ -1,0 +1,100 @@
+"""``slurmsim whatif``: what a change of configuration would do to waits, and how far to trust the answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from slurmsim.cli.run import add_accounting
+
+DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
+with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
+whatif.json, and whatif.html with its plots."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    p = subparsers.add_parser("whatif", help="what would a change do to waits, and how sure is that",
+                              description=DESCRIPTION)  # fmt: skip
+    p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster as it was")
+    p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
+    p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
+    p.add_argument("--workload", required=True, metavar="FILE", help="job log: sacct -P dump, SWF or Parquet")
+    p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
+    p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
+    p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="the change: a slurm.conf key")
+    p.add_argument("--policy", metavar="NAME[:key=value,…]", help="the change: another scheduler plugin")
+    p.add_argument("--changed-conf", metavar="FILE", help="the change: another slurm.conf")
+    p.add_argument("--base-set", action="append", default=[], metavar="Key=Value", help="a key in both replays")
+    p.add_argument("--replicates", type=int, default=5, metavar="N", help="further pairs of replays (default 5)")
+    p.add_argument("--jitter", type=int, default=60, metavar="SECONDS",
+                   help="submit times of a replicate move by up to this much (default 60)")  # fmt: skip
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")
+    p.add_argument("--until", metavar="TIME", help="stop there: seconds, +D-HH:MM:SS or a date")
+    p.add_argument("--jobs", type=int, metavar="N", help="replay the first N jobs only")
+    add_accounting(p)
+    p.add_argument("--changed-accounting", action="append", default=[], metavar="FILE",
+                   help="the change: other accounting data")  # fmt: skip
+    p.add_argument("--out", required=True, metavar="DIR", help="folder for the answer")
+    shown = p.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
+    shown.add_argument("--json", action="store_true", help="print the answer as JSON")
+    p.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Study and show. Raises SlurmSimError; returns 0, 1 when the baseline does not fit the log, 130 after Ctrl-C."""
+    from slurmsim.cli.progress import counting_bar
+    from slurmsim.cli.run import pair
+    from slurmsim.config.load import parse_override
+    from slurmsim.errors import ConfigError
+    from slurmsim.replay import RunOptions
+    from slurmsim.trace.jsonfile import to_json
+    from slurmsim.whatif import Question, study
+    from slurmsim.whatif.view import as_dict, as_text, write
+
+    if not (args.set or args.policy or args.changed_conf or args.changed_accounting):
+        raise ConfigError("nothing is changed", field="--set",
+                          expected="--set, --policy, --changed-conf or --changed-accounting")  # fmt: skip
+    out = Path(args.out)
+    base = tuple(parse_override(item) for item in args.base_set)
+    change = tuple(parse_override(item) for item in args.set)
+    option = tuple(pair(item) for item in args.option)
+
+    def options(
+        name: str, conf: str | None, policy: str | None, sets: tuple[tuple[str, str], ...], accounting: list[str]
+    ) -> RunOptions:
+        return RunOptions(
+            workload=args.workload, out=str(out / name), conf=conf, nodes=args.nodes, cpus_per_node=args.cpus_per_node,
+            format=args.format, policy=policy, set=sets, seed=args.seed, until=args.until, jobs=args.jobs,
+            option=option, accounting=tuple(accounting), unknown_accounts=args.unknown_accounts,
+        )  # fmt: skip
+
+    question = Question(
+        options("baseline", args.conf, None, base, args.accounting),
+        options(
+            "changed",
+            args.changed_conf or args.conf,
+            args.policy,
+            base + change,
+            args.changed_accounting or args.accounting,
+        ),
+        args.replicates,
+        args.jitter,
+    )
+    talkative = not args.quiet and not args.json
+    with counting_bar(2 + 2 * max(args.replicates, 0), "replays", shown=talkative and sys.stderr.isatty()) as progress:
+        found = study(question, progress)
+    for line in found.findings:
+        print(f"slurmsim: {line}", file=sys.stderr)
+    files = write(found, out)
+    if args.json:
+        print(to_json(as_dict(found)), end="")
+    elif talkative:
+        print(as_text(found))
+        print(f"\nWritten: {files[0]}")
+    if found.interrupted:
+        return 130
+    return 1 if found.fit.verdict == "poor" else 0

@@ -1,0 +1,101 @@
+"""How well a replay fits the log it replays: what an answer may be worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+GOOD_ERROR, FAIR_ERROR = 0.10, 0.30
+GOOD_RANK, FAIR_RANK = 0.8, 0.5
+SHORT_S = 60.0  # waits below this differ by scheduling latency only; errors are measured against at least this
+CLOSE_S, CLOSE_SHARE = 300.0, 0.25
+ENOUGH_JOBS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A baseline replay beside the log's own starts. Waits in seconds.
+
+    Attributes
+    ----------
+    jobs
+        Jobs that started in both.
+    error
+        |mean wait replayed - mean wait logged| / max(mean wait logged, 60 s).
+    rank_correlation
+        Spearman's rho between logged and replayed waits; None when all waits of one side are equal.
+    close
+        Share of jobs whose replayed wait is within max(300 s, 25 %) of the logged one.
+    verdict
+        ``good``, ``fair``, ``poor``, or ``none`` when the log has too few starts to say.
+    """
+
+    jobs: int
+    mean_logged_s: float | None
+    mean_replayed_s: float | None
+    median_logged_s: float | None
+    median_replayed_s: float | None
+    p95_logged_s: float | None
+    p95_replayed_s: float | None
+    error: float | None
+    rank_correlation: float | None
+    close: float | None
+    verdict: str
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        if self.verdict == "none":
+            return f"The log has only {self.jobs} starts to compare with: the baseline is not graded."
+        assert self.error is not None
+        rho = "" if self.rank_correlation is None else f", rank correlation of waits {self.rank_correlation:.2f}"
+        base = f"mean wait off by {self.error:.0%}{rho}"
+        if self.verdict == "good":
+            return f"The baseline fits the log well ({base})."
+        if self.verdict == "fair":
+            return f"The baseline fits the log roughly ({base}): trust directions and large effects only."
+        return f"The baseline does not fit the log ({base}): nothing can be concluded about this site from this replay."
+
+
+def grade(logged: Floats, replayed: Floats) -> Fit:
+    """Grade waits of the same jobs, in the same order; jobs with a NaN on either side are left out.
+
+    ``good``: error at most 10 % and rank correlation at least 0.8; ``fair``: at most 30 % and at least 0.5. Where all
+    waits of one side are equal only the error counts.
+    """
+    both = ~(np.isnan(logged) | np.isnan(replayed))
+    a, b = logged[both], replayed[both]
+    n = len(a)
+    if n < ENOUGH_JOBS:
+        return Fit(n, None, None, None, None, None, None, None, None, None, "none")
+    error = abs(float(b.mean() - a.mean())) / max(float(a.mean()), SHORT_S)
+    rho = spearman(a, b)
+    close = float((np.abs(a - b) <= np.maximum(CLOSE_S, CLOSE_SHARE * a)).mean())
+    rank = 1.0 if rho is None else rho
+    if error <= GOOD_ERROR and rank >= GOOD_RANK:
+        verdict = "good"
+    elif error <= FAIR_ERROR and rank >= FAIR_RANK:
+        verdict = "fair"
+    else:
+        verdict = "poor"
+    p = [float(np.percentile(x, q)) for q in (50, 95) for x in (a, b)]
+    return Fit(n, float(a.mean()), float(b.mean()), p[0], p[1], p[2], p[3], error, rho, close, verdict)
+
+
+def spearman(a: Floats, b: Floats) -> float | None:
+    """Rank correlation with ties at their mean rank; None when one side is constant."""
+    x, y = _ranks(a), _ranks(b)
+    x, y = x - x.mean(), y - y.mean()
+    scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
+    return float((x * y).sum() / scale) if scale > 0 else None
+
+
+def _ranks(values: Floats) -> Floats:
+    _, inverse, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    mean: Floats = last - (count - 1) / 2
+    return mean[inverse]

@@ -1,0 +1,301 @@
+"""Replay locked: the recorded run as facts, and before each of its moments the question what we would do.
+
+The controller is told the recorded submissions, starts (on their recorded nodes) and ends, so a wrong decision cannot
+spoil the next. A pass is made on a copy of it, whenever the recording shows that one started something, and whenever
+the controller itself wants one. Three questions:
+
+- a recorded start: is the job among those our pass starts, and on the same nodes?
+- a job that our passes would start: does it start in the recording too, within one backfill interval?
+- a look of the recorder at a pending job: does it show the reason we show?
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from slurmsim.bitmap import from_indices
+from slurmsim.core.controller import Controller
+from slurmsim.core.messages import Fact, JobEnded, Launch, Submit
+from slurmsim.core.nodes import Allocation
+from slurmsim.fidelity.instep import orders
+from slurmsim.fidelity.recording import RecordedJob, Recording
+from slurmsim.hostlist import expand
+from slurmsim.model.submission import Submission
+from slurmsim.policy import load_policy
+from slurmsim.sim.submissions import Behaviour, Submissions
+from slurmsim.states import JobState
+
+MAX_ORDERS = 60  # orders of the events of one second that are tried
+LOOK_S = 5  # the recorder looked at pending jobs that often
+LATE_S = 4  # a look may show what a pass of so many seconds before or after decided: 3 s between passes, 1 s of a look
+
+
+@dataclass(slots=True)
+class Locked:
+    """What was counted.
+
+    Attributes
+    ----------
+    starts, agreed, on_nodes
+        Recorded starts; those our pass makes too; those of them on the recorded nodes.
+    wanted, kept_waiting
+        Jobs our passes would start; those of them that the recording starts more than one backfill interval after we
+        first wanted to, having wanted to ever since.
+    looks, same_reason
+        Looks at pending jobs; those that show our reason.
+    displaced
+        Recorded starts that could not be given their recorded nodes, because for us these were not free.
+    """
+
+    starts: int = 0
+    agreed: int = 0
+    on_nodes: int = 0
+    wanted: int = 0
+    kept_waiting: int = 0
+    looks: int = 0
+    same_reason: int = 0
+    displaced: int = 0
+    missed: list[int] = field(default_factory=list)  # job ids of the starts that we would not make
+
+    @property
+    def share_agreed(self) -> float:
+        """Share of recorded starts that our pass makes too, on the recorded nodes."""
+        return self.on_nodes / self.starts if self.starts else 1.0
+
+    @property
+    def share_in_time(self) -> float:
+        """Share of the jobs our passes would start that the recording does not keep waiting."""
+        return 1 - self.kept_waiting / self.wanted if self.wanted else 1.0
+
+    @property
+    def share_of_reasons(self) -> float:
+        """Share of looks that show our reason."""
+        return self.same_reason / self.looks if self.looks else 1.0
+
+
+def replay_locked(recording: Recording) -> Locked:
+    """Walk through `recording` second by second; see the module."""
+    return _Walk(recording).run()
+
+
+class _Walk:
+    """The controller, told what was recorded, and what is asked of copies of it."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording, self.epoch = recording, recording.epoch
+        policy = load_policy(recording.scheduler)()
+        self.c = Controller(
+            recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
+        )
+        self.main_only = policy.name == "builtin"  # no pass but the main scheduler's
+        self.found = Locked()
+        self.jobs = {job.id: job for job in recording.jobs}
+        self.submits: dict[int, list[Submit]] = defaultdict(list)
+        self.ends: dict[int, list[JobEnded]] = defaultdict(list)
+        self.starts: dict[int, list[RecordedJob]] = defaultdict(list)
+        behaviour: dict[int, Behaviour] = {}
+        submit = recording.workload.ints["submit"].tolist()
+        for row, sub, how in Submissions(recording.workload).rows():
+            self.submits[submit[row]].append(Submit(sub))
+            behaviour[sub.job_id] = how
+        for job in recording.jobs:
+            how = behaviour[job.id]
+            self.starts[self.epoch + job.start].append(job)
+            self.ends[self.epoch + job.end].append(JobEnded(job.id, how.state, how.exit_code, 0))
+        self.wanted_since: dict[int, int] = {}  # jobs our passes would start, since when without a break
+        self.ever_wanted: set[int] = set()
+        self.placed: dict[int, Allocation] = {}  # what our latest pass gave a job, CPU for CPU
+        self.ahead: set[int] = set()  # jobs whose start a pass of ours made in the second before
+        self.shown: dict[int, list[tuple[int, str]]] = defaultdict(list)  # job -> (since when, our reason)
+        self.interval = int(recording.cluster.scheduler_parameters.get("bf_interval") or 30)
+
+    def run(self) -> Locked:
+        times = sorted(self.submits.keys() | self.ends.keys() | self.starts.keys())
+        for now, following in zip(times, [*times[1:], times[-1]], strict=True):
+            self._moment(now)
+            self._until(now, following)
+        self.found.wanted = len(self.ever_wanted)
+        self._count_looks()
+        return self.found
+
+    # -- moments of the recording ---------------------------------------------------------------------------------
+
+    def _moment(self, now: int) -> None:
+        """What the recording holds of the second `now`; its passes are asked for first."""
+        recorded = {job.id: job for job in self.starts.get(now, ()) if job.id not in self.ahead}
+        facts: list[Fact] = [*self.ends.get(now, ()), *self.submits.get(now, ())]
+        best: tuple[tuple[int, int, int], Controller, dict[int, str]] | None = None
+        if recorded:
+            for fork, started in self._passes(now, recorded):
+                agreed = [job_id for job_id in recorded if job_id in started]
+                exact = sum(expand(started[job_id]) == expand(recorded[job_id].nodes) for job_id in agreed)
+                score = exact, len(agreed), -len(started)
+                if best is None or score > best[0]:
+                    best = score, fork, started
+                if score == (len(recorded), len(recorded), -len(recorded)):
+                    break
+            assert best is not None
+            (exact, n_agreed, _), _, started = best
+            self.found.starts += len(recorded)
+            self.found.agreed += n_agreed
+            self.found.on_nodes += exact
+            self.found.missed += [job_id for job_id in recorded if job_id not in started]
+            early = self._after_the_turn(now, started, recorded)
+            whole = self.main_only or any(job.scheduler == "Backfill" for job in recorded.values())
+            self._want(now, started, recorded | early, whole=whole)
+        for job in self.starts.get(now, ()):
+            if job.id in self.ahead:  # started by a pass of the second before, so before anything of this one
+                self._start(job)
+        self.c.note(now, facts)
+        if best is not None:
+            self._adopt_reasons(best[1])
+        for job in recorded.values():
+            self._start(job)
+        self._show(now)
+
+    def _passes(self, now: int, recorded: dict[int, RecordedJob]) -> Iterator[tuple[Controller, dict[int, str]]]:
+        """The passes the recording shows in this second, on copies, likeliest order of its events first."""
+        ends = {fact.job_id: fact for fact in self.ends.get(now, ())}
+        subs = [fact.sub for fact in self.submits.get(now, ())]
+        kinds = sorted({job.scheduler == "Backfill" for job in recorded.values()})
+        for order in islice(orders(sorted(ends), subs, kinds), MAX_ORDERS):
+            fork = _fork(self.c)
+            started: dict[int, str] = {}
+            for item in order:
+                if isinstance(item, bool):
+                    for action in fork.run_pass(now, backfill=item):
+                        if isinstance(action, Launch):
+                            alloc = action.job.alloc
+                            assert alloc is not None
+                            self.placed[action.job.id] = alloc
+                            started[action.job.id] = fork.state.node_list(alloc)
+                else:
+                    fork.note(now, [Submit(item) if isinstance(item, Submission) else ends[item]])
+            yield fork, started
+
+    def _after_the_turn(
+        self, now: int, started: dict[int, str], recorded: dict[int, RecordedJob]
+    ) -> dict[int, RecordedJob]:
+        """Starts of our pass that are recorded with the next second, on the same nodes: it ran across the turn."""
+        following = {job.id: job for job in self.starts.get(now + 1, ())}
+        early = {
+            job_id: following[job_id]
+            for job_id, names in started.items()
+            if job_id in following and expand(names) == expand(following[job_id].nodes)
+        }
+        self.ahead |= early.keys()
+        self.found.starts += len(early)
+        self.found.agreed += len(early)
+        self.found.on_nodes += len(early)
+        return early
+
+    def _start(self, recorded: RecordedJob) -> None:
+        """Start the job on its recorded nodes; elsewhere, or not at all, where ours are not free."""
+        c, job = self.c, self.c.jobs.get(recorded.id)
+        if job is None or not job.queued:
+            self.found.displaced += 1
+            return
+        mask = from_indices(sorted(c.table.index[name] for name in expand(recorded.nodes)))
+        records = [r for r in c.queue.jobs[job.id] if not mask & ~r.partition.mask] or list(c.queue.jobs[job.id])
+        record = records[0]
+        alloc = self.placed.get(job.id)
+        if alloc is None or alloc.mask != mask or not _is_free(c, alloc):
+            exact = copy.copy(record.shape)
+            exact.required = exact.candidates = mask
+            exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()
+            exact.max_nodes = max(exact.max_nodes, exact.min_nodes)
+            exact.by_count = False
+            alloc = c.selector.place(exact, c.table, mask)
+        if alloc is None:
+            self.found.displaced += 1
+            alloc = c.selector.place(record.shape, c.table)
+        if alloc is not None:
+            c.start(record, alloc, recorded.scheduler)
+
+    # -- moments of our own ---------------------------------------------------------------------------------------
+
+    def _until(self, now: int, following: int) -> None:
+        """Passes the controller itself wants before the recording goes on. What they start is not started."""
+        while True:
+            at = self.c.wake_at()
+            if at is None or max(at, now + 1) >= following:
+                return
+            now = max(at, now + 1)
+            fork = _fork(self.c)
+            started = {action.job.id: "" for action in fork.step(now, []) if isinstance(action, Launch)}
+            self._want(now, started, {}, whole=self.main_only or fork.host.passes > self.c.host.passes)
+            if not started:
+                self.c = fork
+            else:
+                self.c.note(now, [])
+                self._adopt_reasons(fork)
+                now += LOOK_S  # it will want the same again
+            self._show(now)
+
+    def _want(self, now: int, started: dict[int, str], recorded: dict[int, RecordedJob], *, whole: bool) -> None:
+        """`started` is what a pass of ours would start at `now`, `recorded` what is started.
+
+        `whole`: the pass was such that it starts whatever may start; what it does not start is not wanted any more.
+        """
+        if whole:
+            for job_id in [k for k in self.wanted_since if k not in started and k not in recorded]:
+                del self.wanted_since[job_id]
+        for job_id in started:
+            self.ever_wanted.add(job_id)
+            self.wanted_since.setdefault(job_id, now)
+        for job_id in recorded:
+            since = self.wanted_since.pop(job_id, now)
+            self.found.kept_waiting += now - since > self.interval
+
+    # -- reasons --------------------------------------------------------------------------------------------------
+
+    def _adopt_reasons(self, fork: Controller) -> None:
+        """The reasons a pass on a copy gave to jobs that are pending in both."""
+        for job_id, job in self.c.jobs.items():
+            other = fork.jobs.get(job_id)
+            if other is not None and job.state == other.state == JobState.PENDING:
+                self.c.set_reason(job, other.reason)
+
+    def _show(self, now: int) -> None:
+        for job in self.c.jobs.values():
+            if job.state == JobState.PENDING:
+                history = self.shown[job.id]
+                if not history or history[-1][1] != job.reason:
+                    history.append((now, job.reason))
+
+    def _count_looks(self) -> None:
+        """Compare reasons at every look: LOOK_S apart from the first on, until the recorded start."""
+        for job in self.recording.jobs:
+            ours = self.shown.get(job.id, [])
+            for look in range(job.reasons[0][0], job.start, LOOK_S) if job.reasons else ():
+                reason = [text for when, text in job.reasons if when <= look][-1]
+                at = self.epoch + look
+                self.found.looks += 1
+                self.found.same_reason += reason in _within(ours, at - LATE_S, at + LATE_S)
+
+
+def _is_free(c: Controller, alloc: Allocation) -> bool:
+    """Whether all of `alloc` is free now."""
+    if alloc.whole:
+        return not alloc.mask & ~c.table.idle
+    at = alloc.indices()
+    enough = (c.table.free_cpus[at] >= alloc.cpus).all() and (c.table.free_mem[at] >= alloc.mem).all()
+    return bool(enough) and all((c.table.free_gres[kind][at] >= count).all() for kind, count in alloc.gres)
+
+
+def _within(history: list[tuple[int, str]], begin: int, end: int) -> set[str]:
+    """The reasons that held at some time in ``[begin, end]``."""
+    found = {reason for when, reason in history if begin <= when <= end}
+    held = [reason for when, reason in history if when < begin]
+    return found | set(held[-1:])
+
+
+def _fork(c: Controller) -> Controller:
+    """A copy on which a pass can be tried."""
+    fork = copy.deepcopy(c, {id(c.cluster): c.cluster})
+    fork.selector.forget_future()  # remembers shapes by identity
+    return fork

@@ -1,0 +1,228 @@
+"""The runs behind an answer: baseline, change, and both again with jittered submit times."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import ConfigError
+from slurmsim.fidelity.grade import Fit, grade
+from slurmsim.replay import Prepared, RunOptions, execute, prepare
+from slurmsim.report.series import size_classes
+from slurmsim.trace.columns import NULL
+from slurmsim.trace.reader import Trace, read_trace
+from slurmsim.whatif.effect import Effect, Floats, by_class, effect
+from slurmsim.workload import Workload
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes
+    ----------
+    baseline, changed
+        The two runs; their workload is the same, their `out` folders differ.
+    replicates
+        Further pairs with jittered submit times.
+    jitter_s
+        Each submit time moves by a whole number of seconds drawn evenly from [-jitter_s, jitter_s].
+    """
+
+    baseline: RunOptions
+    changed: RunOptions
+    replicates: int = 5
+    jitter_s: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The answer.
+
+    `overall` is the effect on all jobs; `by` maps partition, account, user and nodes to effects by class. Waits in
+    seconds. `summaries` are those of the two unjittered runs.
+    """
+
+    fit: Fit
+    overall: Effect | None
+    by: dict[str, list[Effect]]
+    baseline: Trace
+    changed: Trace
+    summaries: tuple[dict[str, Any], dict[str, Any]]
+    replicates: int
+    jitter_s: int
+    interrupted: bool = False
+    findings: tuple[str, ...] = field(default=())
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence: what may be concluded, if anything."""
+        if self.overall is None:
+            return "No job started in both replays: nothing can be concluded."
+        if self.fit.verdict == "poor":
+            return "Nothing can be concluded: the baseline does not fit the log."
+        e = self.overall
+        size = abs(e.difference_s)
+        word = "shorter" if e.difference_s < 0 else "longer"
+        if e.low is None:
+            return f"Mean wait {size:,.0f} s {word}; without replicates nobody knows how much of that is chance."
+        band = f"{e.low:+,.0f} to {e.high:+,.0f} s over {self.replicates} replicates"
+        if not e.clear:
+            return f"No clear effect on the mean wait ({e.difference_s:+,.0f} s; {band})."
+        off = self.fit.mean_replayed_s is not None and self.fit.mean_logged_s is not None
+        misfit = abs(self.fit.mean_replayed_s - self.fit.mean_logged_s) if off else 0.0  # type: ignore[operator]
+        if misfit > size:
+            return (
+                f"Mean wait {size:,.0f} s {word} ({band}), but the baseline itself misses the log by {misfit:,.0f} s: "
+                "the direction is all that can be said."
+            )
+        return f"Mean wait {size:,.0f} s {word} ({band})."
+
+
+def study(question: Question, progress: Progress | None = None) -> Study:
+    """Make all runs and compare them. Raises SlurmSimError; Ctrl-C ends it after the runs that are complete."""
+    if question.replicates < 0:
+        raise ConfigError(f"{question.replicates} replicates", field="--replicates", expected="0 or more")
+    if question.jitter_s < 0:
+        raise ConfigError(f"{question.jitter_s} seconds", field="--jitter", expected="0 or more")
+    first = prepare(question.baseline)
+    second = prepare(question.changed)
+    findings = tuple(str(f) for p in (first, second) for f in p.findings if f.severity == "warning")
+    logged = _logged_waits(first.workload)
+    order = first.workload.ints["job_id"]
+    traces: list[Trace] = []
+    summaries: list[dict[str, Any]] = []
+    done, total = 0, 2 + 2 * question.replicates
+    for prepared in (first, second):
+        folder, summary, interrupted = execute(prepared)
+        if interrupted:
+            raise KeyboardInterrupt
+        traces.append(read_trace(folder))
+        summaries.append(summary)
+        done += 1
+        if progress is not None:
+            progress(done, total)
+    pairs: list[tuple[Floats, Floats]] = []
+    interrupted = False
+    try:
+        for pair in _replicates(question):
+            pairs.append((_on(order, *pair[0]), _on(order, *pair[1])))
+            done += 2
+            if progress is not None:
+                progress(done, total)
+    except KeyboardInterrupt:
+        interrupted = True
+    a, b = (_on(order, *_waits(trace)) for trace in traces)
+    overall = effect("all", a, b, pairs, np.ones(len(order), np.bool_))
+    classes = _classes(first.workload, traces[0], order, a, b, pairs)
+    return Study(
+        grade(logged, a), overall, classes, traces[0], traces[1], (summaries[0], summaries[1]), len(pairs),
+        question.jitter_s, interrupted, tuple(dict.fromkeys(findings)),
+    )  # fmt: skip
+
+
+def jittered(workload: Workload, jitter_s: int, seed: int) -> Workload:
+    """`workload` with each submit time moved by up to `jitter_s` seconds; times that hang on it move along."""
+    rng = np.random.default_rng(seed)
+    n = len(workload)
+    submit = workload.ints["submit"]
+    moved = submit + rng.integers(-jitter_s, jitter_s, n, endpoint=True)
+    moved = np.maximum(moved, int(submit.min(initial=0)))  # nobody comes before the log begins
+    # the tasks of an array were submitted together
+    arrays = workload.ints["array_job_id"]
+    tasks = np.flatnonzero(arrays != -1)
+    if len(tasks):
+        _, head, which = np.unique(arrays[tasks], return_index=True, return_inverse=True)
+        moved[tasks] = submit[tasks] + (moved - submit)[tasks[head]][which]
+    ints = dict(workload.ints)
+    shift = moved - submit
+    ints["submit"] = moved
+    cancel = ints["cancel_at"]
+    ints["cancel_at"] = np.where(cancel == -1, -1, cancel + shift)
+    return Workload(ints, workload.texts, workload.header, workload.quality).sorted()
+
+
+def _replicates(question: Question) -> Iterator[tuple[Any, Any]]:
+    """(job ids, waits) of baseline and change for each replicate, in order, made by as many processes as cores."""
+    if not question.replicates:
+        return
+    seeds = [question.baseline.seed + 1 + k for k in range(question.replicates)]
+    tasks = [(options, question.jitter_s, seed) for seed in seeds for options in (question.baseline, question.changed)]
+    with _pool(min(len(tasks), os.cpu_count() or 1)) as run:
+        results = iter(run(tasks))
+        for first in results:
+            yield first, next(results)
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[Callable[[list[Any]], Iterable[Any]]]:
+    if workers == 1:
+        yield lambda tasks: map(_replicate, tasks)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        try:
+            yield lambda tasks: pool.map(_replicate, tasks)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _replicate(task: tuple[RunOptions, int, int]) -> tuple[npt.NDArray[np.int64], Floats]:
+    """One jittered run: job ids and waits. Its trace is not kept."""
+    options, jitter_s, seed = task
+    with tempfile.TemporaryDirectory(prefix="slurmsim-") as folder:
+        prepared: Prepared = prepare(replace(options, out=folder + "/run"))
+        prepared.workload = jittered(prepared.workload, jitter_s, seed)
+        made, _, interrupted = execute(prepared, report=False)
+        if interrupted:
+            raise KeyboardInterrupt
+        return _waits(read_trace(made))
+
+
+def _waits(trace: Trace) -> tuple[npt.NDArray[np.int64], Floats]:
+    ids, wait = trace.ints("jobs", "job_id", "wait_s")
+    return ids, np.where(wait == NULL, np.nan, wait.astype(np.float64))
+
+
+def _on(order: npt.NDArray[np.int64], ids: npt.NDArray[np.int64], values: Floats) -> Floats:
+    """`values` of `ids` in the order of `order`; NaN for jobs that are not among them."""
+    found = np.full(len(order), np.nan)
+    _, a, b = np.intersect1d(order, ids, assume_unique=True, return_indices=True)
+    found[a] = values[b]
+    return found
+
+
+def _logged_waits(workload: Workload) -> Floats:
+    start, submit = workload.ints["log_start"], workload.ints["submit"]
+    return np.where(start == -1, np.nan, (start - submit).astype(np.float64))
+
+
+def _classes(
+    workload: Workload, trace: Trace, order: npt.NDArray[np.int64], a: Floats, b: Floats,
+    pairs: list[tuple[Floats, Floats]],
+) -> dict[str, list[Effect]]:  # fmt: skip
+    ids, nodes = trace.ints("jobs", "job_id", "nodes")
+    sizes = np.ones(len(order), np.int64)
+    _, at, row = np.intersect1d(order, ids, assume_unique=True, return_indices=True)
+    sizes[at] = nodes[row]
+    found = {}
+    codes, names = trace.text("jobs", "partition")
+    partition = np.full(len(order), -1, np.int64)
+    partition[at] = codes[row]
+    found["partition"] = by_class(partition, names, a, b, pairs)
+    for what in ("account", "user"):
+        column = workload.texts[what]
+        found[what] = by_class(column.codes.astype(np.int64), column.values, a, b, pairs)
+    kinds, labels = size_classes(sizes)
+    found["nodes"] = by_class(kinds, labels, a, b, pairs, most=None)
+    return found

@@ -1,0 +1,280 @@
+"""One job's wait, put together from the trace: the reasons it showed, who was first in line, who started meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import WorkloadError
+from slurmsim.report.noderows import spans
+from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, Reason
+from slurmsim.trace.columns import NULL, int_values, text_codes
+from slurmsim.trace.reader import Trace
+from slurmsim.why.rules import rule
+
+Ints = npt.NDArray[np.int64]
+_FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
+_IN_LINE = (Reason.NONE, Reason.PRIORITY, *_FIRST_IN_LINE)
+_COLUMNS = (
+    "job_id",
+    "array_job_id",
+    "array_task_id",
+    "nodes",
+    "cpus",
+    "submit",
+    "eligible",
+    "start",
+    "end",
+    "priority",
+    "time_limit_s",
+)
+_TEXTS = ("user", "account", "partition", "qos", "state", "reason", "node_list", "scheduler", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Another job that had to do with the wait.
+
+    `begin`, `end`: from when to when it was in the way (first in line, on the nodes), clipped to the wait.
+    """
+
+    job_id: int
+    user: str
+    nodes: int
+    cpus: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time during which the job showed one reason, ``[begin, end)``.
+
+    `first_in_line`: who showed Resources in one of the job's partitions meanwhile, longest first.
+    """
+
+    begin: int
+    end: int
+    reason: str
+    rule: str
+    first_in_line: tuple[Other, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the trace says about one job's wait. Times are seconds of the trace's clock.
+
+    Attributes
+    ----------
+    job
+        The job's row of jobs.parquet, the columns that matter here; None for what never happened.
+    spans
+        The wait from submission to start (or to its end unstarted, or the end of the trace), without gaps.
+    started_before
+        Jobs that started in its partitions while it stood in line, in number and CPU-seconds they then ran: in the
+        order of the queue, and by backfill.
+    passed_over
+        How many pending jobs stood before it when it started (0: it was first).
+    freed_by
+        The jobs that left its nodes last before it started.
+    plans
+        (when, planned start) as backfill or the policy foresaw it, oldest first.
+    """
+
+    job: dict[str, Any]
+    spans: tuple[Span, ...]
+    started_before: dict[str, tuple[int, int]] = field(default_factory=dict)
+    passed_over: int | None = None
+    freed_by: tuple[Other, ...] = ()
+    plans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def waited_s(self) -> int:
+        """Length of the whole wait."""
+        return self.spans[-1].end - self.spans[0].begin if self.spans else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "waited_s": self.waited_s}
+
+
+class _Jobs:
+    """Columns of jobs.parquet."""
+
+    def __init__(self, trace: Trace) -> None:
+        table = trace.read("jobs", [*_COLUMNS, *_TEXTS])
+        self.ints: dict[str, Ints] = {name: int_values(table.column(name)) for name in _COLUMNS}
+        self.texts = {name: text_codes(table.column(name)) for name in _TEXTS}
+        self.row = {int(job_id): i for i, job_id in enumerate(self.ints["job_id"])}
+
+    def find(self, name: str) -> int | None:
+        """The row of ``ID`` or ``ARRAY_TASK``."""
+        array, underscore, task = name.partition("_")
+        if not array.isdecimal() or (underscore and not task.isdecimal()):
+            return None
+        if not underscore:
+            return self.row.get(int(array))
+        found = np.flatnonzero((self.ints["array_job_id"] == int(array)) & (self.ints["array_task_id"] == int(task)))
+        return int(found[0]) if len(found) else None
+
+    def text(self, name: str, row: int) -> str:
+        codes, values = self.texts[name]
+        return values[codes[row]]
+
+    def describe(self, row: int) -> dict[str, Any]:
+        found: dict[str, Any] = {name: int(column[row]) for name, column in self.ints.items()}
+        found = {name: None if value == NULL else value for name, value in found.items()}
+        return found | {name: self.text(name, row) for name in _TEXTS}
+
+    def other(self, row: int, begin: int, end: int) -> Other:
+        ints = self.ints
+        return Other(int(ints["job_id"][row]), self.text("user", row), int(ints["nodes"][row]),
+                     int(ints["cpus"][row]), begin, end)  # fmt: skip
+
+
+def explain(trace: Trace, job: int | str) -> Explanation:
+    """Explain the wait of a job, given by its id or as ``ARRAY_TASK``.
+
+    Raises WorkloadError when the trace has no such job.
+    """
+    jobs = _Jobs(trace)
+    row = jobs.find(str(job))
+    if row is None:
+        raise WorkloadError(f"no job {job} in the trace", file=str(trace.path / "jobs.parquet"), field="job_id")
+    return _explain(trace, jobs, jobs.describe(row))
+
+
+def _explain(trace: Trace, jobs: _Jobs, job: dict[str, Any]) -> Explanation:
+    job_id = job["job_id"]
+    if job["state"] == REFUSED:
+        return Explanation(job, ())
+    events = trace.events
+    mine = _rows(int_values(events.column("job_id")) == job_id, events)
+    over = next((e["time"] for e in mine if e["event"] in ("START", "END")), None)
+    last = over if over is not None else int(int_values(events.column("time"))[-1])
+    partitions = {e["partition"] for e in mine} | set(job["partition"].split(","))
+    line = _first_in_line(trace, jobs, partitions, job["submit"], last, job_id)
+    timeline = tuple(
+        Span(begin, end, reason, rule(reason), _within(jobs, line, begin, end) if reason in _IN_LINE else ())
+        for begin, end, reason in _reasons(mine, job["submit"], last)
+    )
+    depth = next((e["value"] for e in mine if e["event"] == "START"), None)
+    plans = tuple((e["time"], e["value"]) for e in mine if e["event"] == "PLAN" and e["value"] is not None)
+    in_line = [(s.begin, s.end) for s in timeline if s.reason in _IN_LINE]
+    return Explanation(
+        job,
+        timeline,
+        _started(jobs, partitions, in_line, job_id),
+        depth,
+        _freed_by(jobs, job) if over is not None and job["start"] is not None else (),
+        plans,
+    )
+
+
+def _rows(mask: npt.NDArray[np.bool_], table: Any) -> list[dict[str, Any]]:
+    """Rows of a table as dictionaries."""
+    found: list[dict[str, Any]] = table.take(np.flatnonzero(mask)).to_pylist()
+    return found
+
+
+def _reasons(events: Sequence[dict[str, Any]], submit: int, last: int) -> list[tuple[int, int, str]]:
+    """(begin, end, reason) from the job's events until it starts, empty spans left out, equal neighbours joined."""
+    marks: list[tuple[int, str]] = []
+    for event in events:
+        if event["event"] in ("START", "END"):
+            break
+        if event["event"] in ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE"):
+            marks.append((event["time"], event["reason"]))
+    if not marks or marks[0][0] > submit:
+        marks.insert(0, (submit, Reason.NONE))
+    found: list[tuple[int, int, str]] = []
+    for (begin, reason), end in zip(marks, [*(t for t, _ in marks[1:]), last], strict=True):
+        if end <= begin:
+            continue
+        if found and found[-1][2] == reason:
+            found[-1] = (found[-1][0], end, reason)
+        else:
+            found.append((begin, end, reason))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Row `row` of jobs was first in line over ``[begin, end)``."""
+
+    row: int
+    begin: int
+    end: int
+
+
+def _first_in_line(trace: Trace, jobs: _Jobs, partitions: set[str], begin: int, end: int, job_id: int) -> list[_Turn]:
+    """Every other job that showed Resources in one of `partitions` during ``[begin, end)``."""
+    events = trace.events
+    time, ids = int_values(events.column("time")), int_values(events.column("job_id"))
+    places, place_names = text_codes(events.column("partition"))
+    here = np.isin(places, [i for i, name in enumerate(place_names) if name in partitions])
+    found: list[_Turn] = []
+    since: dict[int, int] = {}
+    for event in _rows(here & (time < end) & (ids != NULL) & (ids != job_id), events):
+        other = event["job_id"]
+        if event["event"] == "REASON" and event["reason"] in _FIRST_IN_LINE:
+            since.setdefault(other, event["time"])
+        elif event["event"] in ("REASON", "START", "END", "REQUEUE", "HOLD") and other in since:
+            found.append(_Turn(jobs.row[other], since.pop(other), event["time"]))
+    found += [_Turn(jobs.row[other], start, end) for other, start in since.items()]
+    return [turn for turn in found if turn.end > begin]
+
+
+def _within(jobs: _Jobs, line: Sequence[_Turn], begin: int, end: int) -> tuple[Other, ...]:
+    """Who was first in line in ``[begin, end)``, longest first."""
+    found = [
+        jobs.other(turn.row, max(turn.begin, begin), min(turn.end, end))
+        for turn in line
+        if turn.begin < end and turn.end > begin
+    ]
+    return tuple(sorted(found, key=lambda other: (other.begin - other.end, other.begin, other.job_id)))
+
+
+def _started(
+    jobs: _Jobs, partitions: set[str], in_line: Sequence[tuple[int, int]], job_id: int
+) -> dict[str, tuple[int, int]]:
+    """How many jobs of `partitions` started during `in_line`, and their CPU-seconds: by the main pass, by backfill."""
+    ints = jobs.ints
+    codes, names = jobs.texts["partition"]
+    here = np.isin(codes, [i for i, name in enumerate(names) if name in partitions]) & (ints["job_id"] != job_id)
+    during = np.zeros(len(here), np.bool_)
+    for begin, end in in_line:
+        during |= (ints["start"] >= begin) & (ints["start"] < end)
+    until = np.where(ints["end"] == NULL, ints["start"], ints["end"])
+    work = (until - ints["start"]) * ints["cpus"]
+    who, schedulers = jobs.texts["scheduler"]
+    found = {}
+    for code, name in enumerate(schedulers):
+        rows = here & during & (who == code)
+        if name and rows.any():
+            found[name] = (int(rows.sum()), int(work[rows].sum()))
+    return found
+
+
+def _freed_by(jobs: _Jobs, job: dict[str, Any]) -> tuple[Other, ...]:
+    """The jobs that left one of its nodes last before it started, at most five."""
+    ints, start = jobs.ints, job["start"]
+    before = (ints["end"] != NULL) & (ints["end"] <= start) & (ints["end"] >= job["submit"]) & (ints["start"] != NULL)
+    rows = np.flatnonzero(before)
+    rows = rows[np.argsort(ints["end"][rows], kind="stable")[::-1]]
+    mine = spans(job["node_list"])
+    latest: list[Other] = []
+    for row in rows.tolist():
+        if latest and ints["end"][row] < latest[0].end:
+            break
+        if _meet(mine, spans(jobs.text("node_list", row))):
+            latest.append(jobs.other(row, int(ints["start"][row]), int(ints["end"][row])))
+    return tuple(sorted(latest, key=lambda other: (-other.nodes, other.job_id))[:5])
+
+
+def _meet(some: Sequence[tuple[str, int, int]], others: Sequence[tuple[str, int, int]]) -> bool:
+    return any(a == b and first <= end and begin <= last for a, first, last in some for b, begin, end in others)

@@ -1,0 +1,57 @@
+"""What each pending reason means, in one sentence: which rule of Slurm's keeps the job waiting.
+
+Sources: the controller's reasons as real Slurm 22.05 shows them (job_scheduler.c, acct_policy.c, backfill.c).
+"""
+
+from __future__ import annotations
+
+from slurmsim.states import NODES_REQUIRED_TEXT, Reason
+
+_RULES: dict[str, str] = {
+    Reason.NONE: "not looked at yet: the next scheduling pass decides",
+    Reason.PRIORITY: "others are before it in its partition and wait for nodes; only backfill may let it pass",
+    Reason.RESOURCES: "first in line of its partition: the nodes it needs are busy",
+    NODES_REQUIRED_TEXT: "the nodes it needs are down, drained, or kept for waiting jobs of higher priority in "
+    "partitions that share them",
+    Reason.DEPENDENCY: "a job it depends on has not ended yet",
+    Reason.DEPENDENCY_NEVER: "a job it depends on ended in a way that can never fulfil the dependency",
+    Reason.BEGIN_TIME: "its begin time had not come (asked for, or 121 s after a requeue)",
+    Reason.ARRAY_TASK_LIMIT: "as many tasks of its array were running as the array's %N allows",
+    Reason.HELD_USER: "held by its user",
+    Reason.HELD_ADMIN: "held by an administrator",
+    Reason.HOLD_MAX_REQUEUE: "held after too many automatic requeues",
+    Reason.LICENSES: "a license it asks for was in use",
+    Reason.RESERVATION: "the reservation it names was not active, or full",
+    Reason.PARTITION_DOWN: "its partition was down",
+    Reason.PARTITION_INACTIVE: "its partition was inactive",
+    Reason.PARTITION_NODE_LIMIT: "it asks for more or fewer nodes than its partition allows",
+    Reason.PARTITION_TIME_LIMIT: "its time limit is above the partition's MaxTime",
+    Reason.PARTITION_CONFIG: "its partition is not configured for what it asks",
+    Reason.BAD_CONSTRAINTS: "no node could ever serve it; held",
+    Reason.MAX_MEM_PER_LIMIT: "it asks for more memory a CPU or node than is allowed",
+    "InvalidAccount": "its account or association is not valid",
+    "InvalidQOS": "its QOS is not valid",
+    "QOSNotAllowed": "its QOS may not use the partition",
+    "AccountNotAllowed": "its account may not use the partition",
+    "QOSUsageThreshold": "its fair-share factor is below the QOS UsageThreshold",
+}
+
+
+def rule(reason: str) -> str:
+    """The sentence for `reason`; families of reasons (limits, unavailable nodes) by how they begin."""
+    known = _RULES.get(reason)
+    if known is not None:
+        return known
+    if reason.startswith("ReqNodeNotAvail, Reserved for maintenance"):
+        return "a maintenance reservation on its nodes begins before it would end"
+    if reason.startswith("ReqNodeNotAvail, May be reserved"):
+        return "the nodes it could use are reserved before it would end"
+    if reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+        return "nodes it needs are down, drained or reserved"
+    if reason.startswith("Reservation "):
+        return "the reservation it named is gone; held"
+    if reason.startswith("Assoc"):
+        return "a limit of its association or of an account above it was reached"
+    if reason.startswith("QOS") or reason.endswith("PerAccount"):
+        return "a limit of its QOS, or of the partition's, was reached"
+    return ""

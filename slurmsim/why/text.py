@@ -1,0 +1,81 @@
+"""An explanation as sentences for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from slurmsim.report.text import duration, number, table
+from slurmsim.states import REFUSED
+from slurmsim.why.explain import Explanation, Other, Span
+
+_UNIX = 631_152_000  # later than this a time can only be a Unix time
+
+
+def as_text(found: Explanation, *, epoch: int = 0, shown: int = 3) -> str:
+    """The explanation for people; `epoch` is the Unix time of the trace's second 0, `shown` how many others to name."""
+    job = found.job
+    what = f"Job {job['job_id']}" + (f" ({job['name']})" if job["name"] else "")
+    owner = "/".join(part for part in (job["user"], job["account"]) if part)
+    size = f"{_count(job['nodes'], 'node')}, {_count(job['cpus'], 'CPU')}"
+    limit = f", limit {duration(job['time_limit_s'])}" if job["time_limit_s"] is not None else ""
+    head = f"{what}{' of ' + owner if owner else ''}: {size}{limit}, partition {job['partition'] or '-'}"
+    if job["state"] == REFUSED:
+        return f"{head}\nRefused at submission: {job['reason']}"
+    lines = [head, f"Submitted {moment(job['submit'], epoch)}; {_outcome(found, epoch)}", ""]
+    if found.spans:
+        lines += [table([("from", "for", "reason", "rule"), *(_span_row(s, epoch) for s in found.spans)], left=4), ""]
+    lines += _others(found, epoch, shown)
+    return "\n".join(lines).rstrip()
+
+
+def moment(time: int, epoch: int = 0) -> str:
+    """A time of the trace as a date, or as seconds when the trace has no calendar."""
+    if epoch + time < _UNIX:
+        return f"{time} s"
+    return datetime.fromtimestamp(epoch + time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{number(n)} {what}{'' if n == 1 else 's'}"
+
+
+def _outcome(found: Explanation, epoch: int) -> str:
+    job = found.job
+    if job["start"] is None:
+        return f"never started in {duration(found.waited_s)} ({job['state']})"
+    started = f"started {moment(job['start'], epoch)}"
+    by = f" by {job['scheduler']}" if job["scheduler"] else ""
+    if found.passed_over:
+        return f"{started}{by} after {duration(found.waited_s)}, passing {_count(found.passed_over, 'waiting job')}"
+    return f"{started}{by} after {duration(found.waited_s)}"
+
+
+def _span_row(span: Span, epoch: int) -> tuple[str, str, str, str]:
+    return moment(span.begin, epoch), duration(span.end - span.begin), span.reason, span.rule
+
+
+def _others(found: Explanation, epoch: int, shown: int) -> Iterator[str]:
+    for span in found.spans:
+        if span.first_in_line:
+            named = ", ".join(_name(o) + f" for {duration(o.end - o.begin)}" for o in span.first_in_line[:shown])
+            more = len(span.first_in_line) - shown
+            rest = f", and {_count(more, 'other')}" if more > 0 else ""
+            yield f"First in line while it showed {span.reason} from {moment(span.begin, epoch)}: {named}{rest}."
+    for scheduler, (n, work) in found.started_before.items():
+        hours = number(work / 3600, 1)
+        yield f"While it stood in line {scheduler} started {_count(n, 'other job')} ({hours} CPU-hours)."
+    if found.freed_by:
+        yield f"Its nodes were last left by {_names(found.freed_by)} at {moment(found.freed_by[0].end, epoch)}."
+    if found.plans:
+        at, planned = found.plans[0]
+        times = _count(len(found.plans), "time")
+        yield f"First planned at {moment(at, epoch)} for {moment(planned, epoch)}; planned {times}."
+
+
+def _name(other: Other) -> str:
+    return f"job {other.job_id}{' of ' + other.user if other.user else ''} ({_count(other.nodes, 'node')})"
+
+
+def _names(others: Sequence[Other]) -> str:
+    return ", ".join(map(_name, others))
