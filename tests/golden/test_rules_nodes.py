@@ -185,3 +185,17 @@ def test_too_many_failed_launches() -> None:
     w.tell(Release(w.id("a")))
     w.until(2200)
     assert w.state("a") == "COMPLETED"
+
+
+def test_kill_on_invalid_dependency() -> None:
+    """arrays-deps: with --kill-on-invalid-dep=yes CANCELLED at once, without it waits for ever; =no beats the cluster."""
+    for more, fates in (("", ("CANCELLED", "PENDING", "PENDING")),
+                        ("DependencyParameters=kill_invalid_depend", ("CANCELLED", "CANCELLED", "PENDING"))):  # fmt: skip
+        w = World(conf(2, more), "backfill")
+        w.sbatch("-J a -n1 -t 5", 10, at=5, state="FAILED")
+        w.sbatch("-J yes -d afterok:1 --kill-on-invalid-dep=yes -n1 -t 5", 10, at=6)
+        w.sbatch("-J unsaid -d afterok:1 -n1 -t 5", 10, at=6)
+        w.sbatch("-J no -d afterok:1 --kill-on-invalid-dep=no -n1 -t 5", 10, at=6)
+        w.until(100)
+        assert tuple(w.state(n) for n in ("yes", "unsaid", "no")) == fates
+        assert w.reason("no") == "DependencyNeverSatisfied"

@@ -217,6 +217,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--use-min-nodes", dest="use_min_nodes", action="store_true")
     add("--switches", default="", help="count@seconds")
     add("--contiguous", action="store_true")
+    add("--kill-on-invalid-dep", dest="kill_invalid", choices=("yes", "no"), default=None)
     add("--no-kill", dest="no_kill", action="store_true")
     add("--no-requeue", dest="requeue", action="store_false")
     add("--ntasks-per-node", dest="per_node", type=int, default=0)
@@ -291,5 +292,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
         priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
-        account=asked.account, qos=asked.qos, no_kill=asked.no_kill, **options,
+        account=asked.account, qos=asked.qos, no_kill=asked.no_kill,
+        kill_invalid=None if asked.kill_invalid is None else asked.kill_invalid == "yes", **options,
     )  # fmt: skip
