@@ -79,7 +79,7 @@ _ROWS: tuple[Option, ...] = (
     _absent("bf_topopt_enable", "set", "topology is not modelled", since="24.11", master="TopologyPlugin"),
     _absent("bf_topopt_iterations", "count", "topology is not modelled", since="24.11", master="TopologyPlugin"),
     # would matter, not modelled
-    _absent("assoc_limit_stop", "set", "no association limit is enforced", master="AccountingStorageEnforce"),
+    _flag("assoc_limit_stop"),
     _absent("reduce_completing_frag", "set", "CompleteWait stops all partitions"),
     _absent("defer_batch", "set", "batch jobs are never tried at submission anyway, but the pass at a job's end is not "
             "put off", since="23.02"),

@@ -23,6 +23,7 @@ from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
+from slurmsim.core.limits import Limits
 from slurmsim.core.main_scheduler import MainScheduler
 from slurmsim.core.maintenance import Maintenance, Window
 from slurmsim.core.messages import (
@@ -145,6 +146,7 @@ class Controller:
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.host = PolicyHost(self, policy)
+        self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self._requeue_fact,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
@@ -173,6 +175,8 @@ class Controller:
         self.now = now
         if len(facts) > 1:
             facts.sort(key=_order)
+        if self.limits is not None:
+            self.limits.announce(facts)
         handlers = self._handlers
         for fact in facts:
             handlers[type(fact)](fact)
@@ -190,8 +194,8 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
-        quiet = not self._begin_heap and not self.alarms.heap
-        if self.event_driven and quiet and not self.priority.period_s and self._next_maintenance is None:
+        quiet = not self._begin_heap and not self.alarms.heap and self._next_maintenance is None and self.limits is None
+        if self.event_driven and quiet and not self.priority.period_s:
             at = self.host.wake
             if at is not None and at < self.now:
                 at = self.now
@@ -208,6 +212,8 @@ class Controller:
             times.append(self.alarms.heap[0][0])
         if self._next_maintenance is not None:
             times.append(self._next_maintenance)
+        if self.limits is not None and self.running and (at := self.limits.overuse.next_scan) is not None:
+            times.append(at)
         at = self.recalculation.wake_at()
         if at is not None:
             times.append(at)
@@ -257,7 +263,9 @@ class Controller:
         if self.accounts is not None:
             self.accounts.admit(job)
         self._set_limit(job)
-        shape = shapes[0]
+        if self.limits is not None:
+            self.limits.admit(job)
+        shape = job.shape
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
         if plain and job.bars is None and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
@@ -272,6 +280,8 @@ class Controller:
         if sub.request.exclusive_user and self.owners is None:
             self.owners = Owners(entry[2] for entry in self.running)
         self.usage.pending(job, +1)
+        if self.limits is not None:
+            self.limits.submitted(job)
         self.events.append((self.now, "SUBMIT", job.id, job.state, job.reason, job.partition.name, "", None, ""))
         if sub.hold:
             self.set_reason(job, Reason.HELD_USER)
@@ -281,6 +291,8 @@ class Controller:
                 self.enqueue(job)
             else:
                 self.eligibility.consider(job)
+            if self.limits is not None and job.queued:
+                self.limits.show(job)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True
@@ -312,6 +324,8 @@ class Controller:
         if asked is None:
             job.limit_fixed = False
             job.time_limit_s = spec.max_time_s if spec.max_time_s is not None else ONE_YEAR_S
+            if self.limits is not None:
+                self.limits.give_limit(job)
         else:
             job.limit_fixed = True
             # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
@@ -389,6 +403,8 @@ class Controller:
         else:
             values = self.priority.recalculate(job, self.now)
         job.priority = min(values)
+        if self.event_driven and self.limits is not None and self.limits.withhold(job):
+            return
         job.queued = True
         self.main.dirty = True
         behind = self.queue.add(job, values, wanted)
@@ -461,6 +477,8 @@ class Controller:
         self.usage.change(job, +1, newly)
         if self.owners is not None:
             self.owners.add(job)
+        if self.limits is not None:
+            self.limits.began(job)
         insort(self.running, (job.end_limit, job.id, job))
         if job.depth and scheduler != "Main":
             self.backfilled += 1
@@ -522,6 +540,8 @@ class Controller:
             self.accrual.left(job)
         if self.limited:
             self.limited.pop(job.id, None)
+        if self.limits is not None:
+            self.limits.gone(job)
         self.actions.append(Finished(job))
         self.eligibility.ended(job, was_running)
 
@@ -534,6 +554,8 @@ class Controller:
         self.usage.change(job, -1, freed)
         if self.owners is not None:
             self.owners.remove(job)
+        if self.limits is not None:
+            self.limits.released(job)
         entry = (job.end_limit, job.id, job)
         at = bisect_left(self.running, entry)
         del self.running[at]
@@ -613,6 +635,8 @@ class Controller:
         self.eligibility.forget(job)
         if self.accrual is not None:
             self.accrual.held(job)
+        if self.limits is not None:
+            self.limits.held_back(job)
         job.priority = 0
         self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.record("HOLD", job)
@@ -638,6 +662,8 @@ class Controller:
             job.end_limit = job.start_time + fact.time_limit_s
             insort(self.running, (job.end_limit, job.id, job))
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
+        if self.limits is not None:
+            self.limits.time_limit_changed(job)
         self.record("LIMIT", job, value=fact.time_limit_s)
         self._edited()
         self._limits_changed()
@@ -719,6 +745,8 @@ class Controller:
                 job = next(job for end, _, job in running if self._limit_time(end, job) <= now)
                 self.actions.append(Kill(job))
                 self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+        if self.limits is not None:
+            self.limits.overuse.scan(now)
         if now >= self.recalculation.next_at:
             self.recalculation.run_if_due(now)
 
@@ -738,6 +766,8 @@ class Controller:
         if (whole.nodes, whole.cpus, whole.running, whole.pending) != (busy, cpus, count, pending):
             raise InvariantError("usage totals differ from a recount")
         self.recalculation.check()
+        if self.limits is not None:
+            self.limits.check()
 
 
 def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.free_state import Supposed
 from slurmsim.core.job_queue import Record
+from slurmsim.core.limit_reasons import LIMIT_REASONS
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class MainScheduler:
         c = self.c
         if c.accrual is not None:
             c.accrual.look(c.now)
+        limits = c.limits
         records = c.queue.snapshot()
         usable = c.table.up
         blocked: set[int] = set()
@@ -189,6 +191,9 @@ class MainScheduler:
                 if len(blocked) >= len(waiting) and self._settle_rest(records, at, limit, examined):
                     break
                 continue
+            if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
+                c.set_reason(job, held)
+                continue
             if record.shape.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
                 continue
             if (usable & record.partition.mask).bit_count() < record.shape.min_nodes:
@@ -201,7 +206,11 @@ class MainScheduler:
             allowed = c.open_to(job, usable)
             if record.shape.switches:
                 c.patience.look(job)
-            alloc = c.selector.place(record.shape, c.table, c.free_to(record, allowed))
+            held = None if limits is None else limits.before(record) or limits.too_many_nodes(record)
+            alloc = c.selector.place(record.shape, c.table, c.free_to(record, allowed)) if held is None else None
+            if limits is not None and (held := held or limits.after(record, alloc)) is not None:
+                usable = self._held(record, held, usable, blocked)
+                continue
             if alloc is not None:
                 waited = len(c.queue)
                 c.start(record, alloc, SCHEDULER)
@@ -254,6 +263,15 @@ class MainScheduler:
                 self._behind(record)
         return True
 
+    def _held(self, record: Record, reason: str, usable: Bitmap, blocked: set[int]) -> Bitmap:
+        """A limit holds a job: it blocks nobody, unless assoc_limit_stop says so or it requires its nodes by name."""
+        shape, limits = record.shape, self.c.limits
+        self.c.set_reason(record.job, reason)
+        named = shape.required and shape.required.bit_count() >= shape.min_nodes
+        if named or (limits is not None and limits.stop):
+            return self._block(record, usable, blocked, exempt=True)
+        return usable
+
     def _block(self, record: Record, usable: Bitmap, blocked: set[int], *, exempt: bool) -> Bitmap:
         """Rule B: a job that must wait keeps those behind it off its partition's nodes. Returns what stays usable."""
         job, shape = record.job, record.shape
@@ -263,7 +281,8 @@ class MainScheduler:
             since = job.eligible_time
             if self.min_age_reserve and (since is None or self.c.now - since < self.min_age_reserve):
                 return usable
-            if record.priority < self.min_prio_reserve:
+            least = (0 if self.c.limits is None else self.c.limits.min_prio(record)) or self.min_prio_reserve
+            if record.priority < least:
                 return usable
         blocked.add(record.partition.index)
         return usable & ~record.partition.mask

@@ -17,6 +17,7 @@ from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.limits import Limits
 
 
 _CPUS, _NODES = attrgetter("n_cpus"), attrgetter("n_nodes")
@@ -271,6 +272,11 @@ class View:
                 return bar.text
         return reason
 
+    @property
+    def limits(self) -> Limits | None:
+        """Association and QOS limits, None where none are enforced."""
+        return self.c.limits
+
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
         return self.c.selector.earliest_by_count(record.shape, self.c.running, self.c.now)
@@ -347,9 +353,13 @@ class PolicyHost:
                 return
         self.wake = None
         while True:
+            if self.policy.event_driven and self.c.limits is not None:
+                self.c.limits.sweep()
             self.changed = False
             self.passes += 1
             self.run()
+            if self.policy.event_driven and self.c.limits is not None:
+                self.c.limits.sweep()
             if not (self.changed and self.c.event_driven):
                 return  # else a job started that had also waited in another pool
 
@@ -373,6 +383,13 @@ class PolicyHost:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
+    def _forbidden(self, record: Record, reason: str) -> None:
+        """A limit forbids the start. A policy that is the scheduler does not see the job until it may."""
+        if self.policy.event_driven and self.c.limits is not None:
+            self.c.limits.refuse(record.job, reason)
+        else:
+            self.c.set_reason(record.job, reason)
+
     def _broken(self, error: Exception) -> SlurmSimError:
         """`error`, raised by the policy's code, as one line that says where."""
         if isinstance(error, SlurmSimError):
@@ -392,6 +409,9 @@ class PolicyHost:
             job = decision.job
             if isinstance(job, Record):
                 job = job.job
+            if decision.start is None:
+                job.planned_start, job.planned_nodes = None, 0
+                return None
             self._check_time(decision, decision.start, self.c.now)
             if job.planned_start != decision.start:
                 first = job.planned_start is None
@@ -421,8 +441,8 @@ class PolicyHost:
             text = f"yielded {type(decision).__name__} for {time!r} (expected whole seconds, at least {earliest})"
             raise PolicyError(self.policy.name, text)
 
-    def _start(self, decision: Start) -> bool:
-        """Start the job if it fits; False if it does not."""
+    def _start(self, decision: Start) -> bool | None:
+        """Start the job if it fits; False if it does not, None if a limit forbids it."""
         target = decision.job
         c = self.c
         records: Sequence[Record]
@@ -432,10 +452,16 @@ class PolicyHost:
             records, job = c.queue.jobs.get(target.id, ()), target
         else:
             raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
+        if c.limits is not None and job.id in c.limits.waiting:
+            return None  # refused in this very pass
         if job.state != JobState.PENDING or not job.queued:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
+        held: str | None = None
         for record in records:
             if c.keeps_out(job, record.partition, record.shape) is not None:
+                continue
+            limits = c.limits
+            if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
                 continue
             within = decision.within
             if c.maintenance.windows:
@@ -443,7 +469,12 @@ class PolicyHost:
             if c.owners is not None:
                 within = c.free_to(record, c.table.everything if within is None else within)
             alloc = c.selector.place(record.shape, c.table, within)
+            if alloc is not None and limits is not None and (held := limits.after(record, alloc)) is not None:
+                continue
             if alloc is not None:
                 c.start(record, alloc, self._label)
                 return True
+        if held is not None:
+            self._forbidden(records[0], held)
+            return None
         return False

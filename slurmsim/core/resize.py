@@ -79,6 +79,8 @@ class Resizes:
         c.usage.change(job, +1, c.table.allocate(new))
         if c.book is not None:
             c.book.started(job, c.now)
+        if c.limits is not None:
+            c.limits.resized(job)
         if c.owners is not None:
             c.owners.add(job)
         job.held_since = c.now

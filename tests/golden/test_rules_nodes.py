@@ -188,9 +188,11 @@ def test_too_many_failed_launches() -> None:
 
 
 def test_kill_on_invalid_dependency() -> None:
-    """arrays-deps: with --kill-on-invalid-dep=yes CANCELLED at once, without it waits for ever; =no beats the cluster."""
-    for more, fates in (("", ("CANCELLED", "PENDING", "PENDING")),
-                        ("DependencyParameters=kill_invalid_depend", ("CANCELLED", "CANCELLED", "PENDING"))):  # fmt: skip
+    """arrays-deps: with --kill-on-invalid-dep=yes CANCELLED at once, else it waits for ever; =no beats the cluster."""
+    for more, fates in (
+        ("", ("CANCELLED", "PENDING", "PENDING")),
+        ("DependencyParameters=kill_invalid_depend", ("CANCELLED", "CANCELLED", "PENDING")),
+    ):
         w = World(conf(2, more), "backfill")
         w.sbatch("-J a -n1 -t 5", 10, at=5, state="FAILED")
         w.sbatch("-J yes -d afterok:1 --kill-on-invalid-dep=yes -n1 -t 5", 10, at=6)

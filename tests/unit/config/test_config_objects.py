@@ -161,7 +161,6 @@ def test_how_many_jobs_share_a_core(text: str, share: tuple[str, int]) -> None:
         ("MaxTime=10 DefaultTime=20", "DefaultTime=20: above MaxTime of partition p: MaxTime is used"),
         ("MinNodes=3 MaxNodes=2", "MinNodes=3: above MaxNodes=2 of partition p: its jobs never start"),
         ("DefMemPerCPU=5 DefMemPerNode=6", "DefMemPerCPU=5: ignored, as DefMemPerNode is set too"),
-        ("QOS=high", "QOS=high: not modelled (PartitionName=p): the limits of a partition QOS are not enforced"),
         ("RootOnly=YES", "RootOnly=YES: not modelled (PartitionName=p): jobs of all users are accepted"),
         ("ReqResv=YES", "ReqResv=YES: not modelled (PartitionName=p): jobs without a reservation are accepted"),
         ("Alternate=q", "Alternate=q: not modelled (PartitionName=p): jobs wait in their own partition"),
