@@ -51,6 +51,7 @@ class Search:
     def __init__(self, view: Any, now: int, resolution: int, window: int) -> None:
         self.now, self.resolution, self.window = now, resolution, window
         self.available: Bitmap = view.available()
+        self._free_to = view.free_to
         self._too_late = view.kill_wait + view.over_limit
 
     def find(
@@ -74,7 +75,7 @@ class Search:
             the next opening, or that many seconds from now.
         """
         now, resolution, shape = self.now, self.resolution, record.shape
-        base = self.available & record.partition.mask
+        base = self._free_to(record, self.available & record.partition.mask)
         trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
             tries = space.openings(base, trying, limit, shape.min_nodes, bound)
@@ -127,7 +128,7 @@ class Search:
         by
             When it is later than this, how much later does not matter.
         """
-        base = self.available & record.partition.mask
+        base = self._free_to(record, self.available & record.partition.mask)
         for begin, end, within in space.stretches(base, after, by, length, record.shape.node_need):
             if not outlook.too_few_by(record, within, end):
                 return begin

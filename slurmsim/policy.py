@@ -157,7 +157,20 @@ class WakeAt:
     time: int
 
 
-Decision = Start | Plan | Reject | WakeAt
+@dataclass(slots=True)
+class Resize:
+    """Give running `job` `n_nodes` nodes: its first ones, or more of those that are idle (out of `within`).
+
+    Outcome: done or not. Jobs that hold whole equal nodes can grow; every job can shrink. What that does to its run
+    time the driver knows; the limit stays.
+    """
+
+    job: Any
+    n_nodes: int
+    within: Bitmap | None = None
+
+
+Decision = Start | Plan | Reject | WakeAt | Resize
 Decisions = Generator[Decision, Any, None]
 
 

@@ -30,7 +30,7 @@ from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_fac
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
-from slurmsim.sim.simulation import Simulation
+from slurmsim.sim.simulation import BOOT_S, Simulation
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -64,6 +64,7 @@ class RunOptions:
     accounting: tuple[str, ...] = ()
     unknown_accounts: str = "stop"
     shares_s: int | None = None
+    boot_s: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -103,6 +104,8 @@ def prepare(options: RunOptions) -> Prepared:
         raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
+    if options.boot_s is not None and options.boot_s < 0:
+        raise ConfigError(f"{options.boot_s} is negative", field="--boot-time", expected="seconds")
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
     overrides = list(options.set)
@@ -251,6 +254,7 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
         prepared.cluster, prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
         endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
+        boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
     )  # fmt: skip
     recorder.attach(simulation.controller)
     return simulation
@@ -360,7 +364,9 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
 
         partitions[p.name] = {
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
-            "exclusive": p.oversubscribe == "EXCLUSIVE", **takes_facts(p, accounting, enforce),
+            "exclusive": p.oversubscribe == "EXCLUSIVE",
+            "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
+            **takes_facts(p, accounting, enforce),
         }  # fmt: skip
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory}  # fmt: skip

@@ -35,6 +35,8 @@ COMPACT: dict[str, str] = {
 # it; and of a submission that was refused, of which Slurm keeps no record at all.
 REQUEUED: Final = "REQUEUED"
 REFUSED: Final = "REFUSED"
+RESIZING: Final = "RESIZING"  # the record of a size a job had before it got another
+SPECIAL_EXIT: Final = "SPECIAL_EXIT"  # how a job is shown that was requeued into that hold; it is pending
 
 _LIVE = frozenset({JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED})
 # the states no job leaves except by being requeued
@@ -64,6 +66,7 @@ class Reason:
     HELD_USER: Final = "JobHeldUser"
     HELD_ADMIN: Final = "JobHeldAdmin"
     HOLD_MAX_REQUEUE: Final = "JobHoldMaxRequeue"
+    REQUEUED_HELD: Final = "job requeued in held state"
     LICENSES: Final = "Licenses"
     RESERVATION: Final = "Reservation"
     REQ_NODE_NOT_AVAIL: Final = "ReqNodeNotAvail"
@@ -80,6 +83,8 @@ class Reason:
     DEADLINE: Final = "DeadLine"
 
 
+# reasons of jobs that wait for their release
+HELD_REASONS = frozenset({Reason.HELD_USER, Reason.HELD_ADMIN, Reason.HOLD_MAX_REQUEUE, Reason.REQUEUED_HELD})
 # squeue %r prints this description instead of the code (main scheduler, fewer usable nodes than needed).
 NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 

@@ -65,6 +65,9 @@ TEXT_COLUMNS: dict[str, str] = {
     "constraint": "--constraint",
     "node_list": "--nodelist (required nodes), hostlist",
     "exclude": "--exclude, hostlist",
+    "options": "rarer sbatch options, as on the command line: --spread-job --use-min-nodes --switches=n@t"
+    " --exclusive=user --gpus-per-node= --gpus-per-task= --gpus-per-socket= --sockets-per-node= --mem-per-gpu="
+    " --no-kill --kill-on-invalid-dep=",
     "dependency": "Slurm dependency expression on job ids of this workload: afterok:12:13,afterany:4",
     "outcome": "what ends the job if no limit, failure or cancel does: COMPLETED, FAILED, OUT_OF_MEMORY, NODE_FAIL;"
     " empty means COMPLETED (exit code 0) or FAILED (any other)",

@@ -164,6 +164,7 @@ class Request:
         self.ints["requeue"] = self.line("requeue", 1)
         self.texts["node_list"] = self.line_text("node_list")
         self.texts["exclude"] = self.line_text("exclude")
+        self.texts["options"] = self.line_text("options")
 
 
 def _gres_text(pair: _Pair) -> tuple[str, str]:

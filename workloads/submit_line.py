@@ -34,6 +34,7 @@ _LONG_VALUE = frozenset(
 # The command and what can be its options with their values: all `parse_submit_line` ever looks at.
 OPTIONS_PART = r"^(\S+(?: +-\S*(?: +[^-\s]\S*)?)*)"
 _NODES = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_SWITCHES = re.compile(r"[1-9]\d{0,8}(@\d{1,2}(:\d{1,2}){0,2})?", re.ASCII)
 _THROTTLE = re.compile(r"%(\d+)$", re.ASCII)
 
 
@@ -56,6 +57,7 @@ class SubmitLine:
     dependency: str = ""
     node_list: str = ""
     exclude: str = ""
+    options: str = ""
 
 
 def parse_submit_line(line: str) -> SubmitLine:
@@ -103,6 +105,12 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
             found.mem_per_cpu, found.mem_per_node = _mib(value), -1
         case "exclusive":
             found.exclusive = int(value in ("", "exclusive"))
+            if value == "user":
+                found.options += " --exclusive=user"
+        case "spread-job" | "use-min-nodes" | "no-kill":
+            found.options += f" --{name}"
+        case "switches" if _SWITCHES.fullmatch(value):
+            found.options += f" --switches={value}"
         case "oversubscribe" | "share":
             found.oversubscribe = 1
         case "contiguous":

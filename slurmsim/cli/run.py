@@ -31,10 +31,12 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument(
         "--node-events",
         metavar="FILE",
-        help="CSV of time,action,nodes[,until][,reason]: down, drain, resume, maintenance",
+        help="CSV of time,action,nodes[,until][,reason]: down, drain, undrain, fail, resume, register, reboot, "
+        "reboot-asap, maintenance",
     )
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
+    p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
     add_accounting(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
     p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
@@ -72,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
-        tuple(args.accounting), args.unknown_accounts, args.shares,
+        tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

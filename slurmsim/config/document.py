@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES
+from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES, SWITCH_KEYS
 from slurmsim.config.option import Option, Status
 from slurmsim.config.options import FLAG_NOTES, SCALARS
 from slurmsim.config.scheduler_options import SUB_OPTIONS
@@ -29,7 +29,7 @@ def tables() -> str:
     parts += ["", "## SchedulerParameters", *_section(SUB_OPTIONS.values())]
     for kind, title in _TITLES.items():
         parts += [f"## {title}", *_section(LINE_TABLES[kind].values())]
-    parts += ["## gres.conf", *_section(GRES_KEYS.values())]
+    parts += ["## gres.conf", *_section(GRES_KEYS.values()), "## topology.conf", *_section(SWITCH_KEYS.values())]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -74,7 +74,7 @@ def _value(value: object) -> str:
         return "unset"
     if value is True or value is False:
         return "yes" if value else "no"
-    return "none" if value == () or value == "" else f"`{value}`"
+    return "none" if value in ((), "", frozenset()) else f"`{value}`"
 
 
 def _kind(option: Option) -> str:

@@ -9,7 +9,6 @@ from slurmsim.config.option import Option, Status
 
 _OFF = ("no", "0", "false", "down")  # spellings of a flag that is not set
 _FREE = "nodes are not real machines"
-_POWER = "nodes are never powered down"
 _PREEMPT = "no job is preempted"
 
 
@@ -57,7 +56,7 @@ NODE_KEYS = _table(
     _harmless("TRESWeights", "obsolete and never used for scheduling"),
     _harmless("Procs", "old spelling, still read", instead="CPUs"),
     _absent("RestrictedCoresPerGPU", "cores are not kept for GPU jobs", off=("0",), since="24.05"),
-    _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
+    _absent("SuspendTime", "the cluster's or partition's is used", off=("-1", "infinite", "unlimited")),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
 NODE_ALIASES: Mapping[str, str] = {"feature": "features", "procs": "cpus"}
@@ -75,8 +74,7 @@ PARTITION_KEYS = _table(
     _honoured("DefMemPerNode", "memory", None),
     _absent("MaxMemPerCPU", "jobs may ask for any amount of memory", "memory", off=("0", "unlimited", "infinite")),
     _absent("MaxMemPerNode", "jobs may ask for any amount of memory", "memory", off=("0", "unlimited", "infinite")),
-    _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE or FORCE:1; YES is taken as NO with a warning, FORCE:n is "
-              "refused: jobs never share a core"),
+    _honoured("OverSubscribe", "text", "NO", "NO, EXCLUSIVE, YES[:n] or FORCE[:n]"),
     _honoured("PriorityTier", "count", 1, low=0, high=65_533),
     _honoured("PriorityJobFactor", "count", 1, low=0, high=65_533),
     _honoured("Priority", "count", None, "sets PriorityTier and PriorityJobFactor", low=0, high=65_533),
@@ -100,7 +98,7 @@ PARTITION_KEYS = _table(
     _absent("Alternate", "jobs wait in their own partition"),
     _absent("MaxCPUsPerSocket", "jobs may take all CPUs of a socket", off=("unlimited", "infinite", "0"),
             since="23.02"),
-    _absent("ExclusiveUser", "nodes are shared between users", "flag", off=_OFF),
+    _honoured("ExclusiveUser", "flag", False),
     _absent("ExclusiveTopo", "nodes are chosen without regard to switches or blocks", "flag",
             off=_OFF, since="24.05"),
     _absent("Exclusive", "nodes are shared between users", off=("no",), since="26.05"),
@@ -110,10 +108,10 @@ PARTITION_KEYS = _table(
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",)),
     _absent("PreemptMode", _PREEMPT, master="PreemptType"),
     _absent("GraceTime", _PREEMPT, "count", master="PreemptType", low=0),
-    _absent("PowerDownOnIdle", _POWER, "flag", off=_OFF, since="23.02"),
-    _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
-    _absent("ResumeTimeout", _POWER, master="SuspendTime"),
-    _absent("SuspendTimeout", _POWER, master="SuspendTime"),
+    _absent("PowerDownOnIdle", "nodes are powered down by SuspendTime alone", "flag", off=_OFF, since="23.02"),
+    _honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never"),
+    _honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),
+    _honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
 PARTITION_ALIASES: Mapping[str, str] = {"shared": "oversubscribe"}
@@ -133,6 +131,12 @@ GRES_KEYS = _table(
     _harmless("MultipleFiles", "about devices"),
     _harmless("Ignore", "old spelling"),
 )  # fmt: skip
+SWITCH_KEYS = _table(
+    _honoured("SwitchName"),
+    _honoured("Nodes", "text", "", "a hostlist; ALL for all nodes"),
+    _honoured("Switches", "text", "", "a hostlist of switches"),
+    _harmless("LinkSpeed", "never used by Slurm either"),
+)
 
 LINE_TABLES: Mapping[str, Mapping[str, Option]] = {
     "nodename": NODE_KEYS,

@@ -16,9 +16,11 @@ from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, r
 from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
+from slurmsim.config.power_saving import check_power_saving
 from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
+from slurmsim.config.topology_conf import read_topology
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
 
@@ -45,7 +47,7 @@ class Examination:
 def load_cluster(
     path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST
 ) -> tuple[ClusterSpec, list[Finding]]:
-    """The cluster a slurm.conf describes, with gres.conf beside it.
+    """The cluster a slurm.conf describes, with gres.conf and topology.conf beside it.
 
     Parameters
     ----------
@@ -73,6 +75,7 @@ def parse_cluster(
     overrides: Sequence[Override] = (),
     *,
     gres_lines: Sequence[str] | str = (),
+    topology_lines: Sequence[str] | str = (),
     strict: bool = False,
     release: str = OLDEST,
 ) -> tuple[ClusterSpec, list[Finding]]:
@@ -81,7 +84,8 @@ def parse_cluster(
     check_release(release)
     conf = parse_conf(lines, name_for_errors)
     gres = parse_conf(gres_lines, "gres.conf") if gres_lines else []
-    return _finish(Examination(_build(conf, gres, overrides, report, name_for_errors), report))
+    topology = parse_conf(topology_lines, "topology.conf") if topology_lines else []
+    return _finish(Examination(_build(conf, gres, topology, overrides, report, name_for_errors), report))
 
 
 def examine(
@@ -91,9 +95,10 @@ def examine(
     check_release(release)
     report = Report(strict, release)
     conf = read_conf(path)
-    gres_path = path.parent / "gres.conf"
-    gres = read_conf(gres_path) if gres_path.is_file() else []
-    return Examination(_build(conf, gres, overrides, report, str(path)), report)
+    gres, topology = (
+        read_conf(beside) if (beside := path.parent / name).is_file() else [] for name in ("gres.conf", "topology.conf")
+    )
+    return Examination(_build(conf, gres, topology, overrides, report, str(path)), report)
 
 
 def make_cluster(
@@ -145,8 +150,9 @@ def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
 
 
 def _build(
-    conf: Sequence[ConfLine], gres: Sequence[ConfLine], overrides: Sequence[Override], report: Report, shown: str
-) -> ClusterSpec | None:
+    conf: Sequence[ConfLine], gres: Sequence[ConfLine], topology: Sequence[ConfLine], overrides: Sequence[Override],
+    report: Report, shown: str,
+) -> ClusterSpec | None:  # fmt: skip
     """The cluster of parsed lines; None when the report has errors."""
     settings, objects = _sort_lines(conf, report)
     extra = _apply_overrides(settings, overrides, report)
@@ -170,9 +176,13 @@ def _build(
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
+    check_power_saving(options, settings, table, partitions, report)
+    switches = read_topology(topology, table, report) if options["TopologyPlugin"] == "topology/tree" else ()
+    if options["TopologyPlugin"] == "topology/tree" and not topology:
+        report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")
     if report.errors:
         return None
-    return ClusterSpec(options["ClusterName"], table.in_order(), partitions, options, parameters)
+    return ClusterSpec(options["ClusterName"], table.in_order(), partitions, options, parameters, switches)
 
 
 def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Setting], dict[str, list[ConfLine]]]:

@@ -171,6 +171,24 @@ def _words(text: str, option: Option) -> tuple[str, ...]:
     return tuple(_pick(word, option) for word in words) if option.choices else words
 
 
+def _seconds(text: str, _option: Option) -> int:
+    if text.lower() in ("infinite", "unlimited", "-1"):
+        return -1
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text!r} is not a number of seconds", "seconds, or INFINITE")
+    return int(text)
+
+
+def _exit_codes(text: str, _option: Option) -> frozenset[int]:
+    codes: set[int] = set()
+    for word in split_words(text.strip("[]")):
+        low, dash, high = word.partition("-")
+        if not low.isdigit() or (dash and not high.isdigit()) or int(high or low) > 255:
+            raise ValueError(f"{text!r} is no list of exit codes", "codes and ranges, 0 to 255: 11,20-29")
+        codes.update(range(int(low), int(high or low) + 1))
+    return frozenset(codes)
+
+
 def _pick(text: str, option: Option) -> str:
     word = text.lower()
     for choice in option.choices:
@@ -196,5 +214,7 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
     "memory": _memory,  # MiB; 0 and UNLIMITED give None
     "choice": _choice,
+    "exit codes": _exit_codes,
+    "seconds": _seconds,  # -1 and INFINITE give -1: never
     "weights": _weights,  # TRES weights by lower-cased name; memory per MiB
 }

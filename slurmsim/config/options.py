@@ -21,6 +21,17 @@ SELECT_PARAMETERS = (
     "CR_ALLOCATE_FULL_SOCKET", "CR_NO_DIST_TOPO_BLOCK", "LL_SHARED_GRES", "MULTIPLE_SHARING_GRES_PJ",
     "ENFORCE_BINDING_GRES", "ONE_TASK_PER_SHARING_GRES", "OTHER_CONS_RES", "OTHER_CONS_TRES", "NONE",
 )  # fmt: skip
+TOPOLOGY_PARAMETERS = (
+    "Dragonfly",
+    "RoutePart",
+    "RouteTree",
+    "SwitchAsNodeRank",
+    "TopoOptional",
+    "TopoMaxSizeUnroll",
+    "BlockAsNodeRank",
+    "NoCtldInAddrAny",
+    "NoInAddrAny",
+)
 PRIORITY_FLAGS = (
     "ACCRUE_ALWAYS", "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "FAIR_TREE", "INCR_ONLY", "MAX_TRES", "MAX_TRES_GRES",
     "NO_FAIR_TREE", "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES",
@@ -30,7 +41,7 @@ PRIORITY_FLAGS = (
 # Words inside a honoured list that are not honoured themselves: (key, word) -> (status, why).
 FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "CR_Pack_Nodes"): (
-        Status.NOT_MODELLED, "tasks are not packed onto as few of the allocated nodes as possible"),
+        Status.HARMLESS, "orders the tasks of a step over the job's nodes; allocations are the same"),
     ("SelectTypeParameters", "CR_ONE_TASK_PER_CORE"): (
         Status.NOT_MODELLED, "tasks may share a core on nodes with ThreadsPerCore above 1"),
     ("SelectTypeParameters", "CR_CORE_DEFAULT_DIST_BLOCK"): (
@@ -45,6 +56,14 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "OTHER_CONS_RES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "OTHER_CONS_TRES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "NONE"): (Status.HARMLESS, "no parameter"),
+    ("TopologyParam", "Dragonfly"): (Status.NOT_MODELLED, "the switches are taken as a tree"),
+    ("TopologyParam", "SwitchAsNodeRank"): (Status.NOT_MODELLED, "nodes are in order of their names"),
+    ("TopologyParam", "BlockAsNodeRank"): (Status.NOT_MODELLED, "nodes are in order of their names"),
+    ("TopologyParam", "RoutePart"): (Status.HARMLESS, "about messages"),
+    ("TopologyParam", "RouteTree"): (Status.HARMLESS, "about messages"),
+    ("TopologyParam", "TopoMaxSizeUnroll"): (Status.NOT_MODELLED, "--segment is not modelled"),
+    ("TopologyParam", "NoCtldInAddrAny"): (Status.HARMLESS, "about messages"),
+    ("TopologyParam", "NoInAddrAny"): (Status.HARMLESS, "about messages"),
     ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "the default"),
     ("AccountingStorageEnforce", "wckeys"): (Status.NOT_MODELLED, "jobs have no workload characterization key"),
     ("AccountingStorageEnforce", "nojobs"): (Status.HARMLESS, "about accounting records"),
@@ -86,6 +105,9 @@ _ROWS: tuple[Option, ...] = (
     _honoured("EnforcePartLimits", "choice", "NO", "YES is ALL", choices=("NO", "ANY", "ALL", "YES")),
     _honoured("JobRequeue", "count", 1, "0: no job is requeued", low=0, high=1),
     _honoured("DependencyParameters", "words", ()),
+    _honoured("RequeueExit", "exit codes", frozenset()),
+    _honoured("RequeueExitHold", "exit codes", frozenset()),
+    _honoured("MaxBatchRequeue", "count", 5, "failed launches of a job until it is held", since="23.02", low=0),
     # scheduling
     _honoured("SchedulerType", "text", "sched/backfill", "the policy of that name: slurmsim policies lists them"),
     _honoured("SchedulerParameters", "words", (), "see the table of its sub-options"),
@@ -124,7 +146,22 @@ _ROWS: tuple[Option, ...] = (
               choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
     # nodes
     _honoured("GresTypes", "words", ()),
+    _honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2),
+    _honoured("TopologyPlugin", "choice", "topology/none", "topology/tree reads topology.conf beside slurm.conf",
+              choices=("topology/none", "topology/default", "topology/flat", "topology/tree")),
+    _honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS),
     _honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
+    # power saving
+    _honoured("SuspendTime", "seconds", -1, "with SuspendProgram and ResumeProgram"),
+    _honoured("SuspendProgram", "text", "", "not run; nothing is powered down without it"),
+    _honoured("ResumeProgram", "text", "", "not run; a node boots in --boot-time seconds"),
+    _honoured("SuspendTimeout", "count", 30, low=0, high=65_533),
+    _honoured("ResumeTimeout", "count", 60, low=0, high=65_533),
+    _honoured("SuspendRate", "count", 60, "nodes a minute; 0 no limit", low=0, high=65_533),
+    _honoured("ResumeRate", "count", 300, "nodes a minute; 0 no limit", low=0, high=65_533),
+    _honoured("SuspendExcNodes", "text", "", "a hostlist; counts (n[1-9]:2) are refused"),
+    _honoured("SuspendExcParts", "words", ()),
+    _absent("SuspendExcStates", "nodes in any state are powered down when idle", since="23.02"),
     # would change schedules, not modelled
     _absent("PreemptType", "no job is preempted: jobs of higher tier or QOS start first but wait for nodes",
             off=("preempt/none", *_NONE), kind="choice", choices=("preempt/none", "preempt/partition_prio",
@@ -134,11 +171,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("PreemptParameters", "no job is preempted", master="PreemptType", since="23.02"),
     _absent("Licenses", "jobs do not wait for licenses"),
     _absent("LicenseParameters", "jobs do not wait for licenses", master="Licenses", since="26.05"),
-    _absent("TopologyPlugin", "nodes are chosen without regard to switches or blocks",
-            off=("topology/none", "topology/default", "topology/flat", "none", "default", "flat")),
-    _absent("TopologyParam", "nodes are chosen without regard to switches or blocks", master="TopologyPlugin"),
-    _absent("SuspendTime", "nodes are never powered down, so jobs never wait for a boot", off=("-1", "infinite",
-                                                                                             "unlimited")),
     _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),
     _absent("FederationParameters", "one cluster is simulated alone"),
     _absent("JobSubmitPlugins", "submissions are taken as the log has them", off=("job_submit/none", *_NONE)),
@@ -153,10 +185,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
     _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",), kind="count", low=0),
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",), kind="memory"),
-    _absent("RequeueExit", "jobs are not requeued by exit code"),
-    _absent("RequeueExitHold", "jobs are not requeued by exit code"),
-    _absent("MaxBatchRequeue", "a job may be requeued any number of times", off=("5",), kind="count", since="23.02",
-            low=0),
     _absent("ResvOverRun", "reservations end on time", off=("0",), kind="minutes"),
     _absent("AllowSpecResourcesUsage", "specialised cores are never given to jobs", off=("no", "0", "false", "down"),
             kind="flag"),
@@ -174,15 +202,10 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("job steps are not simulated", "MaxStepCount MaxTasksPerNode KillOnBadExit WaitTime", kind="count"),
     *_harmless("simulated sessions are never idle", "InactiveLimit", kind="count"),
     *_harmless("nodes are not added at run time", "MaxNodeCount", kind="count"),
-    *_harmless("nodes return when the events of a run say so", "ReturnToService", kind="count"),
     *_harmless("nodes fail when the events of a run say so", "SlurmdTimeout HealthCheckInterval", kind="count"),
     *_harmless("nodes fail when the events of a run say so", "HealthCheckNodeState HealthCheckProgram"),
     *_harmless("nodes fail when the events of a run say so", "HealthCheckTimeout", kind="count", since="26.05"),
-    *_harmless("without effect while SuspendTime is infinite", "ResumeRate SuspendRate SuspendTimeout ResumeTimeout",
-               kind="count"),
-    *_harmless("without effect while SuspendTime is infinite", "ResumeProgram ResumeFailProgram SuspendProgram "
-               "SuspendExcNodes SuspendExcParts"),
-    *_harmless("without effect while SuspendTime is infinite", "SuspendExcStates", since="23.02"),
+    *_harmless("a boot fails when it lasts longer than ResumeTimeout", "ResumeFailProgram"),
     *_harmless("launching and ending a job take no time", "Prolog PrologSlurmctld EpilogSlurmctld "
                "PrEpParameters PrEpPlugins SrunProlog SrunEpilog TaskProlog TaskEpilog ResvProlog ResvEpilog "
                "RebootProgram"),

@@ -80,6 +80,9 @@ def _spec(
         state=get("state"),
         over_time_limit_s=_over_time_limit(attributes),
         lln=get("lln"),
+        suspend_time_s=get("suspendtime"),
+        suspend_timeout_s=get("suspendtimeout"),
+        resume_timeout_s=get("resumetimeout"),
         root_only=get("rootonly"),
         req_resv=get("reqresv"),
         exclusive_user=bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
@@ -130,12 +133,7 @@ def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
     if colon and (not count.isdigit() or not 1 <= int(count) <= 1_000):
         report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
         return "NO", 1
-    share = int(count) if colon else _DEFAULT_SHARE
-    if share > 1 and word == "FORCE":
-        report.error(place, "OverSubscribe", text, "not modelled: jobs never share a core", "NO, EXCLUSIVE or FORCE:1")
-    elif share > 1:
-        report.warning(place, "OverSubscribe", text, "not modelled: jobs with --oversubscribe share no core either")
-    return word, share
+    return word, int(count) if colon else _DEFAULT_SHARE
 
 
 def _over_time_limit(attributes: Attributes) -> int | None:

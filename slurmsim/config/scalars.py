@@ -174,15 +174,6 @@ def _warn_not_modelled(
                 report.warning(setting.place, setting.shown, word, f"not modelled: {noted[1]}")
     if option.status is not Status.NOT_MODELLED or option.refuse or option.master or option.is_off(setting.text):
         return
-    if not _matters(name, options, settings):
-        return
-    report.warning(setting.place, setting.shown, setting.text, f"not modelled: {option.why}")
-
-
-def _matters(name: str, options: Mapping[str, Any], settings: Mapping[str, Setting]) -> bool:
-    """Whether a feature that is switched on has an effect under the other keys."""
     if name in _PRIORITY_ONLY and options["PriorityType"] == "priority/basic":
-        return False
-    if name == "SuspendTime":
-        return "SuspendProgram" in settings
-    return True
+        return  # without effect
+    report.warning(setting.place, setting.shown, setting.text, f"not modelled: {option.why}")

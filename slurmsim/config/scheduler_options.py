@@ -46,6 +46,7 @@ _ROWS: tuple[Option, ...] = (
     _number("sched_max_job_start", 0, 0, why="jobs; 0 no limit"),
     _number("sched_min_interval", 2, 0, why="microseconds; whole seconds of it count"),
     _flag("pack_serial_at_end"),
+    _number("max_switch_wait", 300, 0, why="seconds --switches may wait"),
     # backfill
     _flag("bf_busy_nodes"),
     _number("bf_interval", 30, 1, 10_800, "seconds; -1 never"),
@@ -85,7 +86,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("time_min_as_soft_limit", "set", "--time-min is used as in 22.05", since="23.11"),
     _absent("max_array_tasks", "count", "arrays are limited by MaxArraySize alone"),
     _absent("delay_boot", "text", "nodes are never powered down", master="SuspendTime"),
-    _absent("max_switch_wait", "count", "--switches is not modelled", master="TopologyPlugin"),
     _absent("no_backup_scheduling", "set", "there is one controller", master="a backup controller"),
     _absent("requeue_delay", "count", "requeued jobs wait 121 s", since="26.05"),
     _absent("enable_user_top", "set", "scontrol top is not modelled", master="scontrol top"),

@@ -12,6 +12,8 @@ from slurmsim.core.nodes import Allocation, NodeTable
 from slurmsim.core.partitions import Partition, assign_pools
 from slurmsim.core.select import Selector
 from slurmsim.core.shape import Shape
+from slurmsim.core.sharing import SharedCores
+from slurmsim.core.topology import SwitchTree
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
@@ -63,6 +65,10 @@ class ClusterState:
         for p in self.partitions:
             if p.spec.max_cpus_per_node is not None:
                 self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
+        if any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in self.partitions):
+            self.table.cores = SharedCores(self.table, self.partitions)
+        self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
+        self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions)
         defaults = [p for p in self.partitions if p.spec.default]
         self.default = defaults[-1] if defaults else None
@@ -133,9 +139,11 @@ class ClusterState:
         return ",".join(parts)
 
 
-def compile_shape(state: ClusterState, request: ResourceRequest, partition: Partition) -> Shape:
-    """The shape of (request, partition), made once."""
-    key = (id(request), partition.index)
+def compile_shape(
+    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True
+) -> Shape:
+    """The shape of (request, partition), made once; without `patient` one that takes any number of switches."""
+    key = (id(request), partition.index if patient else -1 - partition.index)
     shape = state.shapes.get(key)
     if shape is None:
         spec, option = partition.spec, state.cluster.option
@@ -147,6 +155,7 @@ def compile_shape(state: ClusterState, request: ResourceRequest, partition: Part
             request, partition, state.table, memory_consumable=state.selector.memory_consumable,
             default_mem_cpu=per_cpu, default_mem_node=per_node,
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
+            tree=None if state.tree_optional and not request.switches else state.tree, patient=patient,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

@@ -16,6 +16,7 @@ from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
+from slurmsim.core.alarms import Alarms
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
@@ -34,23 +35,29 @@ from slurmsim.core.messages import (
     JobEnded,
     Kill,
     Launch,
+    LaunchFailed,
     Maintain,
-    NodesDown,
-    NodesDrain,
-    NodesResume,
     Refused,
     Release,
     Requeue,
     Requeued,
+    RequeueHold,
+    ResizeJob,
     SetPartitionState,
     SetTimeLimit,
     Submit,
 )  # fmt: skip
+from slurmsim.core.node_states import NodeStates
 from slurmsim.core.nodes import Allocation
+from slurmsim.core.owners import Owners
 from slurmsim.core.partitions import Partition
+from slurmsim.core.patience import Patience
 from slurmsim.core.policy_host import PolicyHost
+from slurmsim.core.power import launch, make_power
 from slurmsim.core.priority import make_priority
 from slurmsim.core.recalculation import Recalculation
+from slurmsim.core.requeues import Requeues
+from slurmsim.core.resize import Resizes
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
@@ -58,7 +65,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason
+from slurmsim.states import HELD_REASONS, NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason
 
 LIMIT_SCAN_S = 30  # slurmctld looks for jobs over their limit that often
 REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
@@ -128,14 +135,22 @@ class Controller:
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
         self._begin_heap: list[tuple[int, int]] = []
+        self.alarms = Alarms()
+        self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
+        self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
+        self._next_recalc = start_time
+        self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
+        self.power = make_power(self)
+        self.usage.power = self.power
         self.recalculation = Recalculation(self)
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
-            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, NodesDown: self._nodes_down,
-            NodesDrain: self._nodes_drain, NodesResume: self._nodes_resume, Requeue: self._requeue_fact,
+            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self._requeue_fact,
+            RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
+            ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
             Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
             SetPartitionState: self._set_partition_state, Maintain: self._maintain,
         }  # fmt: skip
@@ -179,7 +194,7 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
-        quiet = not self._begin_heap and self._next_maintenance is None and self.limits is None
+        quiet = not self._begin_heap and not self.alarms.heap and self._next_maintenance is None and self.limits is None
         if self.event_driven and quiet and not self.priority.period_s:
             at = self.host.wake
             if at is not None and at < self.now:
@@ -193,6 +208,8 @@ class Controller:
             times.append(self._next_limit_time())
         if self._begin_heap:
             times.append(self._begin_heap[0][0])
+        if self.alarms.heap:
+            times.append(self.alarms.heap[0][0])
         if self._next_maintenance is not None:
             times.append(self._next_maintenance)
         if self.limits is not None and self.running and (at := self.limits.overuse.next_scan) is not None:
@@ -260,6 +277,8 @@ class Controller:
         job.order = self._created
         self._created += 1
         self.jobs[job.id] = job
+        if sub.request.exclusive_user and self.owners is None:
+            self.owners = Owners(entry[2] for entry in self.running)
         self.usage.pending(job, +1)
         if self.limits is not None:
             self.limits.submitted(job)
@@ -353,6 +372,10 @@ class Controller:
             return nodes
         return nodes & ~self.maintenance.closed(self.now, self.now + job.time_limit_s)
 
+    def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no other user's job closes to the record's job."""
+        return nodes if self.owners is None else self.owners.open_to(record, nodes)
+
     def enqueue(self, job: Job) -> None:
         """`job` is independent and not held: it may start from now on.
 
@@ -439,7 +462,7 @@ class Controller:
         if not job.limit_fixed:
             maximum = job.partition.spec.max_time_s
             job.time_limit_s = maximum if maximum is not None else ONE_YEAR_S
-        job.start_time = now
+        job.start_time = job.held_since = now
         job.end_limit = now + job.time_limit_s
         job.state = JobState.RUNNING
         job.reason = Reason.NONE
@@ -452,6 +475,8 @@ class Controller:
         newly = self.table.allocate(alloc)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
+        if self.owners is not None:
+            self.owners.add(job)
         if self.limits is not None:
             self.limits.began(job)
         insort(self.running, (job.end_limit, job.id, job))
@@ -461,11 +486,21 @@ class Controller:
             (now, "START", job.id, job.state, job.reason, job.partition.name, self.state.node_list(alloc), job.depth,
              scheduler)
         )  # fmt: skip
-        self.actions.append(Launch(job))
+        launch(self, job)
         if not self.event_driven:
             self.host.changed = True
         if self.eligibility.dependents:
             self.eligibility.started(job)
+
+    def ready(self, job: Job) -> None:
+        """The nodes of `job` have booted: its processes start, and its limit counts from now."""
+        assert job.end_limit is not None
+        del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
+        job.start_time, job.end_limit = self.now, self.now + job.time_limit_s
+        insort(self.running, (job.end_limit, job.id, job))
+        self.record("READY", job)
+        self.actions.append(Launch(job))
+        self.changed()
 
     def _leave_other_pools(self, record: Record) -> None:
         """`record`'s job starts: where else it waited, others may move up in this very instant."""
@@ -482,6 +517,8 @@ class Controller:
         if job is None or job.restarts != fact.restarts or job.state not in (JobState.RUNNING, JobState.SUSPENDED):
             return  # news of an instance that is gone already
         state = fact.state
+        if state == JobState.FAILED and self.requeues.after_exit(job, fact.exit_code):
+            return
         job.exit_code = fact.exit_code
         reason = Reason.NON_ZERO_EXIT if state == JobState.FAILED else Reason.NONE
         self.finish(job, state, reason)
@@ -515,6 +552,8 @@ class Controller:
         freed = self.table.release(job.alloc)
         self.selector.forget_future()
         self.usage.change(job, -1, freed)
+        if self.owners is not None:
+            self.owners.remove(job)
         if self.limits is not None:
             self.limits.released(job)
         entry = (job.end_limit, job.id, job)
@@ -522,6 +561,10 @@ class Controller:
         del self.running[at]
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
+        if self.node_states.to_reboot:
+            self.node_states.freed(freed)
+        if self.power is not None:
+            self.power.freed(job, freed)
         if not self.event_driven:
             self.main.job_ended(by_itself=by_itself)
         self.host.changed = True
@@ -571,10 +614,14 @@ class Controller:
 
     def _edited(self) -> None:
         """Something changed that plans do not survive: everything is looked at again."""
+        self.changed()
+        self.main.request()
+
+    def changed(self) -> None:
+        """What is free, or usable, is not what plans were made from."""
         self.selector.forget_future()
         self.generation += 1
         self.edits += 1
-        self.main.request()
         self.host.changed = True
 
     # -- edits ----------------------------------------------------------------------------------------------------
@@ -596,8 +643,9 @@ class Controller:
 
     def _release(self, fact: Release) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is None or job.reason not in (Reason.HELD_USER, Reason.HELD_ADMIN):
+        if job is None or job.reason not in HELD_REASONS:
             return
+        job.special = False
         self.record("RELEASE", job)
         self.set_reason(job, Reason.NONE)
         self.eligibility.consider(job)
@@ -657,28 +705,6 @@ class Controller:
         self._set_up()
         self._next_maintenance = self.maintenance.next_change(now)
 
-    def _nodes_down(self, fact: NodesDown) -> None:
-        mask = self._mask(fact.nodes)
-        self.unusable |= mask
-        self._set_up()
-        self._node_event("DOWN", fact.reason, fact.nodes)
-        for job in [entry[2] for entry in self.running if entry[2].nodes & mask]:
-            if job.sub.requeue and self.cluster.option("JobRequeue"):
-                self.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
-            else:
-                self.actions.append(Kill(job))
-                self.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
-
-    def _nodes_drain(self, fact: NodesDrain) -> None:
-        self.unusable |= self._mask(fact.nodes)
-        self._set_up()
-        self._node_event("DRAIN", fact.reason, fact.nodes)
-
-    def _nodes_resume(self, fact: NodesResume) -> None:
-        self.unusable &= ~self._mask(fact.nodes)
-        self._set_up()
-        self._node_event("IDLE", "", fact.nodes)
-
     # -- timers -----------------------------------------------------------------------------------------------
 
     def wait_until(self, job: Job, begin: int) -> None:
@@ -702,6 +728,8 @@ class Controller:
     def _timers(self, now: int) -> None:
         if self._next_maintenance is not None and self._next_maintenance <= now:
             self._turn_maintenance(now)
+        if self.alarms.heap:
+            self.alarms.ring(now)
         heap = self._begin_heap
         while heap and heap[0][0] <= now:
             job = self.jobs.get(heappop(heap)[1])

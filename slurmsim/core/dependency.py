@@ -74,13 +74,14 @@ class Known:
     """What the controller remembers of a job, or of all tasks of an array together.
 
     `states` are the final states of the ended ones; `live` counts those not ended; `started` those that started or
-    were cancelled, `last_start` the latest such time.
+    were cancelled, `last_start` the latest such time; `special` is set when one waits in SPECIAL_EXIT.
     """
 
     live: int = 0
     unstarted: int = 0
     last_start: int = 0
     states: tuple[str, ...] = ()
+    special: bool = False
 
 
 def judge(term: Term, known: Known | None, now: int) -> Outcome:
@@ -95,6 +96,8 @@ def judge(term: Term, known: Known | None, now: int) -> Outcome:
         return Outcome.WAITING if known.live else Outcome.MET
     good = [state == JobState.COMPLETED for state in known.states]
     if term.kind == "afternotok":
+        if known.special:
+            return Outcome.MET
         if known.live:
             return Outcome.WAITING
         return Outcome.FAILED if all(good) else Outcome.MET

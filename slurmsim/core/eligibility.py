@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.core.dependency import Known, Outcome, Term, combine, judge, parse
 from slurmsim.core.job import Job
-from slurmsim.states import JobState, Reason
+from slurmsim.states import HELD_REASONS, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -105,6 +105,11 @@ class Eligibility:
             for waiting in list(self._singletons.get((job.user, job.name), ())):
                 self._again(waiting)
 
+    def special_exit(self, job: Job) -> None:
+        """`job` was requeued into SPECIAL_EXIT, which ``afternotok`` dependents take for a failure."""
+        if self.dependents:
+            self._wake(job)
+
     def requeued(self, job: Job) -> None:
         """`job` gives up its place among its array's active tasks."""
         if job.sub.array_task_id is not None:
@@ -120,14 +125,14 @@ class Eligibility:
     def consider(self, job: Job) -> None:
         """Queue `job` if nothing keeps it out; otherwise show why and arrange to be asked again."""
         c = self.c
-        if job.reason in (Reason.HELD_USER, Reason.HELD_ADMIN):
+        if job.reason in HELD_REASONS:
             return  # asked again by its release
         if job.id in self._terms:
             outcome = Outcome.FAILED if job.id in self._never else self._judge(job)
             if outcome is Outcome.FAILED:
                 self._never.add(job.id)
                 c.set_reason(job, Reason.DEPENDENCY_NEVER)
-                if self.kill_invalid:
+                if self.kill_invalid if job.sub.kill_invalid is None else job.sub.kill_invalid:
                     c.finish(job, JobState.CANCELLED, Reason.DEPENDENCY_NEVER)
                 return
             if outcome is Outcome.WAITING:
@@ -206,6 +211,7 @@ class Eligibility:
             if live is not None:
                 found = True
                 known.live += 1
+                known.special = known.special or live.special
                 if live.state == JobState.PENDING:
                     known.unstarted += 1
                 elif live.start_time is not None:

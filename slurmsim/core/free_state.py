@@ -8,6 +8,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.nodes import Allocation, IntArray, NodeTable
+from slurmsim.core.sharing import SharedCores
 
 
 class FreeState(Protocol):
@@ -20,18 +21,21 @@ class FreeState(Protocol):
     free_mem: IntArray
     free_gres: IntArray
     used_by: dict[int, IntArray]
+    cores: SharedCores | None
 
 
 class Supposed:
     """A copy of the table's free state from which running jobs can be taken away."""
 
-    __slots__ = ("_copied", "free_cpus", "free_gres", "free_mem", "idle", "mixed", "n_jobs", "table", "up", "used_by")
+    __slots__ = ("_copied", "cores", "free_cpus", "free_gres", "free_mem", "idle", "mixed", "n_jobs", "table", "up",
+                 "used_by")  # fmt: skip
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table
         self.idle, self.mixed, self.up = table.idle, table.mixed, table.up
         self.free_cpus, self.free_mem, self.free_gres = table.free_cpus, table.free_mem, table.free_gres
         self.n_jobs, self.used_by = table.n_jobs, table.used_by
+        self.cores = table.cores
         self._copied = False
 
     def copy(self) -> Supposed:
@@ -39,7 +43,7 @@ class Supposed:
         new = Supposed.__new__(Supposed)
         new.table, new.idle, new.mixed, new.up = self.table, self.idle, self.mixed, self.up
         new.free_cpus, new.free_mem, new.free_gres = self.free_cpus, self.free_mem, self.free_gres
-        new.n_jobs, new.used_by, new._copied = self.n_jobs, self.used_by, False
+        new.n_jobs, new.used_by, new.cores, new._copied = self.n_jobs, self.used_by, self.cores, False
         return new
 
     def release(self, a: Allocation) -> None:
@@ -51,9 +55,14 @@ class Supposed:
             self.free_cpus, self.free_mem = self.free_cpus.copy(), self.free_mem.copy()
             self.free_gres, self.n_jobs = self.free_gres.copy(), self.n_jobs.copy()
             self.used_by = {index: used.copy() for index, used in self.used_by.items()}
+            self.cores = None if self.cores is None else self.cores.copy()
             self._copied = True
         idx = a.indices()
-        self.free_cpus[idx] += a.cpus
+        if a.share is None or self.cores is None:
+            self.free_cpus[idx] += a.cpus
+        else:
+            self.cores.remove(a.share)
+            self.free_cpus[idx] = self.cores.free_on(idx.tolist())
         self.free_mem[idx] += a.mem
         for kind, count in a.gres:
             self.free_gres[kind][idx] += count
@@ -71,5 +80,6 @@ class Supposed:
         state.idle, state.mixed, state.up = table.everything, 0, table.everything
         state.free_cpus, state.free_mem, state.free_gres = table.cpus, table.mem, table.gres
         state.used_by = {index: np.zeros(table.n, np.int64) for index in table.used_by}
+        state.cores = None if table.cores is None else table.cores.emptied()
         state._copied = True
         return state

@@ -33,10 +33,10 @@ class Job:
 
     __slots__ = (
         "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth",
-        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus",
-        "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start", "priority",
-        "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state",
-        "sub", "submit_time", "time_limit_s", "user", "waits_for", "within_limits",
+        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed",
+        "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
+        "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "special",
+        "start_time", "state", "sub", "submit_time", "time_limit_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -54,6 +54,7 @@ class Job:
         self.eligible_time: int | None = None
         self.accrue_time: int | None = None  # since when it accrues age where limits are enforced (`accrual`)
         self.start_time: int | None = None
+        self.held_since: int | None = None  # its nodes: since its start, the boot before it, or its last resize
         self.end_time: int | None = None
         self.end_limit: int | None = None
         self.time_limit_s: int = ONE_YEAR_S
@@ -62,6 +63,7 @@ class Job:
         self.state: str = JobState.PENDING
         self.reason: str = Reason.NONE
         self.restarts = 0
+        self.special = False  # requeued into SPECIAL_EXIT, not released since
         self.exit_code = "0:0"
         self.alloc: Allocation | None = None
         self.nodes: Bitmap = 0

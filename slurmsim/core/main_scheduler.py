@@ -204,8 +204,10 @@ class MainScheduler:
                 c.set_reason(job, job.bars[index].text)
                 continue
             allowed = c.open_to(job, usable)
+            if record.shape.switches:
+                c.patience.look(job)
             held = None if limits is None else limits.before(record) or limits.too_many_nodes(record)
-            alloc = c.selector.place(record.shape, c.table, allowed) if held is None else None
+            alloc = c.selector.place(record.shape, c.table, c.free_to(record, allowed)) if held is None else None
             if limits is not None and (held := held or limits.after(record, alloc)) is not None:
                 usable = self._held(record, held, usable, blocked)
                 continue

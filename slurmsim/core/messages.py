@@ -39,11 +39,72 @@ class NodesDrain:
 
 
 @dataclass(slots=True)
-class NodesResume:
-    """Nodes are usable again (clears DOWN and DRAIN)."""
+class NodesFail:
+    """State=FAIL: expected to fail; no new jobs, running ones finish. Only a resume clears it."""
 
     order: ClassVar[int] = 1
     nodes: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesResume:
+    """Nodes are usable again (clears DOWN, DRAIN and FAIL)."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesUndrain:
+    """State=UNDRAIN: clears DRAIN alone."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesRegister:
+    """Nodes answer again by themselves; ReturnToService says whether that brings them back."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesReboot:
+    """scontrol reboot: when no job is on them; with `asap` they take no new jobs until then."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    asap: bool = False
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesBooted:
+    """The answer to `Boot`: the nodes are up."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesPower:
+    """State=POWER_UP or POWER_DOWN (when idle); without power saving nothing happens."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    up: bool
+
+
+@dataclass(slots=True)
+class LaunchFailed:
+    """slurmd could not launch the job; it is requeued."""
+
+    order: ClassVar[int] = 0
+    job_id: int
+    restarts: int
 
 
 @dataclass(slots=True)
@@ -60,6 +121,24 @@ class Requeue:
 
     order: ClassVar[int] = 2
     job_id: int
+
+
+@dataclass(slots=True)
+class RequeueHold:
+    """scontrol requeuehold of a running job, `special` with State=SpecialExit."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    special: bool = False
+
+
+@dataclass(slots=True)
+class ResizeJob:
+    """scontrol update NumNodes of a running job, to fewer nodes."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    n_nodes: int
 
 
 @dataclass(slots=True)
@@ -118,7 +197,8 @@ class Submit:
 
 Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
-    | SetPartitionState | Maintain | Submit
+    | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
+    | NodesPower | LaunchFailed | RequeueHold | ResizeJob
 )  # fmt: skip
 
 
@@ -152,6 +232,21 @@ class Requeued:
 
 
 @dataclass(slots=True)
+class Resized:
+    """The job has other nodes from now on. `run` is a copy of its record with those it had until now."""
+
+    run: Job
+    job: Job
+
+
+@dataclass(slots=True)
+class Boot:
+    """Start these nodes, off or to be rebooted; say `NodesBooted` when they are up."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
 class Refused:
     """The submission was refused with Slurm's text; it never became a job."""
 
@@ -159,4 +254,4 @@ class Refused:
     text: str
 
 
-Action = Launch | Kill | Finished | Requeued | Refused
+Action = Launch | Kill | Finished | Requeued | Resized | Boot | Refused

@@ -8,7 +8,8 @@ the full amounts, for whole-taken nodes they mean nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +18,29 @@ from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.errors import InvariantError
 from slurmsim.model.node import NodeSpec
 
+if TYPE_CHECKING:
+    from slurmsim.core.sharing import SharedCores
+
 IntArray = npt.NDArray[np.int64]
 
 
-class Allocation:
-    """What one job holds. Uniform values are ints; per-node ones arrays in node order, shape (n_nodes,)."""
+@dataclass(slots=True)
+class Share:
+    """Cores of an allocation: per node as bits, in row `row` of partition `partition`; `sole`: no other job's too."""
 
-    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "whole")
+    cores: dict[int, int]
+    partition: int
+    sole: bool
+    row: int = 0
+
+
+class Allocation:
+    """What one job holds. Uniform values are ints; per-node ones arrays in node order, shape (n_nodes,).
+
+    `share` tells its very cores where some partition lets jobs share cores.
+    """
+
+    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "share", "whole")
 
     def __init__(
         self,
@@ -42,6 +59,7 @@ class Allocation:
         self.names: str | None = None  # its nodes as Slurm prints them, once somebody has asked
         self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
+        self.share: Share | None = None
 
     def indices(self) -> IntArray:
         """Allocated nodes in table order."""
@@ -91,8 +109,7 @@ class NodeTable:
         self.alloc_cpus = 0
         # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
         self.used_by: dict[int, IntArray] = {}
-        # sharing: owner partition of a mixed node, for OverSubscribe and exclusive-user rules
-        self.exclusive_ok: Bitmap = self.everything
+        self.cores: SharedCores | None = None  # where some partition lets jobs share cores
 
     def cpus_on(self, mask: Bitmap) -> int:
         """Configured CPUs on the nodes of `mask`."""
@@ -109,7 +126,12 @@ class NodeTable:
             self.idle ^= a.mask
         else:
             idx = a.indices()
-            self.free_cpus[idx] -= a.cpus
+            if a.share is None:
+                self.free_cpus[idx] -= a.cpus
+            else:
+                assert self.cores is not None
+                self.cores.add(a.share)
+                self.free_cpus[idx] = self.cores.free_on(idx.tolist())
             self.free_mem[idx] -= a.mem
             for kind, count in a.gres:
                 self.free_gres[kind][idx] -= count
@@ -128,7 +150,12 @@ class NodeTable:
             self.idle |= a.mask
             return a.mask
         idx = a.indices()
-        self.free_cpus[idx] += a.cpus
+        if a.share is None:
+            self.free_cpus[idx] += a.cpus
+        else:
+            assert self.cores is not None
+            self.cores.remove(a.share)
+            self.free_cpus[idx] = self.cores.free_on(idx.tolist())
         self.free_mem[idx] += a.mem
         for kind, count in a.gres:
             self.free_gres[kind][idx] += count
@@ -149,6 +176,7 @@ class NodeTable:
         cpus, mem, gres = self.cpus.copy(), self.mem.copy(), self.gres.copy()
         jobs = np.zeros(self.n, np.int64)
         whole = 0
+        shared = None if self.cores is None else self.cores.emptied()
         for job in running:
             a = job.alloc
             idx = a.indices()
@@ -158,7 +186,12 @@ class NodeTable:
                 whole |= a.mask
                 continue
             jobs[idx] += 1
-            cpus[idx] -= a.cpus
+            if a.share is None:
+                cpus[idx] -= a.cpus
+            else:
+                assert shared is not None
+                shared.put(a.share)
+                cpus[idx] = shared.free_on(idx.tolist())
             mem[idx] -= a.mem
             for kind, count in a.gres:
                 gres[kind][idx] -= count

@@ -6,8 +6,10 @@ Mirrors select/cons_tres job_test.c (22.05): `choose` is choose_nodes with its r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +59,25 @@ def runs_mask(taken: list[tuple[int, int]]) -> Bitmap:
     return mask
 
 
+class GresNeed:
+    """GRES a job wants in total (``--gpus``, per task): how much the nodes taken so far bring of each kind.
+
+    Parameters
+    ----------
+    counts
+        Wanted of each kind.
+    have
+        Per node, what it could give of each kind.
+    gpus
+        Per node, its GPUs, which count beside its CPUs when nodes are given up.
+    """
+
+    __slots__ = ("counts", "gpus", "have")
+
+    def __init__(self, counts: tuple[int, ...], have: dict[int, tuple[int, ...]], gpus: dict[int, int]) -> None:
+        self.counts, self.have, self.gpus = counts, have, gpus
+
+
 @dataclass(slots=True)
 class Ask:
     """The counts `choose` works to satisfy (names as in facts of job_test.c: minimum, target, maximum nodes)."""
@@ -71,11 +92,20 @@ class Ask:
     contiguous: bool
     node_floor: int  # CPUs a node must offer to be used at all
     strict_one: bool
+    gres: GresNeed | None = None
+
+
+class Evaluator(Protocol):
+    """Another way to choose: a tree of switches."""
+
+    def evaluate(
+        self, ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]
+    ) -> dict[int, int] | None: ...
 
 
 def choose(
     ask: Ask, nodes: list[int], cpus: list[int], weights: list[int], required: set[int],
-    order: list[int] | None = None,
+    order: list[int] | None = None, tree: Evaluator | None = None,
 ) -> dict[int, int] | None:  # fmt: skip
     """Nodes and the CPUs taken from each, or None.
 
@@ -88,6 +118,8 @@ def choose(
     order
         The candidates in the order they are to be taken (least loaded first, busy first, from the end); None for
         the best fit over consecutive nodes.
+    tree
+        Chooses instead, where there is no `order`.
 
     Notes
     -----
@@ -100,16 +132,19 @@ def choose(
     def evaluate() -> dict[int, int] | None:
         if order is not None:
             return _evaluate_in_order(ask, left, order, required)
+        if tree is not None:
+            return tree.evaluate(ask, left, weight, required)
         return _evaluate(ask, left, weight, required)
 
     found = evaluate()
     if found is not None or len(left) <= ask.min_nodes:
         return found
-    biggest = max(left.values(), default=0)
+    extra = ask.gres.gpus if ask.gres is not None else {}
+    biggest = max((left[node] + extra.get(node, 0) for node in left), default=0)
     for count in range(1, biggest):
         dropped = False
         for node in list(left):
-            if left[node] <= count and node not in required:
+            if left[node] + extra.get(node, 0) <= count and node not in required:
                 if len(left) <= ask.min_nodes:
                     break
                 del left[node]
@@ -175,10 +210,10 @@ def choose_spread(
     return None
 
 
-class _Taking:
+class Taking:
     """Counters of one evaluation and the rule of how many CPUs a node contributes."""
 
-    __slots__ = ("ask", "left", "max_nodes", "min_rem", "rem_cpus", "rem_max", "rem_nodes", "taken")
+    __slots__ = ("ask", "gres", "left", "max_nodes", "min_rem", "missing", "rem_cpus", "rem_max", "rem_nodes", "taken")
 
     def __init__(self, ask: Ask, left: dict[int, int]) -> None:
         self.ask, self.left = ask, left
@@ -187,6 +222,11 @@ class _Taking:
         self.rem_nodes = max(ask.min_nodes, ask.target_nodes)
         self.max_nodes = ask.max_nodes
         self.taken: dict[int, int] = {}
+        self.gres = ask.gres
+        self.missing: list[int] = []
+        if ask.gres is not None:
+            self.missing = list(ask.gres.counts)
+            self.rem_nodes = min(ask.min_nodes, ask.target_nodes)
 
     def take(self, node: int) -> None:
         cpus = self.left[node]
@@ -201,6 +241,9 @@ class _Taking:
         self.rem_nodes -= 1
         self.min_rem -= 1
         self.max_nodes -= 1
+        if self.gres is not None:
+            for k, count in enumerate(self.gres.have[node]):
+                self.missing[k] -= count
 
     def take_required(self, required: set[int]) -> bool:
         """Take the required nodes first; whether to go on (if not, the request is complete or cannot be met)."""
@@ -213,7 +256,19 @@ class _Taking:
 
     @property
     def done(self) -> bool:
-        return self.rem_nodes <= 0 and self.rem_cpus <= 0
+        return self.rem_nodes <= 0 and self.rem_cpus <= 0 and (self.gres is None or self.has_gres)
+
+    @property
+    def has_gres(self) -> bool:
+        """Whether the nodes taken bring all GRES the job wants in total."""
+        return all(count <= 0 for count in self.missing)
+
+    def would_have_gres(self, nodes: Sequence[int]) -> bool:
+        """Whether they would with `nodes` too."""
+        if self.gres is None:
+            return True
+        have = self.gres.have
+        return all(count <= 0 or sum(have[n][k] for n in nodes) >= count for k, count in enumerate(self.missing))
 
     def enough(self, n: int) -> bool:
         ask = self.ask
@@ -258,11 +313,17 @@ def _sets(ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[
     return [s for s in found if s.count]
 
 
-def _better(new: _Set, best: _Set | None, taking: _Taking) -> bool:
+def _sufficient(found: _Set, taking: Taking) -> bool:
+    if found.cpus < taking.rem_cpus or not taking.enough(found.count):
+        return False
+    return taking.gres is None or taking.would_have_gres([n for n in found.nodes if n not in taking.taken])
+
+
+def _better(new: _Set, best: _Set | None, taking: Taking) -> bool:
     if best is None:
         return True
-    sufficient = new.cpus >= taking.rem_cpus and taking.enough(new.count)
-    best_sufficient = best.cpus >= taking.rem_cpus and taking.enough(best.count)
+    sufficient = _sufficient(new, taking)
+    best_sufficient = _sufficient(best, taking)
     if best.required is None and new.required is not None:
         return True
     if new.weight < best.weight:
@@ -281,7 +342,7 @@ def _evaluate(ask: Ask, left: dict[int, int], weight: dict[int, int], required: 
     """One attempt; lowers `left` for nodes taken in part, as the original does."""
     if len(left) < ask.min_nodes or any(node not in left for node in required):
         return None
-    taking = _Taking(ask, left)
+    taking = Taking(ask, left)
     if not taking.take_required(required):
         return taking.taken if taking.done else None
     sets = _sets(ask, left, weight, required)
@@ -294,12 +355,12 @@ def _evaluate(ask: Ask, left: dict[int, int], weight: dict[int, int], required: 
                 best = candidate
         if best is None:
             break
-        if ask.contiguous and not (best.cpus >= taking.rem_cpus and taking.enough(best.count)):
+        if ask.contiguous and not _sufficient(best, taking):
             return None
         if _take_from(best, taking):
             return taking.taken
         sets.remove(best)
-    return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) else None
+    return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) and taking.has_gres else None
 
 
 def _evaluate_in_order(
@@ -308,7 +369,7 @@ def _evaluate_in_order(
     """One attempt that walks the nodes in a given order instead of looking for neighbours."""
     if len(left) < ask.min_nodes or any(node not in left for node in required):
         return None
-    taking = _Taking(ask, left)
+    taking = Taking(ask, left)
     if not taking.take_required(required):
         return taking.taken if taking.done else None
     for node in order:
@@ -319,10 +380,10 @@ def _evaluate_in_order(
             return taking.taken
         if taking.max_nodes <= 0:
             break
-    return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) else None
+    return taking.taken if taking.rem_cpus <= 0 and taking.enough(0) and taking.has_gres else None
 
 
-def _take_from(chosen: _Set, taking: _Taking) -> bool:
+def _take_from(chosen: _Set, taking: Taking) -> bool:
     """Take nodes of one set; whether the request is complete."""
     left, taken = taking.left, taking.taken
     nodes = chosen.nodes
@@ -335,7 +396,11 @@ def _take_from(chosen: _Set, taking: _Taking) -> bool:
                     return taking.done
         return taking.done
     if taking.rem_nodes <= 1:
-        fitting = [node for node in nodes if node not in taken and left[node] >= taking.rem_cpus]
+        fitting = [
+            node for node in nodes
+            if node not in taken and left[node] >= taking.rem_cpus
+            and (taking.gres is None or taking.would_have_gres((node,)))
+        ]  # fmt: skip
         if fitting:
             only = min(fitting, key=left.__getitem__)
             nodes = [only]

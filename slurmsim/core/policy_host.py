@@ -12,7 +12,7 @@ from slurmsim.core.job_queue import Record
 from slurmsim.core.outlook import Outlook
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Plan, Policy, Reject, Start, WakeAt
+from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ class PoolView:
 
     def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
         """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
+        if record.shape.switches:
+            self.c.patience.look(record.job)
         return self.c.selector.future(record.shape, self.c.running, self.c.now, within, exact=exact)
 
     def limit_reason(self, record: Record) -> str | None:
@@ -251,6 +253,10 @@ class View:
         """Nodes that are neither down nor drained."""
         return self.c.table.up
 
+    def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no other user's job closes to the record's job as things are."""
+        return self.c.free_to(record, nodes)
+
     def max_limit(self, record: Record) -> int:
         """The partition's MaxTime in seconds, a year when unlimited."""
         limit = record.partition.spec.max_time_s
@@ -285,6 +291,8 @@ class View:
 
     def future(self, record: Record, within: Bitmap) -> Forecast | None:
         """Slurm's future test: earliest start on the nodes of `within` (Selector.future)."""
+        if record.shape.switches:
+            self.c.patience.look(record.job)
         return self.c.selector.future(record.shape, self.c.running, self.c.now, within)
 
     def outlook(self) -> Outlook:
@@ -298,8 +306,10 @@ class View:
 
 
 def sum_free_cpus(controller: Controller) -> int:
-    """CPUs free on usable nodes."""
+    """CPUs free on usable nodes; where jobs may share cores all there are, since none tells what fits."""
     table = controller.table
+    if table.cores is not None:
+        return table.total_cpus
     if table.up == table.everything:
         return table.total_cpus - table.alloc_cpus
     mixed = table.mixed & table.up
@@ -415,6 +425,10 @@ class PolicyHost:
             job = decision.job.job if isinstance(decision.job, Record) else decision.job
             self.c.set_reason(job, decision.reason)
             return None
+        if kind is Resize:
+            if not isinstance(decision.job, Job):
+                raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
+            return self.c.resizes.to(decision.job, decision.n_nodes, decision.within)
         if kind is WakeAt:
             self._check_time(decision, decision.time, self.c.now + 1)
             self.wake = decision.time if self.wake is None else min(self.wake, decision.time)
@@ -452,6 +466,8 @@ class PolicyHost:
             within = decision.within
             if c.maintenance.windows:
                 within = c.open_to(job, c.table.everything if within is None else within)
+            if c.owners is not None:
+                within = c.free_to(record, c.table.everything if within is None else within)
             alloc = c.selector.place(record.shape, c.table, within)
             if alloc is not None and limits is not None and (held := limits.after(record, alloc)) is not None:
                 continue

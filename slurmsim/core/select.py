@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices, lowest, to_bools, to_indices
 from slurmsim.bitmap import runs as bit_runs
 from slurmsim.core.free_state import FreeState, Supposed
+from slurmsim.core.gres import NEAR, grant, offer, preference, totals
+from slurmsim.core.gres import usable as usable_gres
 from slurmsim.core.job import Job
-from slurmsim.core.nodes import Allocation, IntArray, NodeTable
+from slurmsim.core.nodes import Allocation, IntArray, NodeTable, Share
 from slurmsim.core.placement import Ask, choose, choose_spread, distribute, pick_equal, runs_mask
 from slurmsim.core.releases import Releases
 from slurmsim.core.shape import Shape
+from slurmsim.core.sharing import Taken
+
+ASLEEP_BITS = 40  # above any weight
 
 
 class Selector:
@@ -47,6 +52,7 @@ class Selector:
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last, self.window_linear = busy_first, serial_last, window_linear
 
+        self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
         self._releases: Releases | None = None
         self._forecasts: dict[tuple[int, Bitmap, bool], Forecast | None] = {}
@@ -100,17 +106,45 @@ class Selector:
             return None
         if shape.by_count:
             return self.choose_whole(shape, mask, later)
+        if shape.kinds:  # [a|b]: the first kind that can serve alone
+            return next((a for k in shape.kinds if (a := self._place_in(shape, free, mask & k, rough, later))), None)
+        return self._place_in(shape, free, mask, rough, later)
+
+    def _place_in(self, shape: Shape, free: FreeState, mask: Bitmap, rough: bool, later: bool) -> Allocation | None:
+        """Choose among the nodes of `mask` one by one; where cores are shared, in Slurm's order of trials."""
+        if free.cores is None or shape.whole:
+            return self.choose_among(shape, free, mask, None, rough, later)
+        for nodes, busy in free.cores.trials(shape, mask):
+            found = self.choose_among(shape, free, nodes, busy, rough, later)
+            if found is not None:
+                if not rough:
+                    cores = free.cores.pick(found, busy)
+                    found.share = Share(cores, shape.partition.index, shape.sharing == "one")
+                return found
+        return None
+
+    def choose_among(
+        self, shape: Shape, free: FreeState, mask: Bitmap, busy: Taken | None, rough: bool, later: bool
+    ) -> Allocation | None:
+        """Nodes of `mask` and shares of them; `busy` says which cores count as taken (None: those that are)."""
+        if mask.bit_count() < shape.min_nodes or shape.required & ~mask:
+            return None
         if shape.whole:
             idx = to_indices(mask)
             cpus = self.table.cpus[idx]
         else:
             idx = self._indices(mask)
-            cpus = self._usable(shape, free, idx)
-            keep = cpus > 0
+            free_cpus = free.free_cpus[idx] if busy is None or free.cores is None else free.cores.left(idx, busy)
+            cpus = self._usable(shape, free, idx, free_cpus)
+        have = None
+        if shape.gres:
+            have = usable_gres(shape.gres, free.free_gres, idx, shape.mem_gpu, free.free_mem[idx])
+            cpus = offer(shape.gres, have, cpus, shape.cpus_per_task, shape.most_tasks)
+        keep = cpus > 0
+        if not keep.all():
             idx, cpus = idx[keep], cpus[keep]
-        if shape.gres_job:
-            return self._place_gres(shape, free, idx, cpus)
-        return self._place_general(shape, free, idx, cpus, rough, later)
+            have = None if have is None else have[:, keep]
+        return self._place_general(shape, free, idx, cpus, have, rough, later)
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -143,6 +177,14 @@ class Selector:
 
     def _pick_runs(self, shape: Shape, mask: Bitmap, need: int, later: bool, idle: Bitmap) -> list[tuple[int, int]]:
         """`need` equal whole nodes out of `mask` as runs (first, length), in the order taken."""
+        if self.asleep & mask:
+            awake = mask & ~self.asleep
+            some = awake.bit_count()
+            if some:
+                if some >= need:
+                    return self._pick_runs(shape, awake, need, later, idle)
+                rest = runs_mask(self._pick_runs(shape, mask & self.asleep, need - some, later, idle))
+                return bit_runs(awake | rest)
         if later and self.busy_first:
             idle &= mask
             busy = mask ^ idle
@@ -177,13 +219,17 @@ class Selector:
                 mem = shape.mem_cpu * cpus
             else:
                 mem = shape.mem_node
-        gres = self._gres_of(shape, self.table.gres, to_indices(chosen)) if shape.gres_node else ()
+        gres: tuple[tuple[int, IntArray], ...] = ()
+        if shape.gres:
+            idx = to_indices(chosen)
+            each = self._tasks_of(shape, cpus if isinstance(cpus, np.ndarray) else np.full(len(idx), cpus, np.int64))
+            gres = grant(shape.gres, self.table.gres, idx, each, shape.n_tasks)
+            mem = self._memory_of_gpus(shape, gres, mem, len(idx))
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
-    def _usable(self, shape: Shape, free: FreeState, idx: IntArray) -> IntArray:
-        """CPUs each node of `idx` could give this request, 0 where it cannot serve it; shape (len(idx),)."""
+    def _usable(self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:
+        """Of the free `cpus` of nodes `idx` those this request could use, 0 where none; shape (len(idx),)."""
         table = self.table
-        cpus = free.free_cpus[idx]
         if shape.max_cpus_per_node is not None:
             used = free.used_by[shape.partition.index][idx]
             cpus = np.minimum(cpus, shape.max_cpus_per_node - used)
@@ -196,9 +242,6 @@ class Selector:
             cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
         if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
             cpus = cpus - cpus % shape.cpus_per_task
-        for kinds, count in shape.gres_node:
-            have = free.free_gres[list(kinds)][:, idx].sum(axis=0)
-            cpus = np.where(have >= count, cpus, 0)
         need = max(shape.tasks_per_node, 1) * shape.cpus_per_task
         if shape.strict_one and shape.n_tasks:
             need = max(need, shape.n_tasks * shape.cpus_per_task)
@@ -213,40 +256,81 @@ class Selector:
         grain = int(self.table.grain[idx[0]]) if len(idx) else 1
         floor = max(shape.tasks_per_node, 1) * shape.cpus_per_task
         return Ask(
-            min_nodes, max(shape.target_nodes, min_nodes), max_nodes, shape.min_cpus, shape.whole,
-            max(shape.cpus_per_task, shape.cpus_per_task * shape.tasks_per_node), grain, shape.contiguous, floor,
-            shape.strict_one,
+            min_nodes, max(shape.target_nodes, min_nodes), max_nodes, shape.min_cpus,
+            shape.whole or shape.all_cores, max(shape.cpus_per_task, shape.cpus_per_task * shape.tasks_per_node),
+            grain, shape.contiguous, floor, shape.strict_one,
         )  # fmt: skip
 
     def _place_general(
-        self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, rough: bool, later: bool
-    ) -> Allocation | None:
+        self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None, rough: bool,
+        later: bool,
+    ) -> Allocation | None:  # fmt: skip
         if len(idx) == 0 or int(cpus.sum()) < shape.min_cpus:
             return None
         ask = self._ask(shape, idx)
-        required = set(to_indices(shape.required).tolist()) if shape.required else set()
-        order = self._order(shape, idx, cpus, later)
         weights = self.table.weight[idx]
-        taken = None
-        counted = ask.min_nodes == ask.target_nodes == 1 and not ask.exclusive and not ask.contiguous
-        if counted and order is None and not required:
-            taken = choose_spread(ask, idx, cpus, weights)
+        if self.asleep:
+            weights = weights + (to_bools(self.asleep, self.table.n)[idx].astype(np.int64) << ASLEEP_BITS)
+        if have is not None:
+            weights = weights * (NEAR + 1) + preference(shape.gres, have, shape.whole)
+            ask.gres = totals(shape.gres, have, idx, shape.n_tasks)
+        required = set(to_indices(shape.required).tolist()) if shape.required else set()
+        if shape.counted:
+            found = self._pick_counted(shape, ask, idx, cpus, weights, required)
+            if found is None:
+                return None
+            required = found
+        taken = self._take(shape, ask, idx, cpus, weights, required, later)
         if taken is None:
-            taken = choose(ask, idx.tolist(), cpus.tolist(), weights.tolist(), required, order)
-        if taken is None:
+            return None
+        if shape.switches and shape.leaves_of(from_indices(sorted(taken))) > shape.switches:
             return None
         if rough:
             return Allocation(from_indices(sorted(taken)), shape.whole, len(taken), 0, 0, 0)
         return self._allocation(shape, free, ask, taken)
 
-    def _order(self, shape: Shape, idx: IntArray, cpus: IntArray, later: bool) -> list[int] | None:
+    def _take(
+        self, shape: Shape, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int], later: bool
+    ) -> dict[int, int] | None:
+        """Nodes of `idx` and CPUs taken from each."""
+        if required and not set(idx.tolist()).issuperset(required):
+            return None
+        order = self._order(shape, idx, cpus, weights, later)
+        counted = ask.min_nodes == ask.target_nodes == 1 and not (ask.exclusive or ask.contiguous or ask.gres)
+        if counted and order is None and not required and shape.tree is None:
+            taken = choose_spread(ask, idx, cpus, weights)
+            if taken is not None:
+                return taken
+        return choose(ask, idx.tolist(), cpus.tolist(), weights.tolist(), required, order, shape.tree)
+
+    def _pick_counted(
+        self, shape: Shape, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
+    ) -> set[int] | None:
+        """``a*2``: choose the nodes of each kind in turn; they are required nodes of the final choice."""
+        chosen = set(required)
+        for kind, count in shape.counted:
+            is_kind = to_bools(kind, self.table.n)
+            need = count if shape.apart else count - sum(bool(is_kind[n]) for n in chosen)
+            if need <= 0:
+                continue
+            among = is_kind[idx] & ~np.isin(idx, sorted(chosen))
+            few = replace(ask, min_nodes=need, target_nodes=need, min_cpus=need, gres=None)
+            taken = self._take(shape, few, idx[among], cpus[among], weights[among], set(), False)
+            if taken is None:
+                return None
+            chosen |= set(taken)
+        return chosen
+
+    def _order(self, shape: Shape, idx: IntArray, cpus: IntArray, weight: IntArray, later: bool) -> list[int] | None:
         """The order nodes are taken in where it is not the best fit over neighbours; lighter nodes always first."""
-        weight = self.table.weight[idx]
+        if shape.spread:
+            return [int(i) for i in idx[np.lexsort((idx, weight))]]
         if later and self.busy_first and not shape.contiguous:
             idle = to_bools(self.table.idle, self.table.n)[idx]
             return [int(i) for i in idx[np.lexsort((idx, weight, idle))]]
         if shape.least_loaded:
-            return [int(i) for i in idx[np.lexsort((idx, -cpus, weight))]]
+            load = -cpus / self.table.cpus[idx]
+            return [int(i) for i in idx[np.lexsort((idx, load, weight))]]
         if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
             return [int(i) for i in idx[np.lexsort((-idx, weight))]]
         return None
@@ -260,77 +344,35 @@ class Selector:
             return self._whole(shape, chosen, None, len(nodes), int(table.cpus[idx].sum()))
         grain = table.grain[idx].tolist()
         given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain)
-        cpus = np.array(given, np.int64)
+        cpus = table.cpus[idx] if shape.all_cores else np.array(given, np.int64)
         mem: int | IntArray = shape.mem_node
         if shape.mem_all:
             mem = table.mem[idx]
         elif shape.mem_cpu:
             mem = shape.mem_cpu * cpus
-        gres = self._gres_of(shape, free.free_gres, idx) if shape.gres_node else ()
+        gres: tuple[tuple[int, IntArray], ...] = ()
+        if shape.gres:
+            gres = grant(shape.gres, free.free_gres, idx, self._tasks_of(shape, cpus), shape.n_tasks)
+            mem = self._memory_of_gpus(shape, gres, mem, len(idx))
         quota = -1 if shape.max_cpus_per_node is None else shape.partition.index
         return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
 
-    def _gres_of(self, shape: Shape, free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:
-        """Per node: which kinds give how many; the first kind with enough, in name order, spilling into the next."""
-        result: dict[int, IntArray] = {}
-        for kinds, count in shape.gres_node:
-            missing = np.full(len(idx), count, np.int64)
-            for kind in kinds:
-                give = np.minimum(free_gres[kind][idx] - result.get(kind, 0), missing)
-                if give.any():
-                    result[kind] = result.get(kind, 0) + give
-                    missing = missing - give
-        return tuple(sorted(result.items()))
+    @staticmethod
+    def _tasks_of(shape: Shape, cpus: IntArray) -> list[int]:
+        """Tasks on each node of an allocation: as many as its CPUs hold."""
+        return (cpus // shape.cpus_per_task).tolist()
 
-    def _place_gres(self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray) -> Allocation | None:
-        """``--gpus=N``: the one node that has them all with the fewest to spare, else most-first until reached."""
-        kinds, count = shape.gres_job[0]
-        if len(shape.gres_job) > 1 or len(idx) == 0:
-            return None
-        required = set(to_indices(shape.required).tolist()) if shape.required else set()
-        first = [k for k, node in enumerate(idx.tolist()) if node in required]
-        if len(first) < len(required):
-            return None
-        least = max(self._ask(shape, idx).min_nodes, len(first))
-        pool = self.table.gres if shape.whole else free.free_gres
-        have = pool[list(kinds)][:, idx].sum(axis=0)
-        single = np.flatnonzero((have >= count) & (cpus >= shape.min_cpus))
-        if first:
-            single = np.intersect1d(single, first)
-        if len(single) and least <= 1:
-            order = [int(single[np.argmin(have[single])])]
-        else:
-            order = first + [k for k in np.lexsort((idx, -have)).tolist() if k not in first]
-            reach = 0
-            used: list[int] = []
-            for k in order:
-                if reach >= count and len(used) >= least and int(cpus[used].sum()) >= shape.min_cpus:
-                    break
-                used.append(k)
-                reach += int(have[k])
-            if reach < count or len(used) < least or len(used) > shape.max_nodes:
-                return None
-            order = used
-        chosen = np.array(sorted(order), np.int64)
-        nodes, offer = idx[chosen], cpus[chosen]
-        if int(offer.sum()) < shape.min_cpus:
-            return None
-        ask = self._ask(shape, nodes)
-        ask.min_nodes = ask.target_nodes = len(nodes)
-        taken = choose(ask, nodes.tolist(), offer.tolist(), [0] * len(nodes), set(nodes.tolist()))
-        if taken is None:
-            return None
-        a = self._allocation(shape, free, ask, taken)
-        result: dict[int, Any] = dict(a.gres)
-        missing = count
-        for at, node in enumerate(a.indices().tolist()):
-            for kind in kinds:
-                give = min(int(pool[kind][node]), missing)
-                if give > 0:
-                    result.setdefault(kind, np.zeros(a.n_nodes, np.int64))[at] += give
-                    missing -= give
-        a.gres = tuple(sorted(result.items()))
-        return a
+    def _memory_of_gpus(
+        self, shape: Shape, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int
+    ) -> int | IntArray:
+        """Memory of each node where it was asked for per GPU; `mem` otherwise."""
+        if not shape.mem_gpu:
+            return mem
+        gpus = np.zeros(n_nodes, np.int64)
+        for kind, count in gres:
+            if self.table.gres_kinds[kind][0] == "gpu":
+                gpus += count
+        return gpus * shape.mem_gpu
 
     def future(
         self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False

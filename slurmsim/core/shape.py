@@ -10,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
-from slurmsim.core.constraints import parse_constraint
+from slurmsim.core.constraints import Test, parse_constraint
+from slurmsim.core.gres import BAD_GRES, Demand, demands
 from slurmsim.core.nodes import NodeTable
 from slurmsim.core.partitions import Partition
+from slurmsim.core.topology import SwitchTree
 from slurmsim.errors import SubmitError
 from slurmsim.model.request import ResourceRequest
 
@@ -35,13 +37,22 @@ class Shape:
         Node counts after partition limits; `target_nodes` is the maximum when the user gave a range.
     mem_all
         No memory was asked and none is the default: each node gives all it has.
+    gres
+        GRES asked for, in the order written.
+    kinds, counted, apart
+        ``[a|b]`` as sets of nodes, one of which must serve alone; ``a*2`` as (nodes, count), `apart` when a node
+        counts for one of them only.
+    sharing
+        How its jobs take cores of nodes they do not have to themselves where some partition lets jobs share cores:
+        "one" (cores no other job has) or "row" (cores of a row of the partition).
     """
 
     __slots__ = (
-        "by_count", "candidates", "contiguous", "cpus_each", "cpus_per_task", "gpus_asked", "gres_job",
-        "gres_node", "least_loaded", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu", "mem_node",
-        "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "partition", "possible", "request", "required",
-        "strict_one", "target_nodes", "tasks_per_node", "uniform", "unit_need", "units", "whole",
+        "all_cores", "apart", "by_count", "candidates", "contiguous", "counted", "cpus_each", "cpus_per_task",
+        "gpus_asked", "gres", "kinds", "least_loaded", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all",
+        "mem_cpu", "mem_gpu", "mem_node", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "partition",
+        "possible", "request", "required", "sharing", "spread", "strict_one", "switches", "target_nodes",
+        "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +65,8 @@ class Shape:
         default_mem_cpu: int | None,
         default_mem_node: int | None,
         least_loaded: bool = False,
+        tree: SwitchTree | None = None,
+        patient: bool = True,
     ) -> None:
         self.request, self.partition = request, partition
         spec = partition.spec
@@ -65,9 +78,16 @@ class Shape:
         self.min_nodes = max(request.min_nodes, spec.min_nodes, 1)
         self.strict_one = request.max_nodes == 1
         limit = spec.max_nodes if spec.max_nodes is not None else NO_LIMIT_NODES
-        self.max_nodes = min(request.max_nodes, limit) if request.max_nodes else limit
-        given_range = request.max_nodes > request.min_nodes
+        most = request.max_nodes
+        if request.spread and not most and self.n_tasks:
+            most = self.n_tasks
+        self.max_nodes = min(most, limit) if most else limit
+        given_range = most > request.min_nodes and not request.use_min_nodes
         self.target_nodes = self.max_nodes if given_range else self.min_nodes
+        self.spread = request.spread
+        # how many leaf switches the job accepts, 0 for any; `tree` is None where the network does not matter
+        self.switches = request.switches if tree is not None and patient else 0
+        self.tree = None if request.contiguous or least_loaded else tree
         self.min_cpus = max(request.min_cpus, 1)
         self.contiguous = request.contiguous
         self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
@@ -79,7 +99,12 @@ class Shape:
         self.candidates: Bitmap = self._candidates(table) & ~excluded
         members = table_rows(self.candidates, table.n)
         grain_is_node = bool(len(members)) and bool((table.grain[members] == table.cpus[members]).all())
-        exclusive = request.exclusive or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
+        shares = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and request.oversubscribe)
+        self.sharing = "row" if shares and spec.oversubscribe_max > 1 else "one"
+        # with FORCE even a job with --exclusive shares: it gets all cores of one row
+        forced = spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1
+        self.all_cores = forced and request.exclusive
+        exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
         if exclusive and self.mem_cpu:
             # all CPUs of the node are charged; a node whose memory does not reach that far is of no use
             fit = table.mem[members] >= self.mem_cpu * table.cpus[members]
@@ -90,7 +115,7 @@ class Shape:
             members = members[table.cpus[members] <= self.max_cpus_per_node]
             self.candidates = from_indices(members) if len(members) else 0
             grain_is_node = bool(len(members)) and grain_is_node
-        sole = grain_is_node and not self.gres_node and not self.gres_job and self.max_cpus_per_node is None
+        sole = grain_is_node and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
         self.whole = exclusive or sole
         cpus, weights = table.cpus[members], table.weight[members]
         self.uniform = bool(len(members)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
@@ -105,15 +130,19 @@ class Shape:
             g.count * (self.min_nodes if g.scope == "node" else 1) for g in request.gres if g.name == "gpu"
         )
         # whole, equal nodes and nothing else asked: a count of nodes decides
-        self.by_count = self.whole and self.uniform and not (self.required or self.contiguous or self.gres_job)
+        plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
+        self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members)
         self.possible: bool | None = None
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
         self.units, self.unit_need = self._fungible(table)
 
     def _memory(self, request: ResourceRequest, consumable: bool, per_cpu: int | None, per_node: int | None) -> None:
         """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default."""
-        self.mem_node, self.mem_cpu, self.mem_all = 0, 0, False
+        self.mem_node, self.mem_cpu, self.mem_all, self.mem_gpu = 0, 0, False, 0
         if not consumable:
+            return
+        if request.mem_per_gpu_mib is not None:
+            self.mem_gpu = request.mem_per_gpu_mib
             return
         if request.mem_per_node_mib is not None:
             self.mem_node, self.mem_all = request.mem_per_node_mib, request.mem_per_node_mib == 0
@@ -127,22 +156,35 @@ class Shape:
             self.mem_all = True
 
     def _gres(self, request: ResourceRequest, table: NodeTable) -> None:
-        node: list[tuple[tuple[int, ...], int]] = []
-        job: list[tuple[tuple[int, ...], int]] = []
-        for g in request.gres:
-            kinds = tuple(k for k, (name, kind) in enumerate(table.gres_kinds)
-                          if name == g.name and (not g.type or kind == g.type))  # fmt: skip
-            if not kinds:
-                raise SubmitError(NOT_AVAILABLE)
-            if g.scope == "job":
-                job.append((kinds, g.count))
-            elif g.scope == "task" and not (request.tasks_per_node or self.min_nodes == 1):
-                raise SubmitError("slurmsim: GRES per task need --ntasks-per-node or one node (not modelled otherwise)")
-            elif g.scope == "task":
-                node.append((kinds, g.count * (request.tasks_per_node or request.tasks)))
-            else:
-                node.append((kinds, g.count))
-        self.gres_node, self.gres_job = tuple(node), tuple(job)
+        found = demands(request, table)
+        if request.mem_per_gpu_mib is not None and not any(g.name == "gpu" for g in request.gres):
+            raise SubmitError(BAD_GRES)
+        if found is None:
+            raise SubmitError(NOT_AVAILABLE)
+        self.gres: tuple[Demand, ...] = found
+
+    def _equal_gres(self, table: NodeTable, members: np.ndarray) -> bool:
+        """Whether GRES leave all candidates alike: none asked, or per node from nodes that have the same."""
+        if not self.gres:
+            return True
+        if any(g.scope != "node" for g in self.gres) or self.mem_gpu or not len(members):
+            return False
+        have = [table.gres[list(g.kinds)][:, members].sum(axis=0) for g in self.gres]
+        return all(bool((count == count[0]).all()) for count in have)
+
+    def leaves_of(self, nodes: Bitmap) -> int:
+        """How many leaf switches `nodes` are on; 0 where there are no switches."""
+        return 0 if self.tree is None else self.tree.leaves_of(nodes)
+
+    @property
+    def most_tasks(self) -> int | None:
+        """Tasks a job with GRES puts on one node at most, None when CPUs alone say (job_test.c _select_cores)."""
+        if self.tasks_per_node:
+            return self.tasks_per_node
+        if self.strict_one:
+            return self.n_tasks or None
+        one_each = self.n_tasks == self.min_nodes == self.request.max_nodes
+        return 1 if self.n_tasks and (self.n_tasks == 1 or one_each) else None
 
     @staticmethod
     def _lookup(names: tuple[str, ...], table: NodeTable) -> list[int]:
@@ -158,19 +200,34 @@ class Shape:
         if self.mem_cpu:
             ok &= table.mem >= self.mem_cpu * need_cpus
         ok &= table.mem >= self.mem_node
-        for kinds, count in self.gres_node:
-            ok &= table.gres[list(kinds)].sum(axis=0) >= count
-        for kinds, _ in self.gres_job:
-            ok &= table.gres[list(kinds)].sum(axis=0) > 0
+        for g in self.gres:
+            ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
+        self.kinds: tuple[Bitmap, ...] = ()
+        self.counted: tuple[tuple[Bitmap, int], ...] = ()
+        self.apart = False
         if self.request.constraint:
             known = frozenset(feature for spec in table.specs for feature in spec.features)
-            test = parse_constraint(self.request.constraint, known)
-            ok &= np.array([test(frozenset(s.features)) for s in table.specs], np.bool_)
-        return from_bools(ok) & self.partition.mask
+            asked = parse_constraint(self.request.constraint, known)
+            features = [frozenset(s.features) for s in table.specs]
+
+            def passing(test: Test) -> Bitmap:
+                return from_bools(np.array([test(f) for f in features], np.bool_))
+
+            self.kinds, self.apart = tuple(passing(test) for test in asked.kinds), asked.apart
+            self.counted = tuple((passing(test), n) for test, n in asked.counts)
+            ok &= np.array([asked.test(f) for f in features], np.bool_)
+        found = from_bools(ok) & self.partition.mask
+        if self.kinds:
+            union = 0
+            for kind in self.kinds:
+                union |= kind
+            found &= union
+        return found
 
     def _fungible(self, table: NodeTable) -> tuple[str | None, int]:
         """Whether a plain count of equal nodes or equal CPUs describes this request completely, and that count."""
-        plain = not (self.required or self.contiguous or self.gres_job or self.gres_node)
+        plain = not (self.required or self.contiguous or self.gres or self.spread or self.kinds or self.counted)
+        plain = plain and self.tree is None and table.cores is None
         if not plain or not self.uniform or self.target_nodes != self.min_nodes:
             return None, 0
         if self.candidates != self.partition.mask:

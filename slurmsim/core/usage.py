@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.job import Job
 from slurmsim.core.nodes import NodeTable
 from slurmsim.core.partitions import Partition
+
+if TYPE_CHECKING:
+    from slurmsim.core.power import PowerSaving
+
+Row = tuple[int, str, int, int, int, int, int, int, int, int, int, int]
 
 
 class Totals:
@@ -31,6 +38,7 @@ class Usage:
         self.whole = Totals("", table.everything)
         self.parts = [Totals(p.name, p.mask) for p in partitions]
         self._gpu_kinds = {k for k, (name, _) in enumerate(table.gres_kinds) if name == "gpu"}
+        self.power: PowerSaving | None = None
         # one partition over all nodes: its totals are the cluster's, which alone are kept up to date
         self._alone = len(partitions) == 1 and partitions[0].mask == table.everything
 
@@ -102,7 +110,7 @@ class Usage:
         for part in (self.whole, *self.parts):
             part.touched = True
 
-    def rows(self, now: int) -> list[tuple[int, str, int, int, int, int, int, int, int, int]]:
+    def rows(self, now: int) -> list[Row]:
         """Rows (trace schema USAGE) of all totals changed since the last call."""
         whole = self.whole
         if self._alone:
@@ -118,14 +126,19 @@ class Usage:
                 out.append((now, part.name, *self._counts(part)))
         return out
 
-    def _counts(self, part: Totals) -> tuple[int, int, int, int, int, int, int, int]:
-        """Busy, idle and down nodes, CPUs, GPUs, memory, running and pending jobs; a busy node is not down."""
-        table = self.table
-        down, idle = 0, part.size - part.nodes
+    def _counts(self, part: Totals) -> tuple[int, int, int, int, int, int, int, int, int, int]:
+        """Busy, idle and down nodes, CPUs, GPUs, memory, running and pending jobs; nodes off, and on their way there or
+        back. A busy node is not down, nor is one powering down."""
+        table, power = self.table, self.power
+        down, idle, off, powering = 0, part.size - part.nodes, 0, 0
         if table.up != table.everything:
-            down = (part.mask & ~table.up & table.idle).bit_count()
+            dead = part.mask & ~table.up & table.idle
+            down = (dead if power is None else dead & ~power.going).bit_count()
             idle -= down
-        return part.nodes, idle, down, part.cpus, part.gpus, part.mem, part.running, part.pending
+        if power is not None:
+            off = (power.off & part.mask).bit_count()
+            powering = ((power.going | power.coming) & part.mask).bit_count()
+        return part.nodes, idle, down, part.cpus, part.gpus, part.mem, part.running, part.pending, off, powering
 
     def recount(self, running: list[Job]) -> tuple[int, int, int]:
         """(busy nodes, CPUs, running jobs) counted from scratch, for checks."""

@@ -10,7 +10,7 @@ from slurmsim.metrics.columns import NEEDED, JobColumns
 from slurmsim.metrics.slowdown import TAU_S, bounded_slowdown, slowdown
 from slurmsim.metrics.utilization import StepSeries, central_window, utilization, whole_interval
 from slurmsim.metrics.wait import mean, percentile, turnaround, wait
-from slurmsim.states import FINAL_STATES, JobState
+from slurmsim.states import FINAL_STATES, RESIZING, JobState
 
 # Final states with a count of their own; every other final state counts as failed.
 COUNTED = {
@@ -101,6 +101,7 @@ def _lost(runs: JobColumns | None) -> dict[str, int | float | None]:
     """How many runs ended in a requeue, and the CPU-seconds ``sum of c (end - start)`` they had taken."""
     if runs is None:
         return {"requeues": 0, "requeued_cpu_s": 0}
+    runs = runs.where(~runs.in_state(RESIZING))
     return {"requeues": len(runs), "requeued_cpu_s": int(np.dot(runs.cpus, runs.end - runs.start))}
 
 

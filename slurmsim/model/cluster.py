@@ -8,6 +8,7 @@ from typing import Any
 
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.model.switch import SwitchSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class ClusterSpec:
         UNLIMITED/INFINITE as None, booleans as bool, lists as tuples of str, the rest int or str.
     scheduler_parameters
         SchedulerParameters by lower-cased name: ``{"bf_interval": "30", "bf_continue": ""}`` (flags map to "").
+    switches
+        topology.conf, in its order; empty without TopologyPlugin=topology/tree.
     """
 
     name: str
@@ -32,6 +35,7 @@ class ClusterSpec:
     partitions: tuple[PartitionSpec, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler_parameters: Mapping[str, str] = field(default_factory=dict)
+    switches: tuple[SwitchSpec, ...] = ()
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

@@ -42,4 +42,7 @@ class PartitionSpec:
     qos: str = ""
     grace_time_s: int = 0
     preempt_mode: str = ""
+    suspend_time_s: int | None = None
+    suspend_timeout_s: int | None = None
+    resume_timeout_s: int | None = None
     tres_billing_weights: tuple[tuple[str, float], ...] = ()

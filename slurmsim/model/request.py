@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GresRequest:
-    """`count` of GRES `name` (of `type` when not empty), per ``node``, per ``job`` or per ``task`` (`scope`)."""
+    """`count` of GRES `name` (of `type` when not empty), per ``node``, ``job``, ``task`` or ``socket`` (`scope`)."""
 
     name: str
     type: str
@@ -22,7 +22,9 @@ class ResourceRequest:
     `max_nodes` 0 means the user gave no maximum (``-N`` absent or a single number: then it equals `min_nodes`
     when `nodes_given`). `mem_*` None means not asked: the partition's or the cluster's default applies;
     0 means all memory of each node (``--mem=0``). `n_tasks` 0 means ``-n`` was not given: one task a node, or
-    `tasks_per_node` of them. `oversubscribe` is ``-s``, `exclusive` ``--exclusive``.
+    `tasks_per_node` of them. `oversubscribe` is ``-s``, `exclusive` ``--exclusive``, `exclusive_user`
+    ``--exclusive=user``. `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
+    seconds (None: max_switch_wait). `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only.
     """
 
     min_nodes: int = 1
@@ -39,6 +41,13 @@ class ResourceRequest:
     node_list: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     contiguous: bool = False
+    exclusive_user: bool = False
+    spread: bool = False
+    use_min_nodes: bool = False
+    switches: int = 0
+    switch_wait_s: int | None = None
+    mem_per_gpu_mib: int | None = None
+    sockets_per_node: int = 1
 
     @property
     def min_cpus(self) -> int:

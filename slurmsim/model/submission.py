@@ -14,6 +14,7 @@ class Submission:
     `partitions` in the order given; empty means the default partition. `dependency` is Slurm's syntax with
     job ids. `priority` is an explicitly set one; `hold` is ``-H``. `array_*`: this submission is one task of an
     array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
+    `no_kill`: it survives the loss of a node. `kill_invalid`: --kill-on-invalid-dep, None for the cluster's setting.
     """
 
     job_id: int
@@ -34,3 +35,5 @@ class Submission:
     array_job_id: int | None = None
     array_task_id: int | None = None
     array_limit: int | None = None
+    no_kill: bool = False
+    kill_invalid: bool | None = None

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from pathlib import Path
 
 import numpy as np
 
-from slurmsim.core.messages import Fact, Maintain, NodesDown, NodesDrain, NodesResume
+from slurmsim.core.messages import (
+    Fact,
+    Maintain,
+    NodesDown,
+    NodesDrain,
+    NodesFail,
+    NodesReboot,
+    NodesRegister,
+    NodesResume,
+    NodesUndrain,
+)  # fmt: skip
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.model.cluster import ClusterSpec
@@ -18,14 +28,17 @@ from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
 COLUMNS = ("time", "action", "nodes", "until", "reason")
-ACTIONS = ("down", "drain", "resume", "maintenance")
+ACTIONS = ("down", "drain", "undrain", "fail", "resume", "register", "reboot", "reboot-asap", "maintenance")
+_PLAIN: dict[str, Callable[[tuple[str, ...]], Fact]] = {
+    "resume": NodesResume, "undrain": NodesUndrain, "register": NodesRegister,
+}  # fmt: skip
 
 
 def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> list[Timed]:
     """A CSV file with the columns ``time,action,nodes[,until][,reason]``, in any order of times.
 
-    `time` as in ``--until``; `action` down, drain, resume or maintenance; `nodes` a hostlist of the cluster. A
-    maintenance lasts from `time` to `until` and is known to the scheduler from the beginning of the run.
+    `time` as in ``--until``; `action` one of `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from
+    `time` to `until` and is known to the scheduler from the beginning of the run.
 
     Raises
     ------
@@ -70,8 +83,12 @@ def _event(row: dict[str, str], line: int, path: Path, known: set[str], workload
         return Timed(time, NodesDown(nodes, reason or "Not responding"))
     if action == "drain":
         return Timed(time, NodesDrain(nodes, reason))
-    if action == "resume":
-        return Timed(time, NodesResume(nodes))
+    if action in _PLAIN:
+        return Timed(time, _PLAIN[action](nodes))
+    if action == "fail":
+        return Timed(time, NodesFail(nodes, reason))
+    if action in ("reboot", "reboot-asap"):
+        return Timed(time, NodesReboot(nodes, action == "reboot-asap", reason))
     if action == "maintenance":
         try:
             until = parse_until((row.get("until") or "").strip(), workload)

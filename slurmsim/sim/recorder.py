@@ -70,7 +70,9 @@ class Recorder:
         self._jobs(self._row(job))
 
     def requeued(self, run: Job) -> None:
-        """The row of a run that ended in a requeue."""
+        """The row of a run that ended in a requeue, or of a size that ended in a resize."""
+        if run.start_time is not None and run.held_since is not None and run.held_since > run.start_time:
+            run.start_time = run.held_since  # its present size began later
         self._requeued(self._row(run))
 
     def refused(self, sub: Submission, text: str) -> None:
@@ -83,7 +85,7 @@ class Recorder:
             sub.job_id, sub.array_job_id if task is not None else None, task, sub.name, sub.user, sub.account,
             ",".join(sub.partitions), sub.qos, nodes, cpus, gpus, memory or 0, "", "", "", *asked,
             None if limit == ONE_YEAR_S else limit, self.controller.now, self.controller.now, sub.begin, None, None,
-            None, REFUSED, "0:0", "", text, 0, 0, None, None, "",
+            None, REFUSED, "0:0", "", text, 0, 0, None, None, "", None,
         ))  # fmt: skip
 
     def unfinished(self) -> None:
@@ -124,7 +126,7 @@ class Recorder:
             job.n_nodes, job.n_cpus, gpus, memory, cpus, mem, gres, *self._amounts(job.sub.request),
             None if unlimited else job.time_limit_s, submit, job.submit_time, job.begin, job.eligible_time, start, end,
             job.state, job.exit_code, nodes, job.reason, job.priority, job.restarts,
-            run_time, start - submit if start is not None else None, job.scheduler,
+            run_time, start - submit if start is not None else None, job.scheduler, job.held_since,
         )  # fmt: skip
 
 

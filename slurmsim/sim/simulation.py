@@ -9,7 +9,7 @@ controller in one `step`, after everything else of that instant.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import simpy
@@ -17,7 +17,19 @@ from simpy.events import Event
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Requeued, Submit
+from slurmsim.core.messages import (
+    Boot,
+    Cancel,
+    Fact,
+    Finished,
+    JobEnded,
+    Launch,
+    NodesBooted,
+    Refused,
+    Requeued,
+    Resized,
+    Submit,
+)
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
@@ -29,6 +41,7 @@ from slurmsim.workload import Workload
 
 TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
 STUCK_S = 30 * 86400
+BOOT_S = 60
 Observer = Callable[[int], None]
 
 
@@ -57,6 +70,11 @@ class Simulation:
         Stop there; jobs may be left running or pending.
     enforce_limits
         False replays recorded run times even beyond the limit.
+    left_after
+        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
+        a job runs as long on fewer nodes.
+    boot_s
+        Seconds a node takes to boot, after a reboot or from being powered down.
     on_finished
         Told every job as it reaches its final state.
     on_requeued
@@ -85,6 +103,8 @@ class Simulation:
         until: int | None = None,
         start_time: int | None = None,
         enforce_limits: bool = True,
+        boot_s: int = BOOT_S,
+        left_after: Callable[[int, int, int], int] | None = None,
         on_finished: Callable[[Job], None] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
         on_refused: Callable[[Submission, str], None] | None = None,
@@ -98,7 +118,7 @@ class Simulation:
         self.start_time = start_time
         self.env = simpy.Environment(initial_time=start_time)
         self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
-        self.until = until
+        self.until, self.boot_s = until, boot_s
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
         self.refused: list[tuple[Submission, str]] = []
@@ -109,6 +129,8 @@ class Simulation:
         self._turn_due = False
         self._armed: int | None = None
         self._behaviour: dict[int, Behaviour] = {}
+        self._left_after = left_after
+        self._due: dict[int, int] = {}  # ends of jobs that were resized
         self._followers = _followers(workload)
         self._rows = Submissions(workload).rows()
         self._over = self.env.event()
@@ -196,6 +218,9 @@ class Simulation:
         """A running job's time is up; the controller ignores it if it took that instance away before."""
         value: Any = timer.value
         job, instance, behaviour = value
+        moved = self._due.get(job.id) if self._due else None
+        if moved is not None and moved != int(self.env.now):
+            return  # a resize has moved its end
         if job.restarts == instance and job.state == JobState.RUNNING:
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
             self._settle(timer)
@@ -234,8 +259,12 @@ class Simulation:
                 self._finished(action.job)
             elif isinstance(action, Refused):
                 self._refused(action)
-            elif isinstance(action, Requeued) and self._on_requeued is not None:
-                self._on_requeued(action.run)
+            elif isinstance(action, Requeued):
+                self._requeued(action.run)
+            elif isinstance(action, Resized):
+                self._resized(action)
+            elif isinstance(action, Boot):
+                self._boot(action.nodes)
         if self._after_turn is not None:
             self._after_turn(now)
         self._arm(now)
@@ -246,8 +275,39 @@ class Simulation:
             timer = self.env.timeout(behaviour.run_time, (job, job.restarts, behaviour))
             timer.callbacks.append(self._job_over)
 
+    def _requeued(self, run: Job) -> None:
+        if run.state == JobState.FAILED:
+            # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
+            self._behaviour[run.id] = replace(self._behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
+        self._due.pop(run.id, None)
+        if self._on_requeued is not None:
+            self._on_requeued(run)
+
+    def _resized(self, action: Resized) -> None:
+        """The job works on with other nodes; what is left of it then takes as long as `left_after` says."""
+        job, behaviour = action.job, self._behaviour[action.job.id]
+        if self._on_requeued is not None:
+            self._on_requeued(action.run)
+        if self._left_after is None or behaviour.run_time < 0:
+            return
+        now = int(self.env.now)
+        due = self._due.get(job.id)
+        if due is None:
+            assert job.start_time is not None
+            due = job.start_time + behaviour.run_time
+        due = self._due[job.id] = now + max(0, self._left_after(due - now, action.run.n_nodes, job.n_nodes))
+        timer = self.env.timeout(due - now, (job, job.restarts, behaviour))
+        timer.callbacks.append(self._job_over)
+
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        """Nodes come up `boot_s` seconds from now."""
+        timer = self.env.timeout(self.boot_s, nodes)
+        timer.callbacks.append(lambda event: self._tell(NodesBooted(event.value)))
+
     def _finished(self, job: Job) -> None:
         self._behaviour.pop(job.id, None)
+        if self._due:
+            self._due.pop(job.id, None)
         self._done(job.id)
         if self._on_finished is not None:
             self._on_finished(job)

@@ -11,13 +11,14 @@ from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.sim.more_options import MoreOptions, parse_more_options
 from slurmsim.workload import Workload
 
 CHUNK = 4096
 UNLIMITED_S = 365 * 86400
 _REQUEST_INTS = ("nodes", "nodes_max", "tasks", "cpus_per_task", "tasks_per_node", "mem_per_node", "mem_per_cpu",
                  "exclusive", "oversubscribe", "contiguous")  # fmt: skip
-_REQUEST_TEXTS = ("gres", "gpus", "constraint", "node_list", "exclude")
+_REQUEST_TEXTS = ("gres", "gpus", "constraint", "node_list", "exclude", "options")
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Submissions:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self.requests, self._request_of = _compile_requests(workload)
+        self._more = {code: _more(workload, text) for code, text in enumerate(workload.texts["options"].values) if text}
 
     def rows(self) -> Iterator[tuple[int, Submission, Behaviour]]:
         """(row, submission, behaviour) for every row, in the workload's order."""
@@ -81,8 +83,12 @@ class Submissions:
                 map("{}:{}".format, ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist()),
                 ints["cancel_at"][part].tolist(), strict=True,
             )  # fmt: skip
-            for row, sub, behaviour in zip(range(begin, n), submissions, behaviours, strict=False):
-                yield row, Submission(*sub), Behaviour(*behaviour)
+            options = texts["options"].codes[part].tolist() if self._more else []
+            for row, cells, behaviour in zip(range(begin, n), submissions, behaviours, strict=False):
+                sub = Submission(*cells)
+                if options and (more := self._more.get(options[row - begin])) is not None:
+                    sub.no_kill, sub.kill_invalid = more.no_kill, more.kill_invalid
+                yield row, sub, Behaviour(*behaviour)
 
 
 def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.ndarray]:
@@ -113,6 +119,7 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
     if v["tasks"] == 0 or v["tasks"] < -1 or v["cpus_per_task"] < 1:
         raise _bad(workload, job, "tasks", f"{v['tasks']} tasks of {v['cpus_per_task']} CPUs")
     gres = _gres(workload, job, "gres", t["gres"], "node") + _gres(workload, job, "gpus", t["gpus"], "job")
+    more = _more(workload, t["options"])
     return ResourceRequest(
         min_nodes=v["nodes"] if given else 1,
         max_nodes=maximum,
@@ -121,14 +128,30 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         tasks_per_node=max(v["tasks_per_node"], 0),
         mem_per_node_mib=v["mem_per_node"] if v["mem_per_node"] >= 0 else None,
         mem_per_cpu_mib=v["mem_per_cpu"] if v["mem_per_cpu"] >= 0 else None,
-        gres=gres,
+        gres=(*gres, *more.gres),
         exclusive=bool(v["exclusive"]),
         oversubscribe=bool(v["oversubscribe"]),
         constraint=t["constraint"],
         node_list=tuple(expand(t["node_list"])) if t["node_list"] else (),
         exclude=tuple(expand(t["exclude"])) if t["exclude"] else (),
         contiguous=bool(v["contiguous"]),
+        exclusive_user=more.exclusive_user,
+        spread=more.spread,
+        use_min_nodes=more.use_min_nodes,
+        switches=more.switches,
+        switch_wait_s=more.switch_wait_s,
+        mem_per_gpu_mib=more.mem_per_gpu_mib,
+        sockets_per_node=more.sockets_per_node,
     )
+
+
+def _more(workload: Workload, text: str) -> MoreOptions:
+    try:
+        return parse_more_options(text)
+    except ValueError as error:
+        column = workload.texts["options"]
+        row = int(np.flatnonzero(column.codes == column.values.index(text))[0])
+        raise _bad(workload, int(workload.ints["job_id"][row]), "options", str(error)) from None
 
 
 def _gres(workload: Workload, job: int, field: str, text: str, scope: str) -> tuple[GresRequest, ...]:

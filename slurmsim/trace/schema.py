@@ -6,11 +6,12 @@ Types: int64 unless said; "text" is dictionary-coded UTF-8. Times are int64 seco
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # jobs.parquet: one row a job or array task, in the order jobs reach their final state (the never finished last); and
 # one a refused submission, in state REFUSED.
-# requeued.parquet, with the same columns: one row a run that ended in a requeue.
+# requeued.parquet, with the same columns: one row a run that ended in a requeue, and one (state RESIZING) a size a job
+# had before it got another; `start` is when that run or size began.
 JOBS: dict[str, tuple[str, str]] = {
     "job_id": ("int64", "job id"),
     "array_job_id": ("int64?", "id of the array, null when not an array task"),
@@ -47,17 +48,22 @@ JOBS: dict[str, tuple[str, str]] = {
     "run_time_s": ("int64?", "end - start"),
     "wait_s": ("int64?", "start - submit"),
     "scheduler": ("text", "Main, Backfill or the policy that started it"),
+    "held_since": ("int64?", "since when it had these nodes: its start, the boot before it, or its last resize"),
 }
 
 # events.parquet: every state change and decision, in time order.
 EVENTS: dict[str, tuple[str, str]] = {
     "time": ("int64", "when"),
-    "event": ("text", "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"),
+    "event": (
+        "text",
+        "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"
+        " READY RESIZE POWER",
+    ),
     "job_id": ("int64?", "job, null for node events"),
     "state": ("text", "job state after it (node state for NODE)"),
     "reason": ("text", "reason after it"),
     "partition": ("text", "partition concerned"),
-    "nodes": ("text", "node list, for START, REQUEUE, PLAN and NODE"),
+    "nodes": ("text", "node list, for START, RESIZE, REQUEUE, PLAN, NODE and POWER"),
     "value": ("int64?", "START: jobs it overtook (backfill depth); PLAN: planned start; PRIORITY: new priority"),
     "scheduler": ("text", "Main, Backfill or the policy, for decisions"),
 }
@@ -67,13 +73,15 @@ USAGE: dict[str, tuple[str, str]] = {
     "time": ("int64", "when"),
     "partition": ("text", "partition, or empty for the whole cluster"),
     "alloc_nodes": ("int64", "nodes with at least one running job"),
-    "idle_nodes": ("int64", "usable nodes without a job"),
+    "idle_nodes": ("int64", "usable nodes without a job, and those powering down or off"),
     "down_nodes": ("int64", "nodes down, drained, failed or in maintenance, without a job"),
     "alloc_cpus": ("int64", "CPUs allocated on the partition's nodes"),
     "alloc_gpus": ("int64", "GPUs allocated on the partition's nodes"),
     "alloc_mem_mib": ("int64", "memory allocated on the partition's nodes, MiB"),
     "running_jobs": ("int64", "jobs running in the partition"),
     "pending_jobs": ("int64", "jobs pending for the partition"),
+    "off_nodes": ("int64", "nodes powered down"),
+    "powering_nodes": ("int64", "nodes powering down or up"),
 }
 
 # shares.parquet, only if asked for: one row an association, at runs of slurmctld's priority thread.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.states import FINAL_STATES, REFUSED, JobState
+from slurmsim.states import FINAL_STATES, REFUSED, RESIZING, JobState
 from slurmsim.validate.columns import NULL, IntArray, Table, Texts
 from slurmsim.validate.facts import ClusterFacts
 from slurmsim.validate.report import ValidationReport
@@ -29,8 +29,9 @@ def check_summary(
     """Each figure that follows from the tables. Figures of the run itself (wall time, passes, …) are not judged."""
     expected = job_figures(jobs)
     if requeued is not None:
+        lost = ~requeued.texts["state"].mask([RESIZING])
         taken = requeued.ints["cpus"] * (requeued.ints["end"] - requeued.ints["start"])
-        expected |= {"requeues": requeued.n, "requeued_cpu_s": int(taken.sum())}
+        expected |= {"requeues": int(lost.sum()), "requeued_cpu_s": int(taken[lost].sum())}
     if usage is not None:
         expected["utilization"] = _utilization(expected, usage, cluster)
     check = report.new("summary", len(expected))

@@ -19,6 +19,8 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "REFUSE": ((UNKNOWN,), TURNED_AWAY),
     "ELIGIBLE": ((PENDING,), None),
     "START": ((PENDING,), RUNNING),
+    "READY": ((RUNNING,), None),
+    "RESIZE": ((RUNNING,), None),
     "END": ((PENDING, RUNNING), FINISHED),
     "REQUEUE": ((RUNNING, FINISHED), PENDING),
     "CANCEL": ((PENDING, RUNNING), None),
@@ -30,7 +32,7 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "RELEASE": ((PENDING,), None),
 }
 _KINDS = list(LEGAL)
-_NODE = "NODE"
+_NODES = ("NODE", "POWER")
 _PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused")
 
 
@@ -96,7 +98,7 @@ def check_history(report: ValidationReport, events: Table, jobs: Table, complete
     kind_of = np.array([_KINDS.index(v) if v in LEGAL else -1 for v in event.values] + [-1], np.int64)
     kind = kind_of[event.codes]
     ids = events.ints["job_id"]
-    strange = np.flatnonzero((kind < 0) & ~event.mask([_NODE]))
+    strange = np.flatnonzero((kind < 0) & ~event.mask(_NODES))
     check.flag(len(strange), (f"row {i}: unknown event {event[i]!r}" for i in strange))
     nameless = np.flatnonzero((kind >= 0) & (ids == NULL))
     check.flag(len(nameless), (f"row {i}: {event[i]} without a job" for i in nameless))
@@ -175,7 +177,10 @@ def _check_rows_and_events(report: ValidationReport, h: History, jobs: Table, id
     times("submit", came, "SUBMIT or REFUSE", seen)
     if jobs.has("last_submit"):
         times("last_submit", np.where(requeued >= 0, requeued, came), "SUBMIT or last REQUEUE", seen)
-    times("start", start, "last START", seen & (start > requeued))
+    times("start", np.maximum(start, h.last(n, "READY")), "last START or READY", seen & (start > requeued))
+    held = h.last(n, "START", "RESIZE")
+    if jobs.has("held_since"):
+        times("held_since", held, "last START or RESIZE", seen & (held > requeued))
     times("start", np.full(n, -1), "no START", seen & (start < 0))
     end = h.last(n, "END")
     times("end", end, "last END", seen & (end > requeued))
@@ -191,7 +196,7 @@ def _check_rows_and_events(report: ValidationReport, h: History, jobs: Table, id
     if jobs.has("state"):
         bad = np.flatnonzero(seen & (jobs.texts["state"].mask([REFUSED]) != (refuse >= 0)))
         check.flag(len(bad), (f"job {job_ids[j]} is {REFUSED} in one table only" for j in bad))
-    _check_texts(report, h, jobs, start, np.where(end > requeued, end, -1), requeued)
+    _check_texts(report, h, jobs, held, np.where(end > requeued, end, -1), requeued)
 
 
 def _check_texts(
@@ -223,18 +228,18 @@ def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
     """
     if history is None:
         return runs_from_rows(jobs), np.ones(jobs.n, bool)
-    again = history.count(jobs.n, "REQUEUE") > 0
+    again = history.count(jobs.n, "REQUEUE") + history.count(jobs.n, "RESIZE") > 0
     plain = runs_from_rows(jobs)
     keep = ~again[plain.row]
-    at = history.of("START")
+    at = history.of("START", "RESIZE")
     at = at[history.job[at] >= 0]
     at = at[again[history.job[at]]]
-    turns = history.of("START", "END", "REQUEUE", "SUBMIT")
+    turns = history.of("START", "RESIZE", "END", "REQUEUE", "SUBMIT")
     following = turns[np.minimum(np.searchsorted(turns, at) + 1, len(turns) - 1)] if len(at) else at
     closed = (following > at) & (history.job[following] == history.job[at])
     row = history.job[at]
     start = history.time(at)
-    last_start, requeued = history.last(jobs.n, "START"), history.last(jobs.n, "REQUEUE")
+    last_start, requeued = history.last(jobs.n, "START", "RESIZE"), history.last(jobs.n, "REQUEUE")
     is_last = (last_start[row] == at) & (last_start[row] > requeued[row])
     events = history.events
     lists, partition = events.texts["nodes"], events.texts["partition"]
@@ -247,6 +252,7 @@ def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
         Texts(plain.partition.codes[keep], plain.partition.values).then(theirs_in),
         Texts(own.codes[keep], own.values).then(theirs),
         np.concatenate([plain.known[keep], is_last]),
+        np.concatenate([plain.resized[keep], history.kind[at] == _KINDS.index("RESIZE")]),
     )
     return merged, ~again | (last_start > requeued)
 

@@ -31,7 +31,7 @@ MANIFEST = "run.json"
 _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
-    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "account", "qos",
+    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
@@ -146,8 +146,10 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     report.checks += part.checks
     spans, bad_events = outages(run.events, index)
     runs = lay_out(raw, records, index, spans.instants())
-    edited = np.append(_edited(history, jobs.n), False)[owners(jobs, records)]
-    check_allocations(report, records, runs, cluster, edited)
+    edited, resized = (
+        np.append(_had(history, jobs.n, kind), False)[owners(jobs, records)] for kind in ("LIMIT", "RESIZE")
+    )
+    check_allocations(report, records, runs, cluster, edited, resized)
     check_accounts(report, records, runs, cluster)
     spans = spans.at(runs.times)
     wanted = resources(cluster, runs)
@@ -224,9 +226,9 @@ def _share(amount: int, unit: int) -> str:
     return str(amount // unit) if amount % unit == 0 else f"{amount / unit:.2f}"
 
 
-def _edited(history: History | None, n: int) -> BoolArray:
-    """Jobs whose limit was changed after submission."""
-    return np.zeros(n, bool) if history is None else history.count(n, "LIMIT") > 0
+def _had(history: History | None, n: int, kind: str) -> BoolArray:
+    """Jobs with an event of this kind: whose limit was changed after submission, who were resized."""
+    return np.zeros(n, bool) if history is None else history.count(n, kind) > 0
 
 
 def _given(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], name: str) -> Table:

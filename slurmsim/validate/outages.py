@@ -41,6 +41,8 @@ def kind_of(state: str) -> int:
     (1, 2, 2, 0)
     """
     state = state.upper()
+    if "FAILING" in state:
+        return DRAIN
     if any(word in state for word in ("DOWN", "FAIL", "POWERED_OFF")):
         return DOWN
     return DRAIN if "DRAIN" in state or "MAINT" in state else 0

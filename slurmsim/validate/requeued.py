@@ -7,7 +7,7 @@ import numpy as np
 from slurmsim.validate.columns import NULL, IntArray, Table, stacked
 from slurmsim.validate.history import History, rows_of
 from slurmsim.validate.report import ValidationReport
-from slurmsim.validate.runs import RawRuns, runs_from_rows
+from slurmsim.validate.runs import RawRuns, held_since, runs_from_rows
 
 
 def join_requeued(
@@ -53,10 +53,10 @@ def join_requeued(
         text = "job {} has a requeued run from {} that no event tells of"
         check.flag(len(untold), (text.format(requeued.ints["job_id"][k], requeued.ints["start"][k]) for k in untold))
     run, row = earlier[found], told[found]
-    _compare(report, raw, run, requeued, row)
+    _compare(report, raw, run, requeued, row, _booted(history))
     merged_row, known = raw.row.copy(), raw.known.copy()
     merged_row[run], known[run] = jobs.n + row, True
-    return records, RawRuns(merged_row, raw.start, raw.end, raw.partition, raw.nodes, known)
+    return records, RawRuns(merged_row, raw.start, raw.end, raw.partition, raw.nodes, known, raw.resized)
 
 
 def owners(jobs: Table, records: Table) -> IntArray:
@@ -68,17 +68,28 @@ def _find(ids: IntArray, start: IntArray, requeued: Table) -> IntArray:
     """Row of `requeued` of each (job, start), -1 for none. A job starts once in a second."""
     index = {
         key: row
-        for row, key in enumerate(zip(requeued.ints["job_id"].tolist(), requeued.ints["start"].tolist(), strict=True))
+        for row, key in enumerate(zip(requeued.ints["job_id"].tolist(), held_since(requeued).tolist(), strict=True))
     }
     return np.array([index.get(key, -1) for key in zip(ids.tolist(), start.tolist(), strict=True)], np.int64)
 
 
-def _compare(report: ValidationReport, raw: RawRuns, run: IntArray, requeued: Table, row: IntArray) -> None:
-    """End, nodes and partition of runs `run`, from the events, with rows `row` of the table."""
+def _booted(history: History) -> set[tuple[int, int]]:
+    """(job, time) at which its nodes had booted."""
+    at = history.row[history.of("READY")]
+    ids, time = history.events.ints["job_id"][at], history.events.ints["time"][at]
+    return set(zip(ids.tolist(), time.tolist(), strict=True))
+
+
+def _compare(
+    report: ValidationReport, raw: RawRuns, run: IntArray, requeued: Table, row: IntArray, booted: set[tuple[int, int]]
+) -> None:
+    """Start, end, nodes and partition of runs `run`, from the events, with rows `row` of the table."""
     check = report.check("requeued_runs_agree")
     for k, j in zip(run.tolist(), row.tolist(), strict=True):
-        end = int(raw.end[k])
+        end, begin = int(raw.end[k]), int(raw.start[k])
+        start = int(requeued.ints["start"][j])
         for what, said, tells in (
+            ("start", start, start if (int(requeued.ints["job_id"][j]), start) in booted else begin),
             ("end", requeued.ints["end"][j], end if end != NULL else "null"),
             ("node_list", requeued.texts["node_list"][j], raw.nodes[k]),
             ("partition", requeued.texts["partition"][j], raw.partition[k]),

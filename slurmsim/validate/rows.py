@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from slurmsim.states import FINAL_STATES, REFUSED, REQUEUED, JobState
+from slurmsim.states import FINAL_STATES, REFUSED, REQUEUED, RESIZING, JobState
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, distinct
 from slurmsim.validate.facts import ClusterFacts
 from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
 
 # How a run may end that is followed by a requeue.
-_LOST = (REQUEUED, JobState.NODE_FAIL, JobState.PREEMPTED)
+_LOST = (REQUEUED, RESIZING, JobState.NODE_FAIL, JobState.PREEMPTED, JobState.FAILED)
 _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
 
 
@@ -120,11 +120,13 @@ def _check_limits(report: ValidationReport, jobs: Table, allowance_s: int | None
 
 
 def check_allocations(
-    report: ValidationReport, jobs: Table, runs: JobRuns, cluster: ClusterFacts, edited: BoolArray
-) -> None:
+    report: ValidationReport, jobs: Table, runs: JobRuns, cluster: ClusterFacts, edited: BoolArray,
+    resized: BoolArray,
+) -> None:  # fmt: skip
     """What each run was given: nodes that exist, in its partition, as many as the row says and the job asked for.
 
-    `edited` marks rows whose time limit an administrator changed: those may exceed the partition's.
+    `edited` marks rows whose time limit an administrator changed: those may exceed the partition's; `resized` those of
+    jobs that had several sizes: those may have less than was asked for.
     """
     ids = jobs.ints["job_id"]
     check = report.new("known_nodes", runs.n)
@@ -134,7 +136,7 @@ def check_allocations(
     empty = np.setdiff1d(empty, np.array(bad, np.int64))
     check.flag(len(empty), (f"job {ids[runs.row[k]]} ran on no node" for k in empty))
     _check_partitions(report, jobs, runs, cluster, edited)
-    _check_counts(report, jobs, runs, cluster.memory_tracked)
+    _check_counts(report, jobs, runs, cluster.memory_tracked, resized)
 
 
 def _check_partitions(
@@ -180,7 +182,9 @@ def _check_partitions(
             )
 
 
-def _check_counts(report: ValidationReport, jobs: Table, runs: JobRuns, memory_tracked: bool) -> None:
+def _check_counts(
+    report: ValidationReport, jobs: Table, runs: JobRuns, memory_tracked: bool, resized: BoolArray
+) -> None:
     ids, owner = jobs.ints["job_id"], runs.pieces.owner
     length = runs.pieces.high - runs.pieces.low + 1
     check = report.new("allocation_adds_up", runs.n)
@@ -209,6 +213,7 @@ def _check_counts(report: ValidationReport, jobs: Table, runs: JobRuns, memory_t
     if not any(jobs.has(name) for name in asked_for):
         report.skip("request_met", f"no columns {', '.join(asked_for)}")
         return
+    judged &= ~resized[runs.row]
     check = report.new("request_met", int(judged.sum()))
     for name, got in asked_for.items():
         if jobs.has(name, got):

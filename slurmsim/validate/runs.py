@@ -25,6 +25,7 @@ class RawRuns:
     partition: Texts
     nodes: Texts
     known: BoolArray  # the jobs table's amounts are this run's
+    resized: BoolArray  # it began by a resize: its job was there before
 
 
 @dataclass(slots=True)
@@ -51,6 +52,8 @@ class JobRuns:
         Names of the GRES columns.
     pieces
         Nodes with `pieces.amounts`: CPUs, memory in MiB, then `gres`.
+    resized
+        Runs that began by a resize.
     """
 
     row: IntArray
@@ -64,6 +67,7 @@ class JobRuns:
     known: BoolArray
     gres: list[str]
     pieces: Pieces
+    resized: BoolArray
 
     @property
     def n(self) -> int:
@@ -76,12 +80,20 @@ def runs_from_rows(jobs: Table) -> RawRuns:
     rows = np.flatnonzero(jobs.ints["start"] != NULL)
     return RawRuns(
         rows,
-        jobs.ints["start"][rows],
+        held_since(jobs)[rows],
         jobs.ints["end"][rows],
         _take(jobs.texts.get("partition"), rows),
         _take(jobs.texts.get("node_list"), rows),
         np.ones(len(rows), bool),
+        np.zeros(len(rows), bool),
     )
+
+
+def held_since(jobs: Table) -> IntArray:
+    """Since when each row's job had its nodes: its start, where the table does not tell better."""
+    start = jobs.ints["start"]
+    told = jobs.ints.get("held_since")
+    return start if told is None else np.where(told != NULL, told, start)
 
 
 def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> JobRuns:
@@ -114,6 +126,7 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
         known,
         gres,
         pieces(runs, node_texts.codes, columns),
+        raw.resized[order],
     )
 
 

@@ -235,7 +235,10 @@ class _Chunk:
         for k, a, b in zip(range(first, stop), edges.tolist(), ends.tolist(), strict=True):
             begin, end = self.begin[a:b], self.end[a:b]
             bad = begin < outages.end[k]
-            bad &= begin >= outages.begin[k] if outages.kind[k] == DRAIN else end > outages.begin[k]
+            if outages.kind[k] == DRAIN:
+                bad &= (begin >= outages.begin[k]) & ~self.runs.resized[self.run[a:b]]
+            else:
+                bad &= end > outages.begin[k]
             for i in np.flatnonzero(bad):
                 self.result.outage_count += 1
                 if len(self.result.outage_runs) < self.examples:

@@ -123,16 +123,14 @@ def test_values(line: str, key: str, value: object) -> None:
         ("PriorityType=priority/multifactor\nPriorityWeightAge=5",
          "slurm.conf:6: note: PriorityWeightAge=5: ignored without AccountingStorageType=accounting_storage/slurmdbd, "
          "as in real Slurm"),
-        ("TopologyPlugin=topology/tree", "slurm.conf:5: warning: TopologyPlugin=topology/tree: not modelled: nodes are "
-                                         "chosen without regard to switches or blocks"),
-        ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: warning: SuspendTime=60: not modelled: nodes are never "
-                                              "powered down, so jobs never wait for a boot"),
+        ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: note: SuspendTime=60: without effect without "
+                                              "ResumeProgram, as in real Slurm"),
         ("PriorityType=priority/multifactor\nPriorityWeightTRES=cpu=0,mem=5,gres/gpu=9",
          "slurm.conf:6: warning: PriorityWeightTRES=gres/gpu: counts as 0, as AccountingStorageTRES does not list it; "
          "slurmctld does not start with it"),
-        ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_Pack_Nodes",
-         "slurm.conf:6: warning: SelectTypeParameters=CR_Pack_Nodes: not modelled: tasks are not packed onto as few of "
-         "the allocated nodes as possible"),
+        ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",
+         "slurm.conf:6: warning: SelectTypeParameters=CR_ONE_TASK_PER_CORE: not modelled: tasks may share a core on "
+         "nodes with ThreadsPerCore above 1"),
         ("FastSchedule=1", "slurm.conf:5: warning: FastSchedule=1: obsolete, real Slurm refuses it; use "
                            "SlurmdParameters=config_overrides for FastSchedule=2"),
     ],
@@ -145,10 +143,10 @@ def test_warnings_and_notes(lines: str, finding: str) -> None:
 @pytest.mark.parametrize(
     "line",
     ["TopologyPlugin=topology/none", "TopologyPlugin=topology/flat", "PreemptType=preempt/none", "PreemptMode=OFF",
-     "SuspendTime=-1", "SuspendTime=60", "PriorityWeightFairshare=0", "PriorityWeightFairshare=9",
+     "SuspendTime=-1", "SuspendTime=INFINITE", "PriorityWeightFairshare=0", "PriorityWeightFairshare=9",
      "PriorityWeightTRES=cpu=2", "AccountingStorageEnforce=none", "AccountingStorageEnforce=limits",
      "JobSubmitPlugins=none", "Licenses=", "ControlMachine=h", "PriorityDecayHalfLife=1-0", "PreemptMode=GANG",
-     "TreeWidth=50", "ResumeTimeout=120"],
+     "TreeWidth=50", "ResumeTimeout=120", "SuspendTime=60\nSuspendProgram=/s\nResumeProgram=/r"],
 )  # fmt: skip
 def test_what_has_no_effect_is_not_complained_about(line: str) -> None:
     if line.endswith("="):

@@ -140,17 +140,19 @@ def test_oversubscribe(text: str, share: tuple[str, int]) -> None:
         assert findings == []
 
 
-@pytest.mark.parametrize("text", ["FORCE", "force:2"])
-def test_jobs_that_must_share_cores_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="OverSubscribe: not modelled: jobs never share a core"):
-        partition(f"PartitionName=p Nodes=n1 OverSubscribe={text}")
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("FORCE", ("FORCE", 4)), ("force:2", ("FORCE", 2)), ("YES", ("YES", 4)), ("yes:3", ("YES", 3))],
+)
+def test_how_many_jobs_share_a_core(text: str, share: tuple[str, int]) -> None:
+    spec, findings = partition(f"PartitionName=p Nodes=n1 OverSubscribe={text} ExclusiveUser=YES")
+    assert (spec.oversubscribe, spec.oversubscribe_max, spec.exclusive_user) == (*share, True)
+    assert findings == []
 
 
 @pytest.mark.parametrize(
     ("attributes", "finding"),
     [
-        ("OverSubscribe=YES", "OverSubscribe=YES: not modelled: jobs with --oversubscribe share no core either"),
-        ("OverSubscribe=yes:2", "OverSubscribe=yes:2: not modelled: jobs with --oversubscribe share no core either"),
         (
             "MaxMemPerNode=8000",
             "MaxMemPerNode=8000: not modelled (PartitionName=p): jobs may ask for any amount of memory",
@@ -159,7 +161,6 @@ def test_jobs_that_must_share_cores_are_refused(text: str) -> None:
         ("MaxTime=10 DefaultTime=20", "DefaultTime=20: above MaxTime of partition p: MaxTime is used"),
         ("MinNodes=3 MaxNodes=2", "MinNodes=3: above MaxNodes=2 of partition p: its jobs never start"),
         ("DefMemPerCPU=5 DefMemPerNode=6", "DefMemPerCPU=5: ignored, as DefMemPerNode is set too"),
-        ("ExclusiveUser=YES", "ExclusiveUser=YES: not modelled (PartitionName=p): nodes are shared between users"),
         ("RootOnly=YES", "RootOnly=YES: not modelled (PartitionName=p): jobs of all users are accepted"),
         ("ReqResv=YES", "ReqResv=YES: not modelled (PartitionName=p): jobs without a reservation are accepted"),
         ("Alternate=q", "Alternate=q: not modelled (PartitionName=p): jobs wait in their own partition"),

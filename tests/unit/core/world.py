@@ -18,7 +18,7 @@ from typing import Any
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.core.messages import Boot, Cancel, Fact, Finished, JobEnded, Launch, NodesBooted, Refused, Submit
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -50,6 +50,10 @@ class World:
         Entry-point name.
     start
         When slurmctld starts, seconds.
+    topology
+        topology.conf text.
+    boot
+        Seconds a node takes to boot.
     plan_all
         Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
     accounting
@@ -57,10 +61,17 @@ class World:
     """
 
     def __init__(
-        self, conf: str, policy: str = "easy", *, start: int = 0, plan_all: bool = False,
+        self,
+        conf: str,
+        policy: str = "easy",
+        *,
+        start: int = 0,
+        topology: str = "",
+        plan_all: bool = False,
+        boot: int = 30,
         accounting: Accounting | None = None,
-    ) -> None:  # fmt: skip
-        self.cluster, self.findings = parse_cluster(conf)
+    ) -> None:
+        self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
             more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
             parameters = {**self.cluster.scheduler_parameters, **more}
@@ -70,6 +81,7 @@ class World:
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, str] = {}
         self.told: list[tuple[int, list[Fact]]] = []
+        self.boot = boot
         self._next_id = 1
         self._future: list[tuple[int, int, Fact]] = []
         self._count = 0
@@ -95,7 +107,8 @@ class World:
             self._next_id += 1
             sub = _submission(asked, job_id, first, task, user)
             self._names[job_id] = sub.name if task is None else f"{sub.name}_{task}"
-            self._run[job_id] = (run, state, "0:0" if state == "COMPLETED" else "1:0")
+            base, _, code = state.partition(":")
+            self._run[job_id] = (run, base, "0:0" if base == "COMPLETED" else f"{code or 1}:0")
             self.tell(Submit(sub), at)
         return first
 
@@ -131,6 +144,8 @@ class World:
                 self.jobs[names[action.job.id]] = action.job
             elif isinstance(action, Refused):
                 self.refused[names[action.sub.job_id]] = action.text
+            elif isinstance(action, Boot):
+                self.tell(NodesBooted(action.nodes), now + self.boot)
             elif isinstance(action, Launch):
                 run, state, code = self._run[action.job.id]
                 if run is not None:
@@ -197,14 +212,22 @@ def _make_parser() -> argparse.ArgumentParser:
     add("-d", dest="dependency", default="")
     add("-H", dest="hold", action="store_true")
     add("-s", dest="oversubscribe", action="store_true")
-    add("--exclusive", action="store_true")
+    add("--exclusive", nargs="?", const="node", default="")
+    add("--spread-job", dest="spread", action="store_true")
+    add("--use-min-nodes", dest="use_min_nodes", action="store_true")
+    add("--switches", default="", help="count@seconds")
     add("--contiguous", action="store_true")
+    add("--kill-on-invalid-dep", dest="kill_invalid", choices=("yes", "no"), default=None)
+    add("--no-kill", dest="no_kill", action="store_true")
     add("--no-requeue", dest="requeue", action="store_false")
     add("--ntasks-per-node", dest="per_node", type=int, default=0)
     add("--mem", type=int, default=None)
     add("--mem-per-cpu", type=int, default=None)
     add("--gres", default="")
-    add("--gpus", type=int, default=0)
+    add("--gpus", default="")
+    add("--gpus-per-node", dest="gpus_node", default="")
+    add("--gpus-per-task", dest="gpus_task", default="")
+    add("--mem-per-gpu", dest="mem_gpu", type=int, default=None)
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
@@ -236,14 +259,16 @@ def _seconds(text: str | None) -> int | None:
     return int(text[:-1]) if text.endswith("s") else int(text) * 60
 
 
-def _gres(text: str, gpus: int) -> tuple[GresRequest, ...]:
+def _gres(asked: argparse.Namespace) -> tuple[GresRequest, ...]:
     found = []
-    for item in filter(None, text.split(",")):
-        name, *rest = item.split(":")
-        count = int(rest.pop()) if rest and rest[-1].isdigit() else 1
-        found.append(GresRequest(name, rest[0] if rest else "", count))
-    if gpus:
-        found.append(GresRequest("gpu", "", gpus, "job"))
+    for text, prefix, scope in (
+        (asked.gres, "", "node"), (asked.gpus, "gpu:", "job"), (asked.gpus_node, "gpu:", "node"),
+        (asked.gpus_task, "gpu:", "task"),
+    ):  # fmt: skip
+        for item in filter(None, text.split(",")):
+            name, *rest = (prefix + item).split(":")
+            count = int(rest.pop()) if rest and rest[-1].isdigit() else 1
+            found.append(GresRequest(name, rest[0] if rest else "", count, scope))
     return tuple(found)
 
 
@@ -255,8 +280,10 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         max_nodes = max(min(max_nodes, asked.tasks), min_nodes)
     request = ResourceRequest(
         min_nodes, max_nodes, asked.tasks, asked.cpus, asked.per_node, asked.mem, asked.mem_per_cpu,
-        _gres(asked.gres, asked.gpus), asked.exclusive, asked.oversubscribe, asked.constraint,
-        _hosts(asked.node_list), _hosts(asked.exclude), asked.contiguous,
+        _gres(asked), asked.exclusive == "node", asked.oversubscribe, asked.constraint,
+        _hosts(asked.node_list), _hosts(asked.exclude), asked.contiguous, asked.exclusive == "user", asked.spread,
+        asked.use_min_nodes, int(asked.switches.partition("@")[0] or 0),
+        int(asked.switches.partition("@")[2]) if "@" in asked.switches else None, asked.mem_gpu,
     )  # fmt: skip
     options: Mapping[str, Any] = {} if task is None else {
         "array_job_id": first, "array_task_id": task, "array_limit": int(asked.array.partition("%")[2] or 0) or None,
@@ -265,5 +292,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
         priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
-        account=asked.account, qos=asked.qos, **options,
+        account=asked.account, qos=asked.qos, no_kill=asked.no_kill,
+        kill_invalid=None if asked.kill_invalid is None else asked.kill_invalid == "yes", **options,
     )  # fmt: skip

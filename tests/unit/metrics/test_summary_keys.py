@@ -52,7 +52,7 @@ def test_a_trace_counts_lost_runs_and_down_nodes(tmp_path):
             (0, "", 1, 1, 0), (0, "p", 7, 7, 7), (40, "", 0, 2, 0), (50, "", 0, 1, 1), (60, "", 1, 0, 1),
             (100, "", 0, 1, 1),
         ):  # fmt: skip
-            writer.usage.append((time, part, alloc, idle, down, 2 * alloc, 0, 0, alloc, 0))
+            writer.usage.append((time, part, alloc, idle, down, 2 * alloc, 0, 0, alloc, 0, 0, 0))
     found = summarize_trace(read_trace(tmp_path / "t"), cpus=4)
     assert found["utilization"] == (2 * 40 + 2 * 40) / (4 * 100 - 2 * 50)
     assert found["mean_wait_s"] == 60

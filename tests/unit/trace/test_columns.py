@@ -85,7 +85,7 @@ def test_writing_and_reading_a_trace_never_loads_pandas(tmp_path):
         "from slurmsim.trace.writer import TraceWriter\n"
         "from slurmsim.trace.reader import read_trace\n"
         "w = TraceWriter(Path(sys.argv[1]))\n"
-        "w.usage.append((0, 'p') + (1,) * 8)\n"
+        "w.usage.append((0, 'p') + (1,) * 10)\n"
         "w.close()\n"
         "t = read_trace(sys.argv[1])\n"
         "assert t.ints('usage', 'time')[0].tolist() == [0] and t.text('usage', 'partition')[1] == ['p']\n"

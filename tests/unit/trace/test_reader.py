@@ -57,7 +57,7 @@ def test_rows_are_chosen_by_a_text_across_row_groups(tmp_path):
     n = ROW_GROUP + 50
     with TraceWriter(tmp_path / "t") as writer:
         for i in range(n):
-            writer.usage.append((i, "batch" if i % 3 else "", *[i] * 8))
+            writer.usage.append((i, "batch" if i % 3 else "", *[i] * 10))
     trace = read_trace(tmp_path / "t")
     time, cpus = trace.ints_where("usage", ("time", "alloc_cpus"), "partition", "")
     assert time.tolist() == cpus.tolist() == list(range(0, n, 3))
@@ -84,7 +84,7 @@ def broken(folder: Path, name: str, change) -> None:
         (lambda f: (f / "run.json").write_text("{}"), "run.json: trace_schema: not a slurmsim trace"),
         (
             lambda f: (f / "run.json").write_text(json.dumps({"trace_schema": 99})),
-            r"run.json: trace_schema: schema version 99 \(expected version 2\)",
+            r"run.json: trace_schema: schema version 99 \(expected version 3\)",
         ),
         (lambda f: (f / "jobs.parquet").unlink(), "jobs.parquet: missing from the trace"),
         (lambda f: broken(f, "jobs.parquet", lambda b: b[: len(b) // 2]), "jobs.parquet: not a readable Parquet file"),
@@ -98,7 +98,7 @@ def broken(folder: Path, name: str, change) -> None:
                 pq.read_table(f / "jobs.parquet").replace_schema_metadata({"slurmsim.trace_schema": "0"}),
                 f / "jobs.parquet",
             ),
-            r"jobs.parquet: schema version 0 \(expected version 2\)",
+            r"jobs.parquet: schema version 0 \(expected version 3\)",
         ),
     ],
 )

@@ -22,7 +22,7 @@ from slurmsim.trace.writer import OPTIONAL, ROW_GROUP, TABLES, TraceWriter
 
 
 def usage_rows(n, first=0):
-    return [(first + i, ("", "batch")[i % 2], i, 1, 0, i % 7, 0, 0, i, 1) for i in range(n)]
+    return [(first + i, ("", "batch")[i % 2], i, 1, 0, i % 7, 0, 0, i, 1, 0, 0) for i in range(n)]
 
 
 def put(folder: Path, n: int = 3, policy: str = "easy") -> Path:
@@ -118,7 +118,7 @@ def test_same_rows_same_bytes_under_another_hash_seed(tmp_path):
     code = (
         "import sys; from pathlib import Path; from slurmsim.trace.writer import TraceWriter\n"
         "w = TraceWriter(Path(sys.argv[1]))\n"
-        "for i in range(1000): w.usage.append((i, f'p{i % 13}') + (i,) * 8)\n"
+        "for i in range(1000): w.usage.append((i, f'p{i % 13}') + (i,) * 10)\n"
         "w.close()"
     )
     for seed in ("1", "2"):
@@ -130,9 +130,9 @@ def test_same_rows_same_bytes_under_another_hash_seed(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ((1, "p"), "rows are not of 10 cells"),
-        ((None, "p", *[1] * 8), "column time"),
-        ((1, "p", "x", *[1] * 7), "column alloc_nodes"),
+        ((1, "p"), "rows are not of 12 cells"),
+        ((None, "p", *[1] * 10), "column time"),
+        ((1, "p", "x", *[1] * 9), "column alloc_nodes"),
     ],
 )
 def test_rows_that_break_the_schema_are_our_bug_and_say_which_column(tmp_path, row, message):

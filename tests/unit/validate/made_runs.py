@@ -67,7 +67,7 @@ class Tables:
             "nodes": n, "cpus": n * cpus, "mem_mib": n * mem, "cpus_per_node": f"{cpus}{times}", "req_nodes": n,
             "mem_per_node_mib": f"{mem}{times}", "last_submit": like["submit"], "eligible": like["submit"],
             "start": start, "end": end, "state": "REQUEUED", "node_list": nodes, "restarts": 0, "begin": None,
-            "run_time_s": end - start, "wait_s": start - like["submit"], **values,
+            "run_time_s": end - start, "wait_s": start - like["submit"], "held_since": start, **values,
         }  # fmt: skip
         for name, column in self.requeued.items():
             column.append(like[name])
@@ -139,7 +139,7 @@ def _row(job: Made) -> dict[str, Any]:
         "last_submit": job.submit, "begin": None,
         "eligible": job.submit, "start": job.start, "end": job.end, "state": job.state, "exit_code": "0:0",
         "node_list": job.nodes, "reason": "None", "priority": 1, "restarts": 0, "run_time_s": job.end - job.start,
-        "wait_s": job.start - job.submit, "scheduler": "Main",
+        "wait_s": job.start - job.submit, "scheduler": "Main", "held_since": job.start,
     }  # fmt: skip
 
 
@@ -168,6 +168,8 @@ def _usage(jobs: list[Made], cluster: dict[str, Any]) -> dict[str, list[Any]]:
                 "alloc_mem_mib": sum(job.mem for _, job in held),
                 "running_jobs": sum(job.start <= t < job.end for job in own),
                 "pending_jobs": sum(job.submit <= t < job.start for job in own),
+                "off_nodes": 0,
+                "powering_nodes": 0,
             }  # fmt: skip
             for column, value in row.items():
                 table[column].append(value)

@@ -63,7 +63,11 @@ def test_recorded_runs_are_counted_with_their_amounts() -> None:
         ({"end": 31, "run_time_s": 31}, "requeued_runs_agree", "job 1, run from 0: end is 31, its events say 30"),
         ({"node_list": "n[1,3]"}, "requeued_runs_agree", "node_list is n[1,3], its events say n[1-2]"),
         ({"partition": "all"}, "requeued_runs_agree", "partition is all, its events say batch"),
-        ({"start": 1, "run_time_s": 29, "wait_s": 1}, "requeued_runs_agree", "started at 0 and was requeued, but"),
+        (
+            {"start": 1, "run_time_s": 29, "wait_s": 1},
+            "requeued_runs_agree",
+            "job 1, run from 0: start is 1, its events say 0",
+        ),
         ({"job_id": 2}, "requeued_runs_agree", "job 2 has a requeued run from 0 that no event tells of"),
         ({"state": "COMPLETED"}, "state_matches_times", "COMPLETED, no state of a run that ends in a requeue"),
         ({"time_limit_s": 29}, "within_time_limit", "job 1 ran 30 s with a limit of 29 s"),

@@ -1,0 +1,37 @@
+"""Checks of the power saving keys that need to know the nodes and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slurmsim.config.findings import Place, Report
+from slurmsim.config.nodes import NodeTable, known_nodes
+from slurmsim.config.scalars import Setting
+from slurmsim.model.partition import PartitionSpec
+
+
+def check_power_saving(
+    options: Mapping[str, Any], settings: Mapping[str, Setting], table: NodeTable,
+    partitions: tuple[PartitionSpec, ...], report: Report,
+) -> None:  # fmt: skip
+    """SuspendExcNodes and SuspendExcParts name what exists; a SuspendTime without programs is told."""
+
+    def place(key: str) -> Place:
+        return settings[key].place if key in settings else Place()
+
+    excluded = options["SuspendExcNodes"]
+    if ":" in excluded:
+        report.error(place("SuspendExcNodes"), "SuspendExcNodes", excluded, "counts of nodes are not modelled",
+                     "a hostlist")  # fmt: skip
+    elif excluded not in ("", "(null)"):
+        known_nodes(excluded, table, place("SuspendExcNodes"), "SuspendExcNodes", report)
+    names = {p.name for p in partitions}
+    for name in options["SuspendExcParts"]:
+        if name not in names and name != "(null)":
+            report.error(place("SuspendExcParts"), "SuspendExcParts", name, "no partition is called so")
+    lacking = [key for key in ("SuspendProgram", "ResumeProgram") if options[key] in ("", "(null)")]
+    times = [options["SuspendTime"], *(p.suspend_time_s for p in partitions)]
+    if lacking and any(time is not None and time >= 0 for time in times):
+        report.note(place("SuspendTime"), "SuspendTime", str(options["SuspendTime"]),
+                    f"without effect without {' and '.join(lacking)}, as in real Slurm")  # fmt: skip

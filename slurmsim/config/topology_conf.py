@@ -1,0 +1,66 @@
+"""topology.conf beside slurm.conf: which switch joins which nodes and switches (topology/tree, 22.05)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from slurmsim.config.attributes import read_attributes
+from slurmsim.config.findings import Place, Report
+from slurmsim.config.line_options import SWITCH_KEYS
+from slurmsim.config.nodes import NodeTable, expand_names, known_nodes
+from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.hostlist import natural_key
+from slurmsim.model.switch import SwitchSpec
+
+
+def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> tuple[SwitchSpec, ...]:
+    """The switches in the order of the file; what contradicts itself becomes an error in `report`."""
+    found: dict[str, SwitchSpec] = {}
+    places: dict[str, Place] = {}
+    for line in lines:
+        if line.pairs[0].key.lower() != "switchname":
+            report.error(line.place, line.pairs[0].key, line.pairs[0].value, "opens no line here", "SwitchName=…")
+            continue
+        attributes = read_attributes(line, SWITCH_KEYS, report)
+        nodes = known_nodes(attributes.text("nodes"), table, line.place, "Nodes", report)
+        below = attributes.text("switches")
+        if bool(below) == attributes.given("nodes"):
+            report.error(line.place, "SwitchName", line.pairs[0].value, "a switch joins either nodes or switches",
+                         "Nodes= or Switches=")  # fmt: skip
+            continue
+        switches = tuple(expand_names(below, line.place, "Switches", report)) if below else ()
+        for name in expand_names(line.pairs[0].value, line.place, "SwitchName", report):
+            if name in found:
+                report.error(line.place, "SwitchName", name, "this switch is defined twice")
+            found[name] = SwitchSpec(name, tuple(sorted(nodes, key=natural_key)), switches)
+            places[name] = line.place
+    _check_tree(found, places, table, report)
+    return tuple(found.values())
+
+
+def _check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: NodeTable, report: Report) -> None:
+    """Every switch named exists and has one parent, no circle; nodes without a switch are named once."""
+    parent: dict[str, str] = {}
+    for name, spec in found.items():
+        for below in spec.switches:
+            if below not in found:
+                report.error(places[name], "Switches", below, f"switch {name} joins a switch nobody defines")
+            elif below in parent:
+                report.error(places[name], "Switches", below, f"is below {parent[below]} already")
+            else:
+                parent[below] = name
+    for name in found:
+        seen = {name}
+        at = name
+        while at in parent:
+            at = parent[at]
+            if at in seen:
+                report.error(places[name], "Switches", name, "is below itself")
+                return
+            seen.add(at)
+    joined = {node for spec in found.values() for node in spec.nodes}
+    loose = sorted(set(table.nodes) - joined, key=natural_key)
+    if found and loose:
+        place = next(iter(places.values()))
+        report.warning(place, "SwitchName", "", f"{len(loose)} nodes are on no switch (the first is {loose[0]}): "
+                       "no job gets them, as in Slurm")  # fmt: skip

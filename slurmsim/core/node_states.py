@@ -1,0 +1,176 @@
+"""What happens to nodes: down, drained, failing, rebooting, back; and to the jobs on them.
+
+Mirrors update_node and kill_running_job_by_node_name (22.05). A node may be down and drained at once: RESUME clears
+everything, UNDRAIN the drain alone. What nodes are usable is the union of these states, kept in
+``controller.unusable``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.messages import (
+    Boot,
+    Kill,
+    NodesBooted,
+    NodesDown,
+    NodesDrain,
+    NodesFail,
+    NodesPower,
+    NodesReboot,
+    NodesRegister,
+    NodesResume,
+    NodesUndrain,
+)  # fmt: skip
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+
+SILENT = "Not responding"
+
+
+class NodeStates:
+    """The states facts give nodes.
+
+    Attributes
+    ----------
+    down, silent
+        Nodes DOWN; those of them that stopped answering, not set DOWN by somebody.
+    drained, failing, booting
+        Nodes with DRAIN, with FAIL, and with a reboot issued.
+    to_reboot
+        Nodes that will be rebooted as soon as no job is on them.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self.c = controller
+        self.down: Bitmap = controller.unusable
+        self.silent: Bitmap = 0
+        self.drained: Bitmap = 0
+        self.failing: Bitmap = 0
+        self.booting: Bitmap = 0
+        self.to_reboot: Bitmap = 0
+        self.return_to_service = int(controller.cluster.option("ReturnToService"))
+
+    def handlers(self) -> dict[type, Callable[[Any], None]]:
+        """Fact -> method, for the controller's table."""
+        return {
+            NodesDown: self.set_down, NodesDrain: self._drain, NodesResume: self._resume, NodesFail: self._fail,
+            NodesUndrain: self._undrain, NodesRegister: self._register, NodesReboot: self._reboot,
+            NodesBooted: self._booted, NodesPower: self._power,
+        }  # fmt: skip
+
+    def _changed(self, state: str, reason: str, names: Sequence[str]) -> None:
+        self.refresh()
+        self.c._node_event(state, reason, names)
+
+    def refresh(self) -> None:
+        """Work out anew which nodes can take jobs."""
+        c = self.c
+        c.unusable = self.down | self.drained | self.failing | self.booting
+        if c.power is not None:
+            c.unusable |= c.power.going
+        c._set_up()
+
+    def _names(self, mask: Bitmap) -> tuple[str, ...]:
+        return tuple(self.c.table.names[i] for i in to_indices(mask).tolist())
+
+    # -- facts ----------------------------------------------------------------------------------------------------
+
+    def set_down(self, fact: NodesDown) -> None:
+        """Nodes are lost: jobs on them go on without them (--no-kill), are requeued, or end with NODE_FAIL."""
+        c = self.c
+        mask = c._mask(fact.nodes)
+        self.down |= mask
+        self.silent = self.silent | mask if fact.reason == SILENT else self.silent & ~mask
+        self.booting &= ~mask
+        self.to_reboot &= ~mask
+        self._changed("DOWN", fact.reason, fact.nodes)
+        for job in [entry[2] for entry in c.running if entry[2].nodes & mask]:
+            if job.sub.no_kill and job.nodes & ~mask:
+                c.resizes.keep(job, job.nodes & ~mask)
+            elif job.sub.requeue and c.cluster.option("JobRequeue"):
+                c.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
+            else:
+                c.actions.append(Kill(job))
+                c.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
+        if self.return_to_service == 2 and fact.reason != SILENT:
+            # the nodes still answer, and any answer of a node that is DOWN brings it back
+            self._register(NodesRegister(fact.nodes))
+
+    def _drain(self, fact: NodesDrain) -> None:
+        self.drained |= self.c._mask(fact.nodes)
+        self._changed("DRAIN", fact.reason, fact.nodes)
+
+    def _fail(self, fact: NodesFail) -> None:
+        self.failing |= self.c._mask(fact.nodes)
+        self._changed("FAILING", fact.reason, fact.nodes)
+
+    def _undrain(self, fact: NodesUndrain) -> None:
+        self.drained &= ~self.c._mask(fact.nodes)
+        self._back(fact.nodes)
+
+    def _resume(self, fact: NodesResume) -> None:
+        mask = self.c._mask(fact.nodes)
+        self.down &= ~mask
+        self.silent &= ~mask
+        self.drained &= ~mask
+        self.failing &= ~mask
+        self._back(fact.nodes)
+
+    def _register(self, fact: NodesRegister) -> None:
+        """A node answers again: ReturnToService says which of those that are DOWN come back by that."""
+        mask = self.c._mask(fact.nodes) & self.down
+        mask &= (0, self.silent, mask)[self.return_to_service]
+        self.silent &= ~self.c._mask(fact.nodes)
+        if mask:
+            self.down &= ~mask
+            self._back(self._names(mask))
+
+    def _back(self, names: Sequence[str]) -> None:
+        """Tell of each group of nodes what it is now."""
+        mask = self.c._mask(names)
+        for state, those in (("DOWN", self.down), ("DRAIN", self.drained), ("FAILING", self.failing)):
+            if mask & those:
+                self._changed(state, "", self._names(mask & those))
+                mask &= ~those
+        if mask:
+            self._changed("IDLE", "", self._names(mask))
+
+    # -- reboots --------------------------------------------------------------------------------------------------
+
+    def _reboot(self, fact: NodesReboot) -> None:
+        """scontrol reboot: each node when no job is on it; with ASAP it takes no new jobs until then."""
+        mask = self.c._mask(fact.nodes)
+        self.to_reboot |= mask
+        if fact.asap:
+            self.drained |= mask
+            self._changed("DRAIN", fact.reason or "reboot requested", fact.nodes)
+        self.freed(mask)
+
+    def freed(self, mask: Bitmap) -> None:
+        """Jobs left the nodes of `mask`: reboot those that wait for it."""
+        now = mask & self.to_reboot & self.c.table.idle
+        if now:
+            self.to_reboot &= ~now
+            self.drained &= ~now
+            self.booting |= now
+            names = self._names(now)
+            self._changed("DRAIN+REBOOT", "reboot issued", names)
+            self.c.actions.append(Boot(names))
+
+    def _booted(self, fact: NodesBooted) -> None:
+        mask = self.c._mask(fact.nodes)
+        if self.c.power is not None:
+            self.c.power.booted(mask)
+        mask &= self.booting
+        if mask:
+            self.booting &= ~mask
+            self._back(self._names(mask))
+
+    def _power(self, fact: NodesPower) -> None:
+        if self.c.power is not None:
+            self.c.power.on_request(fact)

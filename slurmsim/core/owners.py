@@ -1,0 +1,51 @@
+"""Nodes of one user: ExclusiveUser partitions and ``--exclusive=user``.
+
+Mirrors filter_by_node_owner (node_scheduler.c, 22.05), which both schedulers ask about the present only: a job that
+wants its nodes for its user alone may not enter a node with another user's job, and no job may enter a node that some
+other user has to himself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+
+if TYPE_CHECKING:
+    from slurmsim.core.job import Job
+    from slurmsim.core.job_queue import Record
+    from slurmsim.core.partitions import Partition
+    from slurmsim.model.request import ResourceRequest
+
+
+class Owners:
+    """Whose jobs run where."""
+
+    def __init__(self, running: Iterable[Job] = ()) -> None:
+        self._jobs: dict[int, tuple[str, Bitmap, bool]] = {}
+        for job in running:
+            self.add(job)
+
+    @staticmethod
+    def alone(request: ResourceRequest, partition: Partition) -> bool:
+        """Whether a job wants its nodes for its user alone."""
+        return request.exclusive_user or partition.spec.exclusive_user
+
+    def add(self, job: Job) -> None:
+        """`job` runs from now on."""
+        self._jobs[job.id] = (job.user, job.nodes, self.alone(job.sub.request, job.partition))
+
+    def remove(self, job: Job) -> None:
+        """`job` gave its nodes back."""
+        self._jobs.pop(job.id, None)
+
+    def open_to(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those the record's job may enter."""
+        user = record.job.user
+        alone = self.alone(record.job.sub.request, record.partition)
+        closed = 0
+        for owner, where, owned in self._jobs.values():
+            if owner != user and (alone or owned):
+                closed |= where
+        return nodes & ~closed

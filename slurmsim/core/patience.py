@@ -1,0 +1,56 @@
+"""``--switches=n@t``: how long a job waits for nodes on few enough leaf switches.
+
+The wait begins with the first look at the job and nothing happens when it is over: the next pass takes what there is
+(select/cons_tres _eval_nodes_topo, 22.05).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.core.cluster_state import compile_shape
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+    from slurmsim.core.job import Job
+
+
+class Patience:
+    """Ends the waits.
+
+    Parameters
+    ----------
+    max_wait_s
+        max_switch_wait, seconds: no job waits longer.
+    """
+
+    def __init__(self, controller: Controller, max_wait_s: int) -> None:
+        self.c = controller
+        self.max_wait_s = max_wait_s
+        self._waiting: set[int] = set()
+
+    def look(self, job: Job) -> None:
+        """`job` is being considered; its wait begins now if it has not begun."""
+        if job.id in self._waiting:
+            return
+        self._waiting.add(job.id)
+        asked = job.sub.request.switch_wait_s
+        wait = self.max_wait_s if asked is None else min(asked, self.max_wait_s)
+        self.c.alarms.set(self.c.now + wait, lambda: self._over(job))
+
+    def _over(self, job: Job) -> None:
+        self._waiting.discard(job.id)
+        if job.state != JobState.PENDING or self.c.jobs.get(job.id) is not job:
+            return
+        state, request = self.c.state, job.sub.request
+        job.shapes = tuple([compile_shape(state, request, p, patient=False) for p in job.partitions])
+        job.shape = job.shapes[0]
+        for record in self.c.queue.jobs.get(job.id, ()):
+            record.shape = compile_shape(state, request, record.partition, patient=False)
+        if self.c.event_driven:
+            self.c.edits += 1
+            self.c.generation += 1
+            self.c.host.changed = True
+        else:
+            self.c.main.time_came()

@@ -1,0 +1,14 @@
+"""A network switch as topology.conf describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchSpec:
+    """One SwitchName: a leaf has `nodes`, any other the names of the `switches` below it."""
+
+    name: str
+    nodes: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()

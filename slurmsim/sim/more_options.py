@@ -1,0 +1,103 @@
+"""The workload's ``options`` column: sbatch's rarer options as they stand on a command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from slurmsim.duration import parse_time_limit
+from slurmsim.model.request import GresRequest
+from slurmsim.tres import parse_memory
+
+_FLAGS = {"spread-job": "spread", "use-min-nodes": "use_min_nodes", "no-kill": "no_kill"}
+
+
+@dataclass(slots=True)
+class MoreOptions:
+    """What the text says; fields as in `ResourceRequest` and `Submission`."""
+
+    spread: bool = False
+    use_min_nodes: bool = False
+    no_kill: bool = False
+    exclusive_user: bool = False
+    switches: int = 0
+    switch_wait_s: int | None = None
+    mem_per_gpu_mib: int | None = None
+    sockets_per_node: int = 1
+    kill_invalid: bool | None = None
+    gres: list[GresRequest] = field(default_factory=list)
+
+
+def parse_more_options(text: str) -> MoreOptions:
+    """Read e.g. ``--spread-job --switches=1@00:05:00``.
+
+    Raises
+    ------
+    ValueError
+        An option that is not modelled, or a value it cannot have; the message names it.
+    """
+    found = MoreOptions()
+    for word in shlex.split(text):
+        name, equals, value = word.removeprefix("--").partition("=")
+        try:
+            if name in _FLAGS and word.startswith("--"):
+                setattr(found, _FLAGS[name], value in ("", "on"))
+            elif name in _VALUES and word.startswith("--") and equals:
+                _VALUES[name](found, value)
+            else:
+                raise ValueError(f"{word!r} is no option slurmsim models here")
+        except ValueError as error:
+            raise error if word in str(error) else ValueError(f"bad value in {word!r}") from None
+    return found
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def _gpus(scope: str) -> Callable[[MoreOptions, str], None]:
+    def read(found: MoreOptions, value: str) -> None:
+        for item in value.split(","):
+            kind, _, count = item.rpartition(":")
+            found.gres.append(GresRequest("gpu", kind, _count(count), scope))
+
+    return read
+
+
+def _switches(found: MoreOptions, value: str) -> None:
+    count, at, wait = value.partition("@")
+    found.switches = _count(count)
+    found.switch_wait_s = parse_time_limit(wait) if at else None
+
+
+def _exclusive(found: MoreOptions, value: str) -> None:
+    if value != "user":
+        raise ValueError(value)
+    found.exclusive_user = True
+
+
+def _memory(found: MoreOptions, value: str) -> None:
+    found.mem_per_gpu_mib = parse_memory(value)
+
+
+def _sockets(found: MoreOptions, value: str) -> None:
+    found.sockets_per_node = _count(value)
+
+
+def _kill_invalid(found: MoreOptions, value: str) -> None:
+    found.kill_invalid = {"yes": True, "no": False}[value] if value in ("yes", "no") else bool(_count(value))
+
+
+_VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
+    "switches": _switches,
+    "exclusive": _exclusive,
+    "mem-per-gpu": _memory,
+    "sockets-per-node": _sockets,
+    "kill-on-invalid-dep": _kill_invalid,
+    "gpus-per-node": _gpus("node"),
+    "gpus-per-task": _gpus("task"),
+    "gpus-per-socket": _gpus("socket"),
+}

@@ -1,0 +1,63 @@
+"""topology.conf: switches, and what contradicts itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slurmsim.config.load import load_cluster, parse_cluster
+from slurmsim.errors import ConfigError
+from slurmsim.model.switch import SwitchSpec
+
+CONF = """ClusterName=c
+SlurmctldHost=h
+TopologyPlugin=topology/tree
+NodeName=n[1-6] CPUs=4
+PartitionName=p Nodes=ALL Default=YES
+"""
+TREE = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-6] LinkSpeed=9\nSwitchName=top Switches=s[1-2]\n"
+
+
+def test_switches() -> None:
+    cluster, findings = parse_cluster(CONF, topology_lines=TREE)
+    assert cluster.switches == (
+        SwitchSpec("s1", ("n1", "n2")), SwitchSpec("s2", ("n3", "n4", "n5", "n6")), SwitchSpec("top", (), ("s1", "s2")),
+    )  # fmt: skip
+    assert not [f for f in findings if f.severity != "note"]
+
+
+def test_the_file_beside_slurm_conf(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    with pytest.raises(ConfigError, match=r"TopologyPlugin: topology/tree needs a topology\.conf"):
+        load_cluster(tmp_path / "slurm.conf")
+    (tmp_path / "topology.conf").write_text(TREE)
+    assert len(load_cluster(tmp_path / "slurm.conf")[0].switches) == 3
+    flat = load_cluster(tmp_path / "slurm.conf", [("TopologyPlugin", "topology/none")])[0]
+    assert flat.switches == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("SwitchName=s1 Nodes=n9", "unknown node 'n9'"),
+        ("SwitchName=s1 Nodes=n1 Switches=s2", "joins either nodes or switches"),
+        ("SwitchName=s1", "joins either nodes or switches"),
+        ("SwitchName=s1 Nodes=n1\nSwitchName=s1 Nodes=n2", "defined twice"),
+        ("SwitchName=s1 Switches=s2", "joins a switch nobody defines"),
+        ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "is below itself"),
+        ("SwitchName=s Nodes=n1\nSwitchName=a Switches=s\nSwitchName=b Switches=s", "is below a already"),
+        ("BlockName=b1 Nodes=n1", "opens no line here"),
+        ("SwitchName=s1 Nodes=n1 Colour=red", "unrecognized key"),
+    ],
+)
+def test_contradictions(lines: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_cluster(CONF, topology_lines=lines)
+
+
+def test_nodes_without_a_switch_are_told() -> None:
+    _, findings = parse_cluster(CONF, topology_lines="SwitchName=s1 Nodes=n[1-4]")
+    assert ["2 nodes are on no switch (the first is n5)" in f.message for f in findings if f.severity == "warning"] == [
+        True
+    ]

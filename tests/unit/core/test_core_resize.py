@@ -1,0 +1,68 @@
+"""Resizes decided by a policy, and what the simulation makes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from unit.core.world import World, simple
+
+from slurmsim.config.load import parse_cluster
+from slurmsim.core.messages import ResizeJob
+from slurmsim.core.policy_host import PolicyHost
+from slurmsim.policy import Decisions, Policy, Resize, Start
+from slurmsim.sim.simulation import Simulation, Timed
+from slurmsim.workload import Workload
+
+
+class Malleable(Policy):
+    """Starts what fits; when somebody waits, the first running job shrinks to one node, else it grows to three."""
+
+    name = "malleable"
+
+    def schedule(self, view: Any, now: int) -> Decisions:
+        for pool in view.pools:
+            while pool.pending and (yield Start(pool.pending[0])):
+                pass
+            for job in view.running[:1]:
+                self.done = yield Resize(job, 1 if pool.pending else 3)
+            while pool.pending and (yield Start(pool.pending[0])):
+                pass
+
+
+def test_a_policy_shrinks_and_grows_a_job() -> None:
+    w = World(simple(nodes=4, cpus=2), "fcfs")
+    c = w.controller
+    c.policy = Malleable()
+    c.host = PolicyHost(c, c.policy)
+    w.sbatch("-J a -N3 --exclusive -t 10", 500, at=0)
+    w.sbatch("-J b -N3 --exclusive -t 10", 50, at=10)
+    w.until(20)
+    assert (w.nodes("a"), w["a"].n_cpus, w.nodes("b"), w.start("b")) == ("n1", 2, "n[2-4]", 10)
+    w.until(70)
+    assert (w.nodes("a"), w["a"].n_cpus, w["a"].held_since) == ("n[1-3]", 6, 60)  # b is gone
+    w.until(600)
+    assert w.state("a") == "COMPLETED"
+    c.check()
+
+
+def simulate(**more: Any) -> tuple[dict[int, int | None], list[tuple[str, int | None, int]]]:
+    cluster, _ = parse_cluster(simple(nodes=4))
+    ints = {"job_id": [1, 2], "submit": [0, 5], "run_time": [100, 10], "time_limit": [1000, 1000], "nodes": [4, 2]}
+    workload = Workload({name: np.array(column, np.int64) for name, column in ints.items()}, {})
+    ends: dict[int, int | None] = {}
+    sizes: list[tuple[str, int | None, int]] = []
+    from slurmsim.policy import load_policy
+
+    Simulation(
+        cluster, workload, load_policy("easy")(), timed=[Timed(20, ResizeJob(1, 2))],
+        on_finished=lambda job: ends.update({job.id: job.end_time}),
+        on_requeued=lambda run: sizes.append((run.state, run.end_time, run.n_nodes)), **more,
+    ).run()  # fmt: skip
+    return ends, sizes
+
+
+def test_how_long_a_resized_job_runs_is_the_drivers_business() -> None:
+    assert simulate() == ({2: 30, 1: 100}, [("RESIZING", 20, 4)])
+    linear = simulate(left_after=lambda left, had, has: left * had // has)
+    assert linear == ({2: 30, 1: 20 + 80 * 2}, [("RESIZING", 20, 4)])
