@@ -10,7 +10,7 @@ from typing import Any
 
 from slurmsim.duration import FORMATS, parse_time_limit
 from slurmsim.errors import ConfigError
-from slurmsim.tres import parse_memory, parse_weights
+from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
@@ -204,6 +204,15 @@ def _weights(text: str, _option: Option) -> tuple[tuple[str, float], ...]:
         raise ValueError(f"{text!r} is no list of TRES weights", "TRES=FACTOR,…") from None
 
 
+def _licenses(text: str, _option: Option) -> tuple[tuple[str, int], ...]:
+    if text.lower() in ("", "(null)"):
+        return ()
+    try:
+        return parse_licenses(text)
+    except ValueError as error:
+        raise ValueError(str(error), "name:count,name:count") from None
+
+
 KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "text": lambda text, _option: text,
     "words": _words,
@@ -217,4 +226,5 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "exit codes": _exit_codes,
     "seconds": _seconds,  # -1 and INFINITE give -1: never
     "weights": _weights,  # TRES weights by lower-cased name; memory per MiB
+    "licenses": _licenses,  # ((name, count), …)
 }

@@ -74,6 +74,7 @@ class ClusterState:
         self.default = defaults[-1] if defaults else None
         down = [i for i, s in enumerate(cluster.nodes) if s.state.upper() in _DOWN_STATES]
         self.table.up &= ~from_indices(down)
+        self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
         self.shapes: dict[tuple[int, int], Shape] = {}

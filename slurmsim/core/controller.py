@@ -14,18 +14,19 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
-from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.alarms import Alarms
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
+from slurmsim.core.deadlines import Deadlines
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
+from slurmsim.core.licenses import Licenses
 from slurmsim.core.limits import Limits
 from slurmsim.core.main_scheduler import MainScheduler
-from slurmsim.core.maintenance import Maintenance, Window
 from slurmsim.core.messages import (
     Action,
     Cancel,
@@ -36,7 +37,6 @@ from slurmsim.core.messages import (
     Kill,
     Launch,
     LaunchFailed,
-    Maintain,
     Refused,
     Release,
     Requeue,
@@ -57,6 +57,7 @@ from slurmsim.core.power import launch, make_power
 from slurmsim.core.priority import make_priority
 from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.requeues import Requeues
+from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.core.usage import Usage
@@ -65,7 +66,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.states import HELD_REASONS, NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason
+from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason, is_held
 
 LIMIT_SCAN_S = 30  # slurmctld looks for jobs over their limit that often
 REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
@@ -109,14 +110,12 @@ class Controller:
         self.enforce = Enforcement.parse(enforced or ())
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
-        self._created = 0
+        self.created = 0
         self.billing = Billing(cluster, self.table)
         self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)
         self.usage = Usage(self.table, self.partitions)
         self.jobs: dict[int, Job] = {}
         self.running: list[tuple[int, int, Job]] = []
-        self.maintenance = Maintenance()
-        self._next_maintenance: int | None = None
         self.unusable: Bitmap = self.table.everything & ~self.table.up  # down or drained
         self.generation = 0  # any change but an arrival
         self.edits = 0  # node events, new priorities, edits: changes no plan survives
@@ -134,6 +133,9 @@ class Controller:
         )
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
+        self.reservations = Reservations(self)
+        self.licenses = Licenses(self, cluster.option("Licenses"))
+        self.deadlines = Deadlines(self)
         self._begin_heap: list[tuple[int, int]] = []
         self.alarms = Alarms()
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
@@ -152,7 +154,7 @@ class Controller:
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
             Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
-            SetPartitionState: self._set_partition_state, Maintain: self._maintain,
+            SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
         }  # fmt: skip
 
     # -- the two calls a driver makes ---------------------------------------------------------------------------
@@ -162,6 +164,8 @@ class Controller:
         self.note(now, facts)
         if not self.event_driven:
             self.main.run_if_due(now)
+        elif self.reservations.all:
+            self.reservations.jobs.serve()
         self.host.run_if_due(now)
         return self.actions
 
@@ -194,7 +198,8 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
-        quiet = not self._begin_heap and not self.alarms.heap and self._next_maintenance is None and self.limits is None
+        quiet = not (self._begin_heap or self.alarms.heap or self.reservations.all or self.deadlines.jobs)
+        quiet = quiet and self.limits is None
         if self.event_driven and quiet and not self.priority.period_s:
             at = self.host.wake
             if at is not None and at < self.now:
@@ -210,12 +215,10 @@ class Controller:
             times.append(self._begin_heap[0][0])
         if self.alarms.heap:
             times.append(self.alarms.heap[0][0])
-        if self._next_maintenance is not None:
-            times.append(self._next_maintenance)
+        for due in (self.reservations.next_time(), self.deadlines.next_time(), self.recalculation.wake_at()):
+            if due is not None:
+                times.append(due)
         if self.limits is not None and self.running and (at := self.limits.overuse.next_scan) is not None:
-            times.append(at)
-        at = self.recalculation.wake_at()
-        if at is not None:
             times.append(at)
         if not self.event_driven:
             at = self.main.next_time(self.now)
@@ -262,6 +265,10 @@ class Controller:
         job = Job(sub, partitions, shapes, self.now)
         if self.accounts is not None:
             self.accounts.admit(job)
+        if job.claims:
+            if sub.reservation:
+                self.reservations.jobs.claim(job, sub.reservation)
+            job.licenses = self.licenses.wanted(sub.licenses)
         self._set_limit(job)
         if self.limits is not None:
             self.limits.admit(job)
@@ -274,8 +281,10 @@ class Controller:
         independent = not sub.dependency and sub.array_task_id is None
         if not independent:
             self.eligibility.register(job)
-        job.order = self._created
-        self._created += 1
+        if job.claims:
+            self.deadlines.register(job)
+        job.order = self.created
+        self.created += 1
         self.jobs[job.id] = job
         if sub.request.exclusive_user and self.owners is None:
             self.owners = Owners(entry[2] for entry in self.running)
@@ -366,12 +375,6 @@ class Controller:
 
     # -- the queue ----------------------------------------------------------------------------------------------
 
-    def open_to(self, job: Job, nodes: Bitmap) -> Bitmap:
-        """Of `nodes`, those no maintenance closes before `job`, started now, reaches its limit."""
-        if not self.maintenance.windows:
-            return nodes
-        return nodes & ~self.maintenance.closed(self.now, self.now + job.time_limit_s)
-
     def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
         """Of `nodes`, those no other user's job closes to the record's job."""
         return nodes if self.owners is None else self.owners.open_to(record, nodes)
@@ -382,6 +385,8 @@ class Controller:
         Under an event-driven policy it is queued only for the partitions it could start in, as limits and states are,
         or it would be first in line there for ever; Slurm's own scheduler keeps all records and passes over them.
         """
+        if job.reservations and self.reservations.jobs.keep_out(job):
+            return
         wanted: tuple[bool, ...] | None = None
         if self.event_driven and job.within_limits != self.edits:
             wanted = self._may_start(job)
@@ -405,9 +410,14 @@ class Controller:
         job.priority = min(values)
         if self.event_driven and self.limits is not None and self.limits.withhold(job):
             return
+        if job.claims and self.event_driven and not self.licenses.enter(job):
+            return
         job.queued = True
         self.main.dirty = True
-        behind = self.queue.add(job, values, wanted)
+        if self.reservations.all:
+            behind = self.queue.add_through(self.reservations.jobs.of(job), job, values, wanted)
+        else:
+            behind = self.queue.add(job, values, wanted)
         if job.reason not in (Reason.NONE, Reason.BEGIN_TIME):
             self.set_reason(job, Reason.NONE)
         if behind and not self.event_driven and job.reason == Reason.NONE:
@@ -435,6 +445,8 @@ class Controller:
             return 0
         job.queued = False
         self.generation += 1
+        if job.claims and self.event_driven:
+            self.licenses.leave(job)
         return self.queue.remove(job)
 
     def withdraw(self, job: Job) -> None:
@@ -443,23 +455,32 @@ class Controller:
             for record in self.queue.jobs[job.id]:
                 self.queue.pools[record.partition.pool].leave(job, None)
             self.dequeue(job)
+            if self.licenses.lacking:
+                self.licenses.retry()
         self.host.changed = True
 
-    def start(self, record: Record, alloc: Allocation, scheduler: str) -> None:
-        """Give `record`'s job its allocation and launch it."""
+    def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
+        """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""
         job, now = record.job, self.now
         if len(job.partitions) == 1:
             job.depth = self.dequeue(job)
-        else:
+        elif job.queued:
             job.depth = self.queue.pools[record.partition.pool].position(record)
             self._leave_other_pools(record)
             self.dequeue(job)
-        if self.limited:
-            self.limited.pop(job.id, None)
+        if job.claims or self.limited:
+            self._forget(job)
         self.usage.pending(job, -1)
+        if record.reservation is not None:
+            job.reservation = record.reservation
+            job.reservation_name = job.sub.reservation or record.reservation.name
+        if job.claims:
+            self.licenses.take(job)
         job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
-        if not job.limit_fixed:
+        if limit is not None:
+            job.time_limit_s = limit
+        elif not job.limit_fixed:
             maximum = job.partition.spec.max_time_s
             job.time_limit_s = maximum if maximum is not None else ONE_YEAR_S
         job.start_time = job.held_since = now
@@ -502,6 +523,13 @@ class Controller:
         self.actions.append(Launch(job))
         self.changed()
 
+    def _forget(self, job: Job) -> None:
+        """`job` waits no more outside the queue."""
+        self.limited.pop(job.id, None)
+        self.reservations.jobs.forget(job)
+        self.licenses.lacking.pop(job.id, None)
+        self.deadlines.forget(job)
+
     def _leave_other_pools(self, record: Record) -> None:
         """`record`'s job starts: where else it waited, others may move up in this very instant."""
         for pool in sorted({other.partition.pool for other in self.queue.jobs[record.job.id]}):
@@ -538,8 +566,8 @@ class Controller:
         del self.jobs[job.id]
         if self.accrual is not None:
             self.accrual.left(job)
-        if self.limited:
-            self.limited.pop(job.id, None)
+        if job.claims or self.limited:
+            self._forget(job)
         if self.limits is not None:
             self.limits.gone(job)
         self.actions.append(Finished(job))
@@ -556,6 +584,8 @@ class Controller:
             self.owners.remove(job)
         if self.limits is not None:
             self.limits.released(job)
+        if job.claims:
+            self.licenses.give_back(job)
         entry = (job.end_limit, job.id, job)
         at = bisect_left(self.running, entry)
         del self.running[at]
@@ -606,6 +636,8 @@ class Controller:
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.now
         job.begin = self.now + REQUEUE_DELAY_S
+        job.reservation, job.reservation_name = None, ",".join(r.name for r in job.reservations)
+        self.deadlines.register(job)
         job.reason = Reason.BEGIN_TIME
         self._set_limit(job)
         self.usage.pending(job, +1)
@@ -631,7 +663,8 @@ class Controller:
         if job is None or job.state != JobState.PENDING:
             return
         self.withdraw(job)
-        self.limited.pop(job.id, None)
+        self._forget(job)
+        self.deadlines.register(job)
         self.eligibility.forget(job)
         if self.accrual is not None:
             self.accrual.held(job)
@@ -643,7 +676,7 @@ class Controller:
 
     def _release(self, fact: Release) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is None or job.reason not in HELD_REASONS:
+        if job is None or not is_held(job.reason):
             return
         job.special = False
         self.record("RELEASE", job)
@@ -687,23 +720,13 @@ class Controller:
         return from_indices(sorted(self.table.index[n] for n in names))
 
     def _set_up(self) -> None:
-        """Which nodes can take jobs: neither down or drained nor in maintenance."""
-        self.table.up = self.table.everything & ~self.unusable & ~self.maintenance.active(self.now)
-
-    def _maintain(self, fact: Maintain) -> None:
-        self.maintenance.add(Window(fact.start, fact.end, self._mask(fact.nodes)))
-        self._turn_maintenance(self.now)
-        self._edited()
-
-    def _turn_maintenance(self, now: int) -> None:
-        """Windows that begin or end now."""
-        for window in self.maintenance.windows:
-            if now in (window.start, window.end):
-                names = [self.table.names[i] for i in to_indices(window.nodes).tolist()]
-                self._node_event("MAINT" if now == window.start else "IDLE", "", names)
-        self.maintenance.forget(now)
-        self._set_up()
-        self._next_maintenance = self.maintenance.next_change(now)
+        """Which nodes can take jobs, and which count as down."""
+        table, reservations = self.table, self.reservations
+        table.up, table.down = table.everything & ~self.unusable, self.unusable
+        if reservations.all:
+            table.down |= reservations.active(maintenance=True)
+            if self.event_driven:  # the policy has the rest
+                table.up &= ~reservations.active()
 
     # -- timers -----------------------------------------------------------------------------------------------
 
@@ -726,8 +749,10 @@ class Controller:
         return min(self._limit_time(end, job) for end, _, job in self.running)
 
     def _timers(self, now: int) -> None:
-        if self._next_maintenance is not None and self._next_maintenance <= now:
-            self._turn_maintenance(now)
+        if self.reservations.all:
+            self.reservations.turn(now)
+        if self.deadlines.jobs:
+            self.deadlines.turn(now)
         if self.alarms.heap:
             self.alarms.ring(now)
         heap = self._begin_heap
@@ -768,6 +793,7 @@ class Controller:
         self.recalculation.check()
         if self.limits is not None:
             self.limits.check()
+        self.licenses.check(list(self.jobs.values()))
 
 
 def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:

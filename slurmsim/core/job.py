@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slurmsim.core.associations import Branch
     from slurmsim.core.nodes import Allocation
     from slurmsim.core.partitions import Partition
+    from slurmsim.core.reservation import Reservation
     from slurmsim.core.shape import Shape
     from slurmsim.model.accounting import Qos
 
@@ -32,11 +33,12 @@ class Job:
     """
 
     __slots__ = (
-        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth",
-        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed",
-        "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
-        "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "special",
-        "start_time", "state", "sub", "submit_time", "time_limit_s", "user", "waits_for", "within_limits",
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims", "deadline",
+        "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
+        "licenses", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions",
+        "planned_nodes", "planned_start", "priority", "qos", "qos_spec", "queued", "reason", "reservation",
+        "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes", "special", "start_time",
+        "state", "sub", "submit_time", "time_limit_s", "time_min_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -79,6 +81,13 @@ class Job:
         self.queued = False
         self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
         self.key: tuple[int, ...] = ()
+        # whether it asks for a reservation, licenses or a deadline: most do not, and need not be asked more
+        self.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
+        self.time_min_s, self.deadline = sub.time_min_s, sub.deadline
+        self.licenses: tuple[tuple[str, int], ...] = ()
+        self.reservations: tuple[Reservation, ...] = ()  # those it named
+        self.reservation: Reservation | None = None  # the one it runs in
+        self.reservation_name = ""  # as %v prints it
 
     @property
     def part_qos(self) -> Qos | None:

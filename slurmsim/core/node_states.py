@@ -89,6 +89,7 @@ class NodeStates:
         self.booting &= ~mask
         self.to_reboot &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
+        c.reservations.nodes_lost()
         for job in [entry[2] for entry in c.running if entry[2].nodes & mask]:
             if job.sub.no_kill and job.nodes & ~mask:
                 c.resizes.keep(job, job.nodes & ~mask)
@@ -104,10 +105,12 @@ class NodeStates:
     def _drain(self, fact: NodesDrain) -> None:
         self.drained |= self.c._mask(fact.nodes)
         self._changed("DRAIN", fact.reason, fact.nodes)
+        self.c.reservations.nodes_lost()
 
     def _fail(self, fact: NodesFail) -> None:
         self.failing |= self.c._mask(fact.nodes)
         self._changed("FAILING", fact.reason, fact.nodes)
+        self.c.reservations.nodes_lost()
 
     def _undrain(self, fact: NodesUndrain) -> None:
         self.drained &= ~self.c._mask(fact.nodes)
@@ -139,6 +142,7 @@ class NodeStates:
                 mask &= ~those
         if mask:
             self._changed("IDLE", "", self._names(mask))
+            self.c.reservations.resumed(mask)
 
     # -- reboots --------------------------------------------------------------------------------------------------
 

@@ -104,6 +104,7 @@ class NodeTable:
         self.idle: Bitmap = self.everything
         self.mixed: Bitmap = 0
         self.up: Bitmap = self.everything
+        self.down: Bitmap = 0  # down, drained or in maintenance
         self.uniform_cpus: int | None = int(self.cpus[0]) if self.n and (self.cpus == self.cpus[0]).all() else None
         self.total_cpus = int(self.cpus.sum())
         self.alloc_cpus = 0

@@ -10,10 +10,11 @@ from slurmsim.bitmap import Bitmap, runs, to_indices
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.outlook import Outlook
+from slurmsim.core.reservation_access import Access
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
-from slurmsim.states import JobState
+from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -75,9 +76,9 @@ class PoolView:
         """Whether counting units decides everything here.
 
         True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
-        maintenance is to come, which closes some nodes and not others.
+        reservation or maintenance is to come, which closes some nodes and not others.
         """
-        if self.units is None or self.c.maintenance.windows:
+        if self.units is None or self.c.reservations.all:
             return False
         shapes = self.c.state.shapes
         if len(shapes) != self._shapes_seen:
@@ -134,9 +135,8 @@ class PoolView:
         return self.c.selector.fits(record.shape, within)
 
     def closed(self) -> list[tuple[int, int, Bitmap]]:
-        """Maintenance still to come: (start, end, nodes)."""
-        windows = self.c.maintenance.windows
-        return [(w.start, w.end, w.nodes) for w in windows] if windows else []
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+        return self.c.reservations.closed() if self.c.reservations.all else []
 
     def available(self) -> Bitmap:
         """Usable nodes of the pool, busy or not."""
@@ -192,9 +192,17 @@ class View:
     def fits(self, job: Job) -> bool:
         """Whether `job` could start now in any of its partitions."""
         return any(
-            self.c.keeps_out(job, partition, shape) is None and self.c.selector.fits(shape)
-            for partition, shape in zip(job.partitions, job.shapes, strict=True)
+            self.c.keeps_out(job, partition, shape) is None and self.c.selector.fits(shape, self._open(job, at))
+            for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True))
         )
+
+    def _open(self, job: Job, at: int) -> Bitmap | None:
+        """Nodes reservations leave `job` in its partition of that number, None for all."""
+        reservations = self.c.reservations
+        if not reservations.all:
+            return None
+        record = Record(job, job.partitions[at], job.shapes[at], job.priority, False)
+        return reservations.open_to(record, self.c.table.everything)
 
     def earliest_start(self, job: Job) -> int | None:
         """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
@@ -246,8 +254,48 @@ class View:
         return None
 
     def closed(self) -> list[tuple[int, int, Bitmap]]:
-        """Maintenance still to come: (start, end, nodes)."""
-        return [(w.start, w.end, w.nodes) for w in self.c.maintenance.windows]
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+        return self.c.reservations.closed() if self.c.reservations.all else []
+
+    @property
+    def reserved(self) -> bool:
+        """Whether there are reservations, so that `access` must be asked."""
+        return bool(self.c.reservations.all)
+
+    def reserved_now(self) -> bool:
+        """Whether a reservation is in force."""
+        now = self.c.now
+        return any(r.covers(now, now + 1) for r in self.c.reservations.all)
+
+    def access(self, record: Record, when: int, limit: int) -> Access:
+        """What reservations leave the record's job from `when` on, or from a later start."""
+        return self.c.reservations.access.examine(record, when, limit, move=True)
+
+    def next_reservation_end(self, when: int) -> int:
+        """The first end of a reservation at or after `when`, 0 for none."""
+        return self.c.reservations.next_end(when)
+
+    def licensed(self, record: Record) -> bool:
+        """Whether the licenses of the record's job are free now."""
+        return self.c.licenses.free(record.job, record.reservation)
+
+    def license_holds(self) -> tuple[dict[str, int], list[tuple[Any, int, int, str, int]]]:
+        """Licenses there are, and (owner, begin, end, name, count) held.
+
+        By running jobs (owner None) to their limits, by reservations over their periods (FLEX: always).
+        """
+        c = self.c
+        held: list[tuple[Any, int, int, str, int]] = [
+            (None, c.now, end, name, n) for end, _, job in c.running for name, n in job.licenses
+        ]
+        for r in c.reservations.all:
+            begin, end = (0, 1 << 60) if "FLEX" in r.flags else (r.start, r.end)
+            held += [(r, begin, end, name, n) for name, n in r.licenses]
+        return dict(c.licenses.total), held
+
+    def deadline_limit(self, record: Record, limit: int) -> int:
+        """`limit` cut to what is left before the deadline of the record's job."""
+        return self.c.deadlines.limit(record.job, limit)
 
     def available(self) -> Bitmap:
         """Nodes that are neither down nor drained."""
@@ -263,14 +311,19 @@ class View:
         return ONE_YEAR_S if limit is None else limit
 
     def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown."""
+        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown.
+
+        Of a job with a minimum time (--time-min) only that counts against MaxTime.
+        """
         reason = self.c.limit_reason(record.job, record.partition, record.shape)
-        if reason is None and record.job.bars is not None:
+        if reason is not None:
+            return within_minimum(record, reason)
+        if record.job.bars is not None:
             bar = record.job.bars.get(record.partition.index)
             if bar is not None and bar.by_qos:
                 self.c.set_reason(record.job, bar.text)
                 return bar.text
-        return reason
+        return None
 
     @property
     def limits(self) -> Limits | None:
@@ -289,11 +342,16 @@ class View:
         """Whether the record's job would fit now on the nodes of `within`."""
         return self.c.selector.could_start(record.shape, within)
 
-    def future(self, record: Record, within: Bitmap) -> Forecast | None:
-        """Slurm's future test: earliest start on the nodes of `within` (Selector.future)."""
+    def future(self, record: Record, within: Bitmap, when: int = 0, limit: int = 0) -> Forecast | None:
+        """Slurm's future test: earliest start on the nodes of `within` (Selector.future).
+
+        `when` and `limit` say which reservations of parts of nodes matter.
+        """
+        c = self.c
         if record.shape.switches:
-            self.c.patience.look(record.job)
-        return self.c.selector.future(record.shape, self.c.running, self.c.now, within)
+            c.patience.look(record.job)
+        trim = c.reservations.access.trimmer(record, when, limit) if c.reservations.partial else None
+        return c.selector.future(record.shape, c.running, c.now, within, trim=trim)
 
     def outlook(self) -> Outlook:
         """What running jobs will give back when, as it is now: holds while further jobs start."""
@@ -303,6 +361,15 @@ class View:
     def whole_nodes_only(self) -> bool:
         """Whether every running job holds whole nodes."""
         return not self.c.table.mixed
+
+
+def within_minimum(record: Record, reason: str | None) -> str | None:
+    """`reason`, unless it is a time limit whose minimum (--time-min) the partition allows: backfill may use that."""
+    if reason == Reason.PARTITION_TIME_LIMIT and record.job.time_min_s:
+        most = record.partition.spec.max_time_s
+        if most is None or record.job.time_min_s <= most:
+            return None
+    return reason
 
 
 def sum_free_cpus(controller: Controller) -> int:
@@ -352,6 +419,8 @@ class PolicyHost:
             if not due and (at is None or at > now):
                 return
         self.wake = None
+        if self.c.deadlines.jobs:
+            self.c.deadlines.sweep()
         while True:
             if self.policy.event_driven and self.c.limits is not None:
                 self.c.limits.sweep()
@@ -458,21 +527,32 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         held: str | None = None
         for record in records:
-            if c.keeps_out(job, record.partition, record.shape) is not None:
+            limited = c.keeps_out(job, record.partition, record.shape)
+            if limited is not None and within_minimum(record, limited) is not None:
                 continue
+            limit = decision.time_limit_s
+            if job.claims:
+                if job.licenses and not c.event_driven and not c.licenses.free(job, record.reservation):
+                    continue
+                if c.deadlines.missed(job):  # it came into the queue while the policy was at work
+                    return False
+                if limit is None and job.deadline is not None:
+                    limit = c.deadlines.limit(job, job.time_limit_s)
             limits = c.limits
             if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
                 continue
             within = decision.within
-            if c.maintenance.windows:
-                within = c.open_to(job, c.table.everything if within is None else within)
-            if c.owners is not None:
-                within = c.free_to(record, c.table.everything if within is None else within)
-            alloc = c.selector.place(record.shape, c.table, within)
+            if c.reservations.all:
+                within = c.table.everything if within is None else within
+                alloc = c.reservations.access.place(record, within, job.time_limit_s if limit is None else limit)
+            else:
+                if c.owners is not None:
+                    within = c.free_to(record, c.table.everything if within is None else within)
+                alloc = c.selector.place(record.shape, c.table, within)
             if alloc is not None and limits is not None and (held := limits.after(record, alloc)) is not None:
                 continue
             if alloc is not None:
-                c.start(record, alloc, self._label)
+                c.start(record, alloc, self._label, limit)
                 return True
         if held is not None:
             self._forbidden(records[0], held)

@@ -131,8 +131,8 @@ class Usage:
         back. A busy node is not down, nor is one powering down."""
         table, power = self.table, self.power
         down, idle, off, powering = 0, part.size - part.nodes, 0, 0
-        if table.up != table.everything:
-            dead = part.mask & ~table.up & table.idle
+        if table.down:
+            dead = part.mask & table.down & table.idle
             down = (dead if power is None else dead & ~power.going).bit_count()
             idle -= down
         if power is not None:

@@ -27,6 +27,7 @@ from slurmsim.core.messages import (
     NodesBooted,
     Refused,
     Requeued,
+    ReservationRefused,
     Resized,
     Submit,
 )
@@ -122,6 +123,7 @@ class Simulation:
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
         self.refused: list[tuple[Submission, str]] = []
+        self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
         self._on_finished, self._on_requeued, self._on_refused = on_finished, on_requeued, on_refused
         self._after_turn = after_turn
@@ -259,6 +261,8 @@ class Simulation:
                 self._finished(action.job)
             elif isinstance(action, Refused):
                 self._refused(action)
+            elif isinstance(action, ReservationRefused):
+                self.refused_reservations.append((action.name, action.text))
             elif isinstance(action, Requeued):
                 self._requeued(action.run)
             elif isinstance(action, Resized):

@@ -32,7 +32,7 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "RELEASE": ((PENDING,), None),
 }
 _KINDS = list(LEGAL)
-_NODES = ("NODE", "POWER")
+_OTHERS = ("NODE", "POWER", "RESERVATION")  # events that belong to no job
 _PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused")
 
 
@@ -98,7 +98,7 @@ def check_history(report: ValidationReport, events: Table, jobs: Table, complete
     kind_of = np.array([_KINDS.index(v) if v in LEGAL else -1 for v in event.values] + [-1], np.int64)
     kind = kind_of[event.codes]
     ids = events.ints["job_id"]
-    strange = np.flatnonzero((kind < 0) & ~event.mask(_NODES))
+    strange = np.flatnonzero((kind < 0) & ~event.mask(_OTHERS))
     check.flag(len(strange), (f"row {i}: unknown event {event[i]!r}" for i in strange))
     nameless = np.flatnonzero((kind >= 0) & (ids == NULL))
     check.flag(len(nameless), (f"row {i}: {event[i]} without a job" for i in nameless))

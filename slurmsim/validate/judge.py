@@ -23,6 +23,7 @@ from slurmsim.validate.outages import DRAIN, outages
 from slurmsim.validate.recount import check_usage, node_classes
 from slurmsim.validate.report import MAX_EXAMPLES, ValidationReport
 from slurmsim.validate.requeued import join_requeued, owners
+from slurmsim.validate.reservations import check_licenses, check_reservations
 from slurmsim.validate.rows import check_allocations, check_rows
 from slurmsim.validate.runs import JobRuns, lay_out
 from slurmsim.validate.sweep import Resource, SweepResult, resources, sweep
@@ -32,8 +33,9 @@ _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
     "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
+    "reservation", "licenses",
 )  # fmt: skip
-_EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value")
+_EVENTS = ("time", "event", "job_id", "state", "reason", "partition", "nodes", "value")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
 
 
@@ -151,6 +153,8 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     )
     check_allocations(report, records, runs, cluster, edited, resized)
     check_accounts(report, records, runs, cluster)
+    check_reservations(report, run.events, records, runs, index, edited)
+    check_licenses(report, records, runs, cluster.licenses)
     spans = spans.at(runs.times)
     wanted = resources(cluster, runs)
     classes = node_classes(cluster)

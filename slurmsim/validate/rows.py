@@ -113,6 +113,8 @@ def _check_limits(report: ValidationReport, jobs: Table, allowance_s: int | None
         report.skip("timeout_at_limit", "no column state")
         return
     out = ran & state.mask([JobState.TIMEOUT])
+    if jobs.has("reservation"):  # a job also times out with its reservation
+        out &= jobs.texts["reservation"].mask([""])
     check = report.new("timeout_at_limit", int(out.sum()))
     bad = np.flatnonzero(out & ((limit == NULL) | (run_time < limit)))
     text = "job {} is TIMEOUT after {} s, its limit is {}"

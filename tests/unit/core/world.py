@@ -18,7 +18,18 @@ from typing import Any
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Boot, Cancel, Fact, Finished, JobEnded, Launch, NodesBooted, Refused, Submit
+from slurmsim.core.messages import (
+    Boot,
+    Cancel,
+    Fact,
+    Finished,
+    JobEnded,
+    Launch,
+    NodesBooted,
+    Refused,
+    ReservationRefused,
+    Submit,
+)  # fmt: skip
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -146,6 +157,8 @@ class World:
                 self.refused[names[action.sub.job_id]] = action.text
             elif isinstance(action, Boot):
                 self.tell(NodesBooted(action.nodes), now + self.boot)
+            elif isinstance(action, ReservationRefused):
+                self.refused[action.name] = action.text
             elif isinstance(action, Launch):
                 run, state, code = self._run[action.job.id]
                 if run is not None:
@@ -233,6 +246,10 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--priority", type=int, default=None)
     add("-A", dest="account", default="")
     add("-q", "--qos", dest="qos", default="")
+    add("--reservation", default="")
+    add("-L", dest="licenses", default="")
+    add("--time-min", dest="time_min", default=None)
+    add("--deadline", type=int, default=None, help="absolute simulated second")
     return parser
 
 
@@ -292,6 +309,7 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
         priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
-        account=asked.account, qos=asked.qos, no_kill=asked.no_kill,
-        kill_invalid=None if asked.kill_invalid is None else asked.kill_invalid == "yes", **options,
+        account=asked.account, qos=asked.qos, no_kill=asked.no_kill, reservation=asked.reservation,
+        kill_invalid=None if asked.kill_invalid is None else asked.kill_invalid == "yes", licenses=asked.licenses,
+        time_min_s=_seconds(asked.time_min), deadline=asked.deadline, **options,
     )  # fmt: skip
