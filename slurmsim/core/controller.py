@@ -15,6 +15,8 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.core.accounts import Accounts, Enforcement
+from slurmsim.core.associations import AssociationTree
 from slurmsim.core.cluster_state import ClusterState, compile_shape
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -49,6 +51,7 @@ from slurmsim.core.priority import make_priority
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
@@ -71,16 +74,30 @@ class Controller:
         The scheduler plugin.
     start_time
         When slurmctld starts; the phase of every periodic work.
+    accounting
+        Associations and QOS; None as without slurmdbd: any account and QOS is taken and only shown.
     enforce_limits
         False leaves ending jobs at their limit to the driver (replays of recorded elapsed times).
     """
 
-    def __init__(self, cluster: ClusterSpec, policy: Policy, start_time: int, *, enforce_limits: bool = True) -> None:
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        policy: Policy,
+        start_time: int,
+        *,
+        accounting: Accounting | None = None,
+        enforce_limits: bool = True,
+    ) -> None:
         self.cluster, self.policy = cluster, policy
         self.now = self.start_time = start_time
         self.state = ClusterState(cluster)
         self.table, self.selector = self.state.table, self.state.selector
         self.partitions = self.state.partitions
+        self.tree = AssociationTree(accounting) if accounting is not None else None
+        enforced = cluster.option("AccountingStorageEnforce") if self.tree is not None else None
+        self.enforce = Enforcement.parse(enforced or ())
+        self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
         self._created = 0
         self.priority = make_priority(cluster, self.partitions, self.table.total_cpus)
@@ -212,6 +229,8 @@ class Controller:
         partitions = self.state.resolve(sub.partitions)
         shapes = tuple([compile_shape(self.state, sub.request, p) for p in partitions])
         job = Job(sub, partitions, shapes, self.now)
+        if self.accounts is not None:
+            self.accounts.admit(job)
         self._set_limit(job)
         shape = shapes[0]
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"

@@ -10,9 +10,11 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import TRANSITIONS, JobState, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.associations import Branch
     from slurmsim.core.nodes import Allocation
     from slurmsim.core.partitions import Partition
     from slurmsim.core.shape import Shape
+    from slurmsim.model.accounting import Qos
 
 # An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
 ONE_YEAR_S = 365 * 86400
@@ -24,21 +26,23 @@ class Job:
     `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
-    `first_submit` never.
+    `first_submit` never. `branch` is its association and `qos_spec` its QOS, None without accounting data.
     """
 
     __slots__ = (
-        "account", "alloc", "array_key", "array_limit", "begin", "depth", "eligible_time", "end_limit", "end_time",
-        "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order",
-        "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "queued", "reason", "restarts",
-        "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time", "time_limit_s", "user",
-        "waits_for", "within_limits",
+        "account", "alloc", "array_key", "array_limit", "begin", "branch", "depth", "eligible_time", "end_limit",
+        "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes",
+        "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "qos_spec", "queued",
+        "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time",
+        "time_limit_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
         self.sub = sub
         self.id = sub.job_id
         self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
+        self.branch: Branch | None = None
+        self.qos_spec: Qos | None = None
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
         self.submit_time = self.first_submit = now
@@ -69,6 +73,11 @@ class Job:
         self.queued = False
         self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
         self.key: tuple[int, ...] = ()
+
+    @property
+    def part_qos(self) -> Qos | None:
+        """The QOS of the partition it runs in, or of the first while pending."""
+        return self.partition.qos
 
     def move(self, state: str) -> None:
         """Change state by the one table of legal moves; anything else raises and changes nothing."""

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.nodes import NodeTable
+from slurmsim.model.accounting import Qos
 from slurmsim.model.partition import PartitionSpec
 
 
 class Partition:
     """A partition's limits, its nodes as a mask, and its present state."""
 
-    __slots__ = ("index", "mask", "name", "pool", "spec", "state", "tier", "total_cpus", "total_nodes")
+    __slots__ = ("index", "mask", "name", "pool", "qos", "spec", "state", "tier", "total_cpus", "total_nodes")
 
     def __init__(self, spec: PartitionSpec, index: int, table: NodeTable) -> None:
         self.spec, self.name, self.index = spec, spec.name, index
@@ -22,6 +23,7 @@ class Partition:
         self.tier = spec.priority_tier
         self.state = spec.state
         self.pool = index
+        self.qos: Qos | None = None  # the partition QOS, when there are accounting data
 
     def __repr__(self) -> str:
         return f"<Partition {self.name}>"
