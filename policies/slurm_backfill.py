@@ -155,6 +155,7 @@ class _Cycle:
 
     def __init__(self, policy: SlurmBackfill, view: Any, now: int) -> None:
         self.p, self.view, self.now = policy, view, now
+        self.preempts = view.preempts
         res = policy.resolution
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
@@ -172,7 +173,7 @@ class _Cycle:
             self.space.take(start // res * res, -(-end // res) * res, nodes)
         if policy.running_reserve:
             for job in view.running:
-                if job.alloc.whole:
+                if job.alloc.whole and not view.may_be_preempted(job):
                     self.space.take(self.begin, job.end_limit // res * res, job.nodes)
 
     def run(self, records: list[Any]) -> Decisions:
@@ -187,7 +188,7 @@ class _Cycle:
             if self.tests >= p.max_test or self.space.full:
                 p._cut = True
                 return
-            if not job.queued:
+            if not job.queued or (self.preempts and self.view.preempting(record)):
                 continue
             array = (job.array_key, record.partition.index) if job.sub.array_task_id is not None else None
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):

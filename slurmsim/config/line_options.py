@@ -10,7 +10,6 @@ from slurmsim.config.option import Option, Status
 _OFF = ("no", "0", "false", "down")  # spellings of a flag that is not set
 _FREE = "nodes are not real machines"
 _POWER = "nodes are never powered down"
-_PREEMPT = "no job is preempted"
 
 
 def _honoured(name: str, kind: str = "text", default: Any = None, why: str = "", **more: Any) -> Option:
@@ -82,6 +81,8 @@ PARTITION_KEYS = _table(
     _honoured("Priority", "count", None, "sets PriorityTier and PriorityJobFactor", low=0, high=65_533),
     _honoured("State", "choice", "UP", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
     _honoured("OverTimeLimit", "minutes", None, "the cluster's when unset"),
+    _honoured("PreemptMode", "text", None, "the cluster's when unset"),
+    _honoured("GraceTime", "count", 0, "seconds", low=0),
     _honoured("LLN", "flag", False),
     _absent("RootOnly", "jobs of all users are accepted", "flag", off=_OFF, default=False),
     _absent("ReqResv", "jobs without a reservation are accepted", "flag", off=_OFF, default=False),
@@ -108,8 +109,6 @@ PARTITION_KEYS = _table(
     _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
     _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",)),
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",)),
-    _absent("PreemptMode", _PREEMPT, master="PreemptType"),
-    _absent("GraceTime", _PREEMPT, "count", master="PreemptType", low=0),
     _absent("PowerDownOnIdle", _POWER, "flag", off=_OFF, since="23.02"),
     _absent("SuspendTime", _POWER, off=("-1", "infinite", "unlimited")),
     _absent("ResumeTimeout", _POWER, master="SuspendTime"),

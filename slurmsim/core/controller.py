@@ -19,6 +19,7 @@ from slurmsim.core.accounts import Accounts, Enforcement
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.cluster_state import ClusterState, compile_shape
 from slurmsim.core.eligibility import Eligibility
+from slurmsim.core.gang import Gang
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
 from slurmsim.core.main_scheduler import MainScheduler
@@ -40,15 +41,19 @@ from slurmsim.core.messages import (
     Release,
     Requeue,
     Requeued,
+    Resume,
     SetPartitionState,
     SetTimeLimit,
     Submit,
+    Suspend,
 )  # fmt: skip
 from slurmsim.core.nodes import Allocation
 from slurmsim.core.partitions import Partition
 from slurmsim.core.policy_host import PolicyHost
+from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
 from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.core.suspension import Suspension
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.model.accounting import Accounting
@@ -126,12 +131,17 @@ class Controller:
         self._begin_heap: list[tuple[int, int]] = []
         self._next_recalc = start_time
         self.main = MainScheduler(self, cluster.scheduler_parameters)
+        self.suspension = Suspension(self)
+        preempts = cluster.option("PreemptType") != "preempt/none" or "GANG" in cluster.option("PreemptMode")
+        self.preemption = Preemption(self) if preempts and not self.event_driven else None
+        self.gang = Gang(self) if self.preemption is not None and "GANG" in cluster.option("PreemptMode") else None
         self.host = PolicyHost(self, policy)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, NodesDown: self._nodes_down,
             NodesDrain: self._nodes_drain, NodesResume: self._nodes_resume, Requeue: self._requeue_fact,
             Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
             SetPartitionState: self._set_partition_state, Maintain: self._maintain,
+            Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
         }  # fmt: skip
 
     # -- the two calls a driver makes ---------------------------------------------------------------------------
@@ -142,6 +152,8 @@ class Controller:
         if not self.event_driven:
             self.main.run_if_due(now)
         self.host.run_if_due(now)
+        if self.preemption is not None:
+            self.main.follow_up()
         return self.actions
 
     def note(self, now: int, facts: list[Fact]) -> list[Action]:
@@ -188,6 +200,9 @@ class Controller:
         if not self.event_driven:
             at = self.main.next_time(self.now)
             if at is not None:
+                times.append(at)
+        for source in (self.preemption, self.gang):
+            if source is not None and (at := source.next_time(self.now)) is not None:
                 times.append(at)
         at = self.host.next_time(self.now)
         if at is not None:
@@ -401,6 +416,8 @@ class Controller:
         job.planned_start = None
         job.scheduler = scheduler
         newly = self.table.allocate(alloc)
+        if self.suspension.jobs:
+            newly = self.suspension.alone(job)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
         insort(self.running, (job.end_limit, job.id, job))
@@ -411,6 +428,8 @@ class Controller:
              scheduler)
         )  # fmt: skip
         self.actions.append(Launch(job))
+        if self.gang is not None:
+            self.gang.started(job)
         if not self.event_driven:
             self.host.notice()
         self.eligibility.started(job)
@@ -436,7 +455,7 @@ class Controller:
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now; its nodes are free at once."""
-        was_running = job.alloc is not None and job.state == JobState.RUNNING
+        was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
         if was_running:
             self._give_back(job, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
         else:
@@ -449,16 +468,24 @@ class Controller:
         del self.jobs[job.id]
         self.limited.pop(job.id, None)
         self.actions.append(Finished(job))
+        if self.gang is not None:
+            self.gang.ended(job)
         self.eligibility.ended(job, was_running)
 
     def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
         assert job.alloc is not None
-        freed = self.table.release(job.alloc)
         self.selector.forget_future()
-        self.usage.change(job, -1, freed)
-        entry = (job.end_limit, job.id, job)
-        at = bisect_left(self.running, entry)
-        del self.running[at]
+        if job.state == JobState.SUSPENDED:
+            self.suspension.leave(job)
+        else:
+            freed = self.table.release(job.alloc)
+            if self.suspension.jobs:
+                freed = self.suspension.alone(job)
+            self.usage.change(job, -1, freed)
+            entry = (job.end_limit, job.id, job)
+            at = bisect_left(self.running, entry)
+            del self.running[at]
+            self.suspension.ended(job)
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
         self.main.job_ended(by_itself=by_itself)
@@ -468,8 +495,7 @@ class Controller:
         job = self.jobs.get(fact.job_id)
         if job is None:
             return
-        running = job.state == JobState.RUNNING
-        if not running:
+        if job.state == JobState.PENDING:
             job.start_time = None
         else:
             job.exit_code = "0:15"
@@ -478,7 +504,7 @@ class Controller:
 
     def _requeue_fact(self, fact: Requeue) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is not None and job.state == JobState.RUNNING:
+        if job is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED):
             self.requeue(job)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
@@ -489,6 +515,7 @@ class Controller:
         assert job.alloc is not None
         run = copy(job)
         run.state, run.reason, run.end_time = state, reason, self.now
+        run.suspended_s = self.suspension.seconds(job)
         self.actions += [Kill(job), Requeued(run)]
         nodes = self.state.node_list(job.alloc)
         self._give_back(job)
@@ -504,7 +531,10 @@ class Controller:
         job.reason = Reason.BEGIN_TIME
         self._set_limit(job)
         self.usage.pending(job, +1)
+        job.suspended_s, job.preempt_time = 0, None
         self.record("REQUEUE", job, nodes=nodes)
+        if self.gang is not None:
+            self.gang.ended(job)
         self.eligibility.consider(job)
 
     def _edited(self) -> None:
@@ -542,15 +572,22 @@ class Controller:
         job = self.jobs.get(fact.job_id)
         if job is None:
             return
-        if job.state == JobState.RUNNING:
-            assert job.end_limit is not None and job.start_time is not None
-            del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
-            job.end_limit = job.start_time + fact.time_limit_s
-            insort(self.running, (job.end_limit, job.id, job))
+        if job.state != JobState.PENDING and job.preempt_time is None:
+            assert job.start_time is not None
+            self.move_end(job, job.start_time + fact.time_limit_s)
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
         self.record("LIMIT", job, value=fact.time_limit_s)
         self._edited()
         self._limits_changed()
+
+    def move_end(self, job: Job, end: int) -> None:
+        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        jobs = self.running if job.state == JobState.RUNNING else self.suspension.jobs
+        assert job.end_limit is not None
+        del jobs[bisect_left(jobs, (job.end_limit, job.id, job))]
+        job.end_limit = end
+        insort(jobs, (end, job.id, job))
+        self.selector.forget_future()
 
     def _set_partition_state(self, fact: SetPartitionState) -> None:
         partition = self.state.by_name[fact.partition]
@@ -594,7 +631,9 @@ class Controller:
         self.unusable |= mask
         self._set_up()
         self._node_event("DOWN", fact.reason, fact.nodes)
-        for job in [entry[2] for entry in self.running if entry[2].nodes & mask]:
+        for job in [entry[2] for entry in [*self.running, *self.suspension.jobs] if entry[2].nodes & mask]:
+            if job.alloc is None or job.id not in self.jobs:
+                continue  # gone with one of the others
             if job.sub.requeue and self.cluster.option("JobRequeue"):
                 self.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
             else:
@@ -622,7 +661,10 @@ class Controller:
         if self.event_driven:
             return end
         own = job.partition.spec.over_time_limit_s
-        due = end + (self.over_limit_s if own is None else own)
+        return self.scan_after(end + (self.over_limit_s if own is None else own))
+
+    def scan_after(self, due: int) -> int:
+        """The first time-limit scan at or after `due`."""
         return due + (self.start_time - due) % LIMIT_SCAN_S
 
     def _next_limit_time(self) -> int:
@@ -643,6 +685,10 @@ class Controller:
                 else:
                     self.main.time_came()
                 self.eligibility.consider(job)
+        if self.preemption is not None:
+            self.preemption.timers(now)
+        if self.gang is not None:
+            self.gang.timers(now)
         if self.enforce_limits:
             while self.running and self._next_limit_time() <= now:
                 job = next(job for end, _, job in self.running if self._limit_time(end, job) <= now)
@@ -676,7 +722,7 @@ class Controller:
     def check(self) -> None:
         """Recount everything; raises InvariantError on any difference. For tests and debugging."""
         running = [entry[2] for entry in self.running]
-        self.table.check(running)
+        self.table.check([*running, *self.suspension.check()], self.suspension.crowded)
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
         if sum(j.state == JobState.RUNNING for j in self.jobs.values()) != len(running):

@@ -26,15 +26,18 @@ class Job:
     `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
-    `first_submit` never. `branch` is its association and `qos_spec` its QOS, None without accounting data.
+    `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
+    that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
+    it last made others do so. `branch` is its association and `qos_spec` its QOS, None without accounting data.
     """
 
     __slots__ = (
         "account", "alloc", "array_key", "array_limit", "begin", "branch", "depth", "eligible_time", "end_limit",
         "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes",
-        "order", "partition", "partitions", "planned_nodes", "planned_start", "priority", "qos", "qos_spec", "queued",
-        "reason", "restarts", "scheduler", "shape", "shapes", "start_time", "state", "sub", "submit_time",
-        "time_limit_s", "user", "waits_for", "within_limits",
+        "order", "partition", "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time",
+        "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "start_time",
+        "state", "sub", "submit_time", "suspended_at", "suspended_s", "time_limit_s", "user",
+        "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -73,6 +76,10 @@ class Job:
         self.queued = False
         self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
         self.key: tuple[int, ...] = ()
+        self.suspended_at: int | None = None
+        self.suspended_s = 0
+        self.preempt_time: int | None = None
+        self.preempt_start: int | None = None
 
     @property
     def part_qos(self) -> Qos | None:

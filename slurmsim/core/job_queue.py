@@ -9,7 +9,7 @@ held, dependent, throttled or not yet begun are not in here.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import merge
 
 from slurmsim.core.job import Job
@@ -100,6 +100,8 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        # puts a list in order by rules a key cannot tell (preempt/qos); None for none
+        self.arrange: Callable[[list[Record]], list[Record]] | None = None
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -137,9 +139,8 @@ class JobQueue:
 
     def snapshot(self) -> list[Record]:
         """All records in order, as a list of its own."""
-        if len(self.pools) == 1:
-            return self.pools[0].records.copy()
-        return list(self.records())
+        found = self.pools[0].records.copy() if len(self.pools) == 1 else list(self.records())
+        return found if self.arrange is None else self.arrange(found)
 
     def reprioritise(self, priorities: dict[int, tuple[int, ...]]) -> None:
         """Give jobs new priorities (one per partition) and restore the order."""

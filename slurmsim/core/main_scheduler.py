@@ -142,6 +142,19 @@ class MainScheduler:
         if self._begun:
             self._begun = False
             self.c.host.notice()
+        if self.c.preemption is not None:
+            self.follow_up()
+
+    def follow_up(self) -> None:
+        """Victims are gone within the instant: the pass their last epilog asks for."""
+        preemption = self.c.preemption
+        assert preemption is not None
+        while preemption.freed:
+            preemption.freed = False
+            if self._now and self.enabled:
+                self._now = False
+                self.passes += 1
+                self.run(full=False)
 
     # -- the pass -------------------------------------------------------------------------------------------------
 
@@ -156,11 +169,16 @@ class MainScheduler:
         limit = None if full else self.depth
         cut = False  # somebody was not looked at
         array: tuple[int, int] | None = None  # (array, partition) of the record before, when its task was rejected
+        preemption = c.preemption
+        if preemption is not None:
+            preemption.in_progress.clear()
         waiting = {p.index for p in c.partitions if any(q.per_partition.get(p.index) for q in c.queue.pools)}
         for at, record in enumerate(records):
             job = record.job
             if job.state != JobState.PENDING or not job.queued:
                 continue
+            if preemption is not None and job.id in preemption.in_progress:
+                continue  # others make room for it in another partition
             index = record.partition.index
             is_task = job.sub.array_task_id is not None
             if is_task and array == (job.array_key, index):
@@ -195,6 +213,8 @@ class MainScheduler:
                 continue
             allowed = c.open_to(job, usable)
             alloc = c.selector.place(record.shape, c.table, allowed)
+            if alloc is None and preemption is not None:
+                alloc = preemption.make_room(record, allowed)
             if alloc is not None:
                 waited = len(c.queue)
                 c.start(record, alloc, SCHEDULER)
@@ -232,7 +252,7 @@ class MainScheduler:
         changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
         """
         c = self.c
-        if limit is not None or self.part_depth or len(c.queue.pools) > 1:
+        if limit is not None or self.part_depth or len(c.queue.pools) > 1 or c.queue.arrange is not None:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]

@@ -63,6 +63,22 @@ class Requeue:
 
 
 @dataclass(slots=True)
+class Suspend:
+    """scontrol suspend of a running job by an administrator: it gives its CPUs away and keeps its memory."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Resume:
+    """scontrol resume of a suspended job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
 class Hold:
     """scontrol hold (priority 0, by the user or an administrator)."""
 
@@ -118,7 +134,7 @@ class Submit:
 
 Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
-    | SetPartitionState | Maintain | Submit
+    | SetPartitionState | Maintain | Submit | Suspend | Resume
 )  # fmt: skip
 
 
@@ -132,6 +148,20 @@ class Launch:
 @dataclass(slots=True)
 class Kill:
     """Take the job's processes away; the controller has already given back its nodes."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Pause:
+    """Stop the job's processes where they are; its run time stands still until `Continue` (or a `Kill`)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Continue:
+    """Let the paused job's processes go on."""
 
     job: Job
 
@@ -159,4 +189,4 @@ class Refused:
     text: str
 
 
-Action = Launch | Kill | Finished | Requeued | Refused
+Action = Launch | Kill | Pause | Continue | Finished | Requeued | Refused

@@ -17,7 +17,18 @@ from simpy.events import Event
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Requeued, Submit
+from slurmsim.core.messages import (
+    Cancel,
+    Continue,
+    Fact,
+    Finished,
+    JobEnded,
+    Launch,
+    Pause,
+    Refused,
+    Requeued,
+    Submit,
+)  # fmt: skip
 from slurmsim.errors import WorkloadError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -105,6 +116,8 @@ class Simulation:
         self._turn_due = False
         self._armed: int | None = None
         self._behaviour: dict[int, Behaviour] = {}
+        self._pauses: dict[int, int] = {}  # how often a job was suspended: timers of before are void
+        self._left: dict[int, int] = {}  # of suspended jobs, and those resumed since: seconds of run time to go
         self._followers = _followers(workload)
         self._submissions = Submissions(workload)
         self._over = self.env.event()
@@ -187,8 +200,8 @@ class Simulation:
     def _job_over(self, timer: Event) -> None:
         """A running job's time is up; the controller ignores it if it took that instance away before."""
         value: Any = timer.value
-        job, instance, behaviour = value
-        if job.restarts == instance and job.state == JobState.RUNNING:
+        job, instance, pauses, behaviour = value
+        if job.restarts == instance and job.state == JobState.RUNNING and pauses == self._pauses.get(job.id, 0):
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
             if not self._turn_due and self.env.peek() > self.env.now:
                 self._turn(timer)  # nothing else happens at this instant
@@ -222,6 +235,10 @@ class Simulation:
                 self._finished(action.job)
             elif isinstance(action, Refused):
                 self._refused(action)
+            elif isinstance(action, Pause):
+                self._pause(action.job)
+            elif isinstance(action, Continue):
+                self._start_timer(action.job, self._left.get(action.job.id, -1))
             elif isinstance(action, Requeued) and self._on_requeued is not None:
                 self._on_requeued(action.run)
         if self._after_turn is not None:
@@ -229,13 +246,27 @@ class Simulation:
         self._arm(now)
 
     def _launch(self, job: Job) -> None:
-        behaviour = self._behaviour[job.id]
-        if behaviour.run_time >= 0:
-            timer = self.env.timeout(behaviour.run_time, (job, job.restarts, behaviour))
+        self._start_timer(job, self._behaviour[job.id].run_time)
+
+    def _start_timer(self, job: Job, left: int) -> None:
+        """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
+        if left >= 0:
+            timer = self.env.timeout(left, (job, job.restarts, self._pauses.get(job.id, 0), self._behaviour[job.id]))
             timer.callbacks.append(self._job_over)
+
+    def _pause(self, job: Job) -> None:
+        """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
+        self._pauses[job.id] = self._pauses.get(job.id, 0) + 1
+        run_time = self._behaviour[job.id].run_time
+        if run_time >= 0 and job.start_time is not None:
+            ran = int(self.env.now) - job.start_time - job.suspended_s
+            self._left[job.id] = max(0, run_time - ran)
 
     def _finished(self, job: Job) -> None:
         self._behaviour.pop(job.id, None)
+        if job.id in self._pauses:
+            del self._pauses[job.id]
+            self._left.pop(job.id, None)
         self._done(job.id)
         if self._on_finished is not None:
             self._on_finished(job)

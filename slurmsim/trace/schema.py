@@ -44,7 +44,7 @@ JOBS: dict[str, tuple[str, str]] = {
     "reason": ("text", "reason at the end; of a refused submission Slurm's message"),
     "priority": ("int64", "priority at start, or at the end of the run"),
     "restarts": ("int64", "how often it was requeued"),
-    "run_time_s": ("int64?", "end - start"),
+    "run_time_s": ("int64?", "end - start, less the time it was suspended"),
     "wait_s": ("int64?", "start - submit"),
     "scheduler": ("text", "Main, Backfill or the policy that started it"),
 }
@@ -52,7 +52,11 @@ JOBS: dict[str, tuple[str, str]] = {
 # events.parquet: every state change and decision, in time order.
 EVENTS: dict[str, tuple[str, str]] = {
     "time": ("int64", "when"),
-    "event": ("text", "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"),
+    "event": (
+        "text",
+        "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE "
+        "SUSPEND RESUME PREEMPT",
+    ),
     "job_id": ("int64?", "job, null for node events"),
     "state": ("text", "job state after it (node state for NODE)"),
     "reason": ("text", "reason after it"),

@@ -18,7 +18,8 @@ from typing import Any
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, Refused, Submit
+from slurmsim.core.messages import Cancel, Continue, Fact, Finished, JobEnded, Launch, Pause, Refused, Submit
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -50,16 +51,28 @@ class World:
     start
         When slurmctld starts, seconds.
     plan_all
-        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
+        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing. Without
+        `every_cycle` only those that something happened before.
     """
 
-    def __init__(self, conf: str, policy: str = "easy", *, start: int = 0, plan_all: bool = False) -> None:
+    def __init__(
+        self,
+        conf: str,
+        policy: str = "easy",
+        *,
+        start: int = 0,
+        plan_all: bool = False,
+        every_cycle: bool = True,
+        accounting: Accounting | None = None,
+    ) -> None:
         self.cluster, self.findings = parse_cluster(conf)
         if plan_all:
-            more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
+            more = {"slurmsim_plan_all": ""}
+            if every_cycle:
+                more["slurmsim_every_cycle"] = ""
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
-        self.controller = Controller(self.cluster, load_policy(policy)(), start)
+        self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
         self.now = start
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, str] = {}
@@ -69,6 +82,10 @@ class World:
         self._count = 0
         self._run: dict[int, tuple[int | None, str, str]] = {}
         self._names: dict[int, str] = {}
+        self._left: dict[int, int | None] = {}
+        self._since: dict[int, int] = {}
+        self._timer: dict[int, int] = {}
+        self._void: set[int] = set()
 
     # -- what users do --------------------------------------------------------------------------------------------
 
@@ -113,7 +130,9 @@ class World:
     def _instant(self, now: int) -> None:
         facts: list[Fact] = []
         while self._future and self._future[0][0] <= now:
-            facts.append(heapq.heappop(self._future)[2])
+            _, count, fact = heapq.heappop(self._future)
+            if count not in self._void:
+                facts.append(fact)
         self.now = now
         self.told.append((now, list(facts)))
         names = self._names
@@ -126,10 +145,27 @@ class World:
             elif isinstance(action, Refused):
                 self.refused[names[action.sub.job_id]] = action.text
             elif isinstance(action, Launch):
-                run, state, code = self._run[action.job.id]
-                if run is not None:
-                    self.tell(JobEnded(action.job.id, state, code, action.job.restarts), now + run)
+                self._go_on(action.job, self._run[action.job.id][0])
+            elif isinstance(action, Pause):
+                self._pause(action.job)
+            elif isinstance(action, Continue):
+                self._go_on(action.job, self._left[action.job.id])
         self.controller.check()
+
+    def _go_on(self, job: Job, left: int | None) -> None:
+        """The job's processes run and have `left` seconds to go."""
+        _, state, code = self._run[job.id]
+        self._left[job.id] = left
+        self._since[job.id] = self.now
+        if left is not None:
+            self.tell(JobEnded(job.id, state, code, job.restarts), self.now + left)
+            self._timer[job.id] = self._count
+
+    def _pause(self, job: Job) -> None:
+        left = self._left[job.id]
+        if left is not None:
+            self._left[job.id] = left - (self.now - self._since[job.id])
+            self._void.add(self._timer[job.id])
 
     # -- what there is to see -------------------------------------------------------------------------------------
 
@@ -188,6 +224,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("-x", dest="exclude", default="")
     add("-C", dest="constraint", default="")
     add("-a", dest="array", default="")
+    add("-q", dest="qos", default="")
     add("-d", dest="dependency", default="")
     add("-H", dest="hold", action="store_true")
     add("-s", dest="oversubscribe", action="store_true")
@@ -256,5 +293,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     return Submission(
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
-        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue, **options,
+        priority=asked.priority, qos=asked.qos, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
+        **options,
     )  # fmt: skip
