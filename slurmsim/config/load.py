@@ -162,8 +162,10 @@ def _build(
     for line in extra["partitionname"]:
         if (name := line.pairs[0].value) not in named:
             report.error(Place(), "--set PartitionName", "", f"no partition is called {name!r}{nearest(name, named)}")
-    partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report,
-                                 frozenset(options["PreemptMode"]))  # fmt: skip
+    modes = frozenset(options["PreemptMode"])
+    if options["SelectType"] == "select/linear":
+        modes -= {"GANG"}  # nobody takes turns
+    partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report, modes)
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))

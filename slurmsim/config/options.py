@@ -119,7 +119,7 @@ _ROWS: tuple[Option, ...] = (
     _honoured("PreemptType", "choice", "preempt/none", "under sched/backfill and sched/builtin; other policies never "
               "preempt", choices=("preempt/none", "preempt/partition_prio", "preempt/qos", "(null)"),
               off=("preempt/none", "none", "(null)", "")),
-    _honoured("PreemptMode", "words", ("OFF",), "no SUSPEND and GANG with select/linear, no SUSPEND with preempt/qos"),
+    _honoured("PreemptMode", "words", ("OFF",), "no SUSPEND with select/linear or preempt/qos"),
     _honoured("PreemptExemptTime", "duration", None, "-1 none"),
     _honoured("PreemptParameters", "words", (), "min_exempt_priority, reorder_count, strict_order, youngest_first",
               since="23.02"),

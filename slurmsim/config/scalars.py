@@ -140,8 +140,8 @@ def _check_preemption(options: dict[str, Any], settings: Mapping[str, Setting], 
                          "OFF, CANCEL, GANG, REQUEUE, SUSPEND, WITHIN or PRIORITY")  # fmt: skip
         if "SUSPEND" in words and "GANG" not in words:
             report.error(mode.place, mode.shown, mode.text, "SUSPEND needs GANG too", "SUSPEND,GANG")
-        if "GANG" in words and options["SelectType"] == "select/linear":
-            report.error(mode.place, mode.shown, mode.text, "gang scheduling with select/linear is not modelled",
+        if "SUSPEND" in words and options["SelectType"] == "select/linear":
+            report.error(mode.place, mode.shown, mode.text, "suspension with select/linear is not modelled",
                          "SelectType=select/cons_tres")  # fmt: skip
     acts = bool(words & {"CANCEL", "REQUEUE", "SUSPEND"})
     preempts = options["PreemptType"] != "preempt/none"

@@ -19,7 +19,7 @@ from slurmsim.core.accounts import Accounts, Enforcement
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.cluster_state import ClusterState, compile_shape
 from slurmsim.core.eligibility import Eligibility
-from slurmsim.core.gang import Gang
+from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
 from slurmsim.core.main_scheduler import MainScheduler
@@ -132,9 +132,10 @@ class Controller:
         self._next_recalc = start_time
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.suspension = Suspension(self)
-        preempts = cluster.option("PreemptType") != "preempt/none" or "GANG" in cluster.option("PreemptMode")
-        self.preemption = Preemption(self) if preempts and not self.event_driven else None
-        self.gang = Gang(self) if self.preemption is not None and "GANG" in cluster.option("PreemptMode") else None
+        gang = takes_turns(cluster) and not self.event_driven
+        preempts = cluster.option("PreemptType") != "preempt/none" and not self.event_driven
+        self.preemption = Preemption(self) if preempts or gang else None
+        self.gang = Gang(self) if gang else None
         self.host = PolicyHost(self, policy)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, NodesDown: self._nodes_down,

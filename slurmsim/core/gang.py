@@ -29,6 +29,7 @@ from slurmsim.states import JobState
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
     from slurmsim.core.job_queue import Record
+    from slurmsim.model.cluster import ClusterSpec
 
 # where a job stands: not in the active row; put there by its turn; put there because there was room
 _OUT, _ACTIVE, _FILLER = range(3)
@@ -41,6 +42,11 @@ def _sharing(partition: Partition, shape: Shape) -> int:
     if kind == "EXCLUSIVE" or (shape.request.exclusive and kind != "FORCE"):
         return _ALONE
     return _SHARED if kind == "FORCE" else _OWN
+
+
+def takes_turns(cluster: ClusterSpec) -> bool:
+    """Whether the configuration has a gang scheduler: PreemptMode with GANG, and not select/linear."""
+    return "GANG" in cluster.option("PreemptMode") and cluster.option("SelectType") != "select/linear"
 
 
 class Gang:

@@ -195,11 +195,12 @@ class View:
     def earliest_start(self, job: Job) -> int | None:
         """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
         c = self.c
+        occupants = c.suspension.occupants()
         found = [
             max(forecast.start, c.now)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
             if c.limit_reason(job, partition, shape) is None
-            and (forecast := c.selector.future(shape, c.suspension.occupants(), c.now, partition.mask & c.table.up, exact=True))
+            and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
 

@@ -25,6 +25,8 @@ class RawRuns:
     partition: Texts
     nodes: Texts
     known: BoolArray  # the jobs table's amounts are this run's
+    stopped: BoolArray | None = None  # it is a time of suspension (all runs go on, when None)
+    unchecked: BoolArray | None = None  # it was resumed without looking whether its CPUs were free
 
 
 @dataclass(slots=True)
@@ -51,6 +53,8 @@ class JobRuns:
         Names of the GRES columns.
     pieces
         Nodes with `pieces.amounts`: CPUs, memory in MiB, then `gres`.
+    stopped, unchecked
+        Times of suspension, without CPUs; runs whose CPUs may be in use by others, too.
     """
 
     row: IntArray
@@ -64,6 +68,8 @@ class JobRuns:
     known: BoolArray
     gres: list[str]
     pieces: Pieces
+    stopped: BoolArray
+    unchecked: BoolArray
 
     @property
     def n(self) -> int:
@@ -102,6 +108,11 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
     bad_texts[list(runs.bad)] = True
     bad_nodes = {int(i): runs.bad[int(node_texts.codes[i])] for i in np.flatnonzero(bad_texts[node_texts.codes])}
     columns, bad_amounts, gres = _amounts(jobs, row, known, nodes)
+    found = pieces(runs, node_texts.codes, columns)
+    nobody = np.zeros(len(row), bool)
+    stopped = nobody if raw.stopped is None else raw.stopped[order]
+    if stopped.any():
+        found.amounts[CPUS] = np.where(stopped[found.owner], 0, found.amounts[CPUS])
     return JobRuns(
         row,
         np.searchsorted(times, raw.start[order]),
@@ -113,7 +124,9 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
         np.setdiff1d(bad_amounts, np.fromiter(bad_nodes, np.int64, len(bad_nodes))),
         known,
         gres,
-        pieces(runs, node_texts.codes, columns),
+        found,
+        stopped,
+        nobody if raw.unchecked is None else raw.unchecked[order],
     )
 
 

@@ -46,8 +46,6 @@ def test_what_is_not_modelled_is_said_by_name() -> None:
         "limit is enforced",
         "acct.conf:13: warning: PriorityWeightFairshare=10000: not modelled: the fair-share factor counts as 0",
         "acct.conf:15: warning: Licenses=matlab:4,fluent:10: not modelled: jobs do not wait for licenses",
-        "acct.conf:16: warning: PreemptType=preempt/partition_prio: not modelled: no job is preempted: jobs of higher "
-        "tier or QOS start first but wait for nodes",
         "acct.conf:24: warning: AllowGroups=root: not modelled (PartitionName=closed): jobs of all users are accepted",
     ]
     assert cluster.option("PriorityMaxAge") == 86_400
