@@ -19,6 +19,7 @@ from slurmsim import __version__
 from slurmsim.config.findings import Finding
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
+from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.model.cluster import ClusterSpec
@@ -327,6 +328,9 @@ def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
             "exclusive": p.oversubscribe == "EXCLUSIVE",
         }  # fmt: skip
+        if takes_turns(cluster):  # those of an equal tier run on the same CPUs
+            equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
+            partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory}  # fmt: skip
 

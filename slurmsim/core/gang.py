@@ -7,8 +7,11 @@ there is room; and every SchedulerTimeSlice the jobs that ran go to the end of t
 
 Mirrors src/slurmctld/gang.c and steps 2 to 4 of select/cons_common job_test.c (22.05).
 
-Deviation: CPUs are counted on each node, not told apart by core. So of several small jobs on a node the last of the
-list is suspended, where slurmctld suspends the one whose very cores were given away.
+Which CPUs of a node a job has decides who stops for whom, so they are told apart here: a job takes the lowest that are
+free to it. Deviation: slurmctld deals tasks out over the sockets of a node, which may take others.
+
+As in slurmctld, jobs of equal tiers in different partitions stand in each other's way only while there is room
+elsewhere: then they run at once on the same CPUs (seen with 22.05.8; the manual advises against such partitions).
 """
 
 from __future__ import annotations
@@ -16,12 +19,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from slurmsim.bitmap import Bitmap, from_bools, to_bools
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.free_state import Supposed
 from slurmsim.core.job import Job
-from slurmsim.core.nodes import Allocation, IntArray
+from slurmsim.core.nodes import Allocation
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import Shape
 from slurmsim.states import JobState
@@ -35,13 +36,8 @@ if TYPE_CHECKING:
 _OUT, _ACTIVE, _FILLER = range(3)
 # how a job takes its nodes (select's node states): for itself, on CPUs of its own, on CPUs it may share
 _ALONE, _OWN, _SHARED = range(3)
-
-
-def _sharing(partition: Partition, shape: Shape) -> int:
-    kind = partition.spec.oversubscribe
-    if kind == "EXCLUSIVE" or (shape.request.exclusive and kind != "FORCE"):
-        return _ALONE
-    return _SHARED if kind == "FORCE" else _OWN
+_SHARINGS = {"EXCLUSIVE": _ALONE, "FORCE": _SHARED}  # --exclusive makes no difference
+Cores = dict[int, int]  # node -> its CPUs as bits
 
 
 def takes_turns(cluster: ClusterSpec) -> bool:
@@ -61,24 +57,26 @@ class Gang:
         self._place: dict[int, int] = {}  # job id -> where it stands
         self._home: dict[int, int] = {}  # job id -> partition of its list
         self._row: dict[int, int] = {}  # job id -> row of its partition
+        self._cores: dict[int, Cores] = {}  # job id -> CPUs it has
+        self._all: list[int] = [(1 << n) - 1 for n in c.table.cpus.tolist()]
         self._stopped: set[int] = set()
+        self._beside: set[int] = set()  # jobs whose CPUs the next to start was given
         self._sliced_at = c.start_time
 
     # -- the active rows --------------------------------------------------------------------------------------------
 
     def started(self, job: Job) -> None:
         """`job` started or was resumed by an administrator: it runs if it fits in, and others may have to stop."""
-        c = self.c
-        a = job.alloc
-        assert a is not None
         if job.id in self._home:
             return  # never left the list
         index = job.partition.index
+        beside, self._beside = self._beside, set()
+        crowded = self._assign(job, beside)
         self._row[job.id] = self._first_row(job)
         self._lists[index].append(job)
         self._home[job.id] = index
         self._place[job.id] = _OUT
-        if a.whole or not (c.table.free_cpus[a.indices()] < 0).any():
+        if not crowded:
             self._place[job.id] = _FILLER
             return
         used = self._shadows(job.partition)
@@ -91,13 +89,38 @@ class Gang:
         elif self._make_stop(job, bool(self._casting(job.partition))):
             self._kill([job])
 
+    def _assign(self, job: Job, beside: set[int]) -> bool:
+        """Give `job` the lowest CPUs of its nodes but for those of jobs not in `beside`; True if somebody has them."""
+        a = job.alloc
+        assert a is not None
+        on: dict[int, list[int]] = {}
+        for jobs in self._lists:
+            for other in jobs:
+                if other.nodes & a.mask:
+                    for node in self._cores[other.id]:
+                        on.setdefault(node, []).append(other.id)
+        counts = [a.cpus] * a.n_nodes if isinstance(a.cpus, int) else a.cpus.tolist()
+        mine: Cores = {}
+        crowded = False
+        for node, count in zip(a.indices().tolist(), counts, strict=True):
+            taken = kept = 0
+            for other_id in on.get(node, ()):
+                bits = self._cores[other_id][node]
+                taken |= bits
+                if other_id not in beside:
+                    kept |= bits
+            mine[node] = _lowest_bits(self._all[node], kept, count)
+            crowded = crowded or mine[node] & taken != 0
+        self._cores[job.id] = mine
+        return crowded
+
     def ended(self, job: Job) -> None:
         """`job` gave its CPUs back."""
         index = self._home.pop(job.id, None)
         if index is None:
             return
         self._lists[index].remove(job)
-        del self._place[job.id], self._row[job.id]
+        del self._place[job.id], self._row[job.id], self._cores[job.id]
         self._stopped.discard(job.id)
         if self._stopped:
             self._update()
@@ -107,22 +130,19 @@ class Gang:
         higher = [p for p in self._order if p.tier > partition.tier]
         return [job for p in higher for job in self._lists[p.index] if self._place[job.id] != _OUT]
 
-    def _shadows(self, partition: Partition) -> IntArray:
-        """CPUs of each node that jobs of higher tiers use, no more than there are."""
-        used = np.zeros(self.c.table.n, np.int64)
+    def _shadows(self, partition: Partition) -> Cores:
+        """CPUs that running jobs of higher tiers have."""
+        used: Cores = {}
         for job in self._casting(partition):
             self._add(used, job)
-        return np.minimum(used, self.c.table.cpus)
+        return used
 
-    @staticmethod
-    def _add(used: IntArray, job: Job) -> None:
-        assert job.alloc is not None
-        used[job.alloc.indices()] += job.alloc.cpus
+    def _add(self, used: Cores, job: Job) -> None:
+        for node, bits in self._cores[job.id].items():
+            used[node] = used.get(node, 0) | bits
 
-    def _fits(self, used: IntArray, job: Job) -> bool:
-        assert job.alloc is not None
-        idx = job.alloc.indices()
-        return bool((used[idx] + job.alloc.cpus <= self.c.table.cpus[idx]).all())
+    def _fits(self, used: Cores, job: Job) -> bool:
+        return not any(used.get(node, 0) & bits for node, bits in self._cores[job.id].items())
 
     def _update(self) -> None:
         """Build all active rows anew, who runs before who does not; higher tiers first."""
@@ -132,7 +152,7 @@ class Gang:
             if not jobs:
                 continue
             used = self._shadows(partition)
-            shadowed = bool(used.any())
+            shadowed = bool(used)
             for wanted in (_ACTIVE, _FILLER):
                 for job in jobs:
                     if self._place[job.id] != wanted:
@@ -194,7 +214,7 @@ class Gang:
         jobs = self._lists[partition.index]
         jobs.sort(key=lambda job: place[job.id] == _ACTIVE)
         used = self._shadows(partition)
-        shadowed = bool(used.any())
+        shadowed = bool(used)
         for job in jobs:
             place[job.id] = _OUT
             if job.priority and self._fits(used, job):
@@ -209,44 +229,64 @@ class Gang:
     # -- placing beside others --------------------------------------------------------------------------------------
 
     def place(self, record: Record, within: Bitmap, gone: Collection[int] = ()) -> Allocation | None:
-        """Nodes and shares for `record`'s job on CPUs that others hold, whom it would make stop; None if none will do.
+        """Nodes and shares for `record`'s job on CPUs that others hold; None if none will do.
 
         `gone`: ids of jobs to suppose ended.
         """
-        c, shape, partition = self.c, record.shape, record.partition
-        sharing = _sharing(partition, shape)
+        found = self._search(record, within, gone)
+        return None if found is None else found[0]
+
+    def take(self, record: Record, within: Bitmap) -> Allocation | None:
+        """As `place`, for a start that follows at once: from now on nobody has those nodes to himself any more."""
+        found = self._search(record, within, ())
+        if found is None:
+            return None
+        alloc, beside = found
+        suspension = self.c.suspension
+        for _, _, job in self._occupants(alloc.mask):
+            suspension.share(job)
+        tier, here = record.partition.tier, record.partition
+        if any(job.partition.tier == tier and job.partition is not here and job.nodes & alloc.mask for job in beside):
+            suspension.may_crowd(record.job)
+        self._beside = {job.id for job in beside}
+        return self.c.table.counted(alloc) if alloc.mask & ~self.c.table.idle else alloc
+
+    def _occupants(self, mask: Bitmap) -> list[tuple[int, int, Job]]:
+        """Jobs with CPUs on nodes of `mask`; not those an administrator suspended."""
+        c = self.c
+        return [
+            entry
+            for entry in (*c.running, *c.suspension.jobs)
+            if entry[2].nodes & mask and c.suspension.held(entry[2]) is entry[2].alloc
+        ]
+
+    def _search(self, record: Record, within: Bitmap, gone: Collection[int]) -> tuple[Allocation, list[Job]] | None:
+        """What is found, and the jobs whose CPUs were free for it."""
+        shape, partition = record.shape, record.partition
+        sharing = _SHARINGS.get(partition.spec.oversubscribe, _OWN)
         if sharing == _ALONE:
             return None
         lower: dict[int, list[Job]] = {}
         same: list[Job] = []
         own: list[Job] = []
-        leaving: list[Job] = []
-        reach = within & shape.candidates
-        for jobs in (c.running, c.suspension.jobs):
-            for _, _, job in jobs:
-                if not job.nodes & reach or c.suspension.held(job) is not job.alloc:
-                    continue
-                if job.id in gone:
-                    leaving.append(job)
-                    continue
-                theirs = job.partition
-                how = _sharing(theirs, job.shape)
-                rows = theirs.spec.oversubscribe_max
-                others_rows = how == _SHARED and rows > 1 and theirs is not partition
-                if how == _ALONE or (sharing == _SHARED and how == _OWN) or (sharing == _OWN and others_rows):
-                    within &= ~job.nodes
-                elif self._hard(theirs, partition):
-                    continue
-                elif theirs is partition:
-                    own.append(job)
-                elif theirs.tier == partition.tier:
-                    same.append(job)
-                else:
-                    lower.setdefault(theirs.index, []).append(job)
-        base = Supposed(c.table)
-        for job in leaving:
+        base = Supposed(self.c.table)
+        for _, _, job in self._occupants(within & shape.candidates):
             assert job.alloc is not None
-            base.release(job.alloc)
+            theirs = job.partition
+            how, rows = _SHARINGS.get(theirs.spec.oversubscribe, _OWN), theirs.spec.oversubscribe_max
+            others_rows = how == _SHARED and rows > 1 and theirs is not partition
+            if job.id in gone:
+                base.release(job.alloc)
+            elif how == _ALONE or (sharing == _SHARED and how == _OWN) or (sharing == _OWN and others_rows):
+                within &= ~job.nodes
+            elif self._hard(theirs, partition):
+                continue
+            elif theirs is partition:
+                own.append(job)
+            elif theirs.tier == partition.tier:
+                same.append(job)
+            else:
+                lower.setdefault(theirs.index, []).append(job)
         below = [job for jobs in lower.values() for job in jobs]
         if not below and not own and not same:
             return None
@@ -261,13 +301,12 @@ class Gang:
                     if better is None:
                         break
                     found, below = better, spared
-            return found
-        rows = partition.spec.oversubscribe_max if sharing == _SHARED else 1
-        for row in range(rows):
-            others = [job for job in own if self._row[job.id] != row]
-            found = self._try(base, [*below, *others, *same], shape, within)
+            return found, below
+        for row in range(partition.spec.oversubscribe_max if sharing == _SHARED else 1):
+            free = [*below, *[job for job in own if self._row[job.id] != row], *same]
+            found = self._try(base, free, shape, within)
             if found is not None:
-                return found
+                return found, free
         return None
 
     def _hard(self, theirs: Partition, mine: Partition) -> bool:
@@ -283,38 +322,28 @@ class Gang:
         for job in stopped:
             assert job.alloc is not None
             state.release_cpus(job.alloc)
-        if shape.whole:
-            state.idle |= self._empty_nodes(state, shape)
-        return self.c.selector.place(shape, state, within)
-
-    def _empty_nodes(self, state: Supposed, shape: Shape) -> Bitmap:
-        """Nodes all of whose CPUs are free, with memory enough for a job that takes them whole."""
-        table = self.c.table
-        free = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
-        if shape.mem_all:
-            free &= state.free_mem == table.mem
-        else:
-            free &= state.free_mem >= (shape.mem_cpu * table.cpus if shape.mem_cpu else shape.mem_node)
-        return from_bools(free)
-
-    def commit(self, alloc: Allocation) -> Allocation:
-        """What `place` found, as the node table takes it: nobody has those nodes to himself any more."""
-        c = self.c
-        for jobs in (c.running, c.suspension.jobs):
-            for _, _, job in jobs:
-                if job.nodes & alloc.mask and c.suspension.held(job) is job.alloc:
-                    c.suspension.share(job)
-        return c.table.counted(alloc) if alloc.mask & ~c.table.idle else alloc
+        return self.c.suspension.place(shape, state, within)
 
     def _first_row(self, job: Job) -> int:
         """The row of its partition that `job` goes into: the first where its CPUs are free (job_res_add_job)."""
         jobs = self._lists[job.partition.index]
         rows = job.partition.spec.oversubscribe_max
         for row in range(rows - 1):
-            used = np.zeros(self.c.table.n, np.int64)
+            used: Cores = {}
             for other in jobs:
                 if self._row[other.id] == row:
                     self._add(used, other)
             if self._fits(used, job):
                 return row
         return rows - 1
+
+
+def _lowest_bits(available: int, kept: int, count: int) -> int:
+    """The lowest `count` bits of `available` that are not in `kept`; where those do not suffice, of all."""
+    found = 0
+    for choice in (available & ~kept, available):
+        while choice and found.bit_count() < count:
+            low = choice & -choice
+            found |= low
+            choice ^= low
+    return found

@@ -213,6 +213,8 @@ class MainScheduler:
                 continue
             allowed = c.open_to(job, usable)
             alloc = c.selector.place(record.shape, c.table, allowed)
+            if alloc is None and c.suspension.jobs:
+                alloc = c.suspension.beside(record.shape, allowed)
             if alloc is None and preemption is not None:
                 alloc = preemption.make_room(record, allowed)
             if alloc is not None:

@@ -445,6 +445,8 @@ class PolicyHost:
             if c.maintenance.windows:
                 within = c.open_to(job, c.table.everything if within is None else within)
             alloc = c.selector.place(record.shape, c.table, within)
+            if alloc is None and c.suspension.jobs:
+                alloc = c.suspension.beside(record.shape, within)
             if alloc is None and c.preemption is not None:
                 alloc = c.preemption.make_room(record, within)
             if alloc is not None:

@@ -217,9 +217,9 @@ class Preemption:
         if within is None:
             within = self.c.table.everything
         if self.c.gang is not None:
-            alloc = self.c.gang.place(record, within)
+            alloc = self.c.gang.take(record, within)
             if alloc is not None:
-                return self.c.gang.commit(alloc)
+                return alloc
         victims = self._victims(record, within)
         if victims:
             self._stop_all(victims, record.job)

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim.bitmap import Bitmap
+from slurmsim.bitmap import Bitmap, from_bools, to_bools
+from slurmsim.core.free_state import Supposed
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Continue, Pause, Resume, Suspend
 from slurmsim.core.nodes import Allocation
@@ -28,6 +29,7 @@ from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.shape import Shape
 
 Entry = tuple[int, int, Job]
 GANG = "Gang"
@@ -158,6 +160,10 @@ class Suspension:
             self._unchecked.add(job.id)
         table.allocate(a)
 
+    def may_crowd(self, job: Job) -> None:
+        """`job` is started on CPUs of jobs that go on running."""
+        self._unchecked.add(job.id)
+
     def share(self, job: Job) -> None:
         """Keep what a job with whole nodes holds as counts from now on: it has to share them."""
         assert job.alloc is not None
@@ -183,6 +189,31 @@ class Suspension:
     def ended(self, job: Job) -> None:
         """Running `job` gave its nodes back."""
         self._unchecked.discard(job.id)
+
+    # -- placing beside suspended jobs ------------------------------------------------------------------------------
+
+    def place(self, shape: Shape, state: Supposed, within: Bitmap | None) -> Allocation | None:
+        """Place in `state`, where a node counts as idle when nobody has CPUs of it, whatever memory is in use."""
+        if shape.whole:
+            table = self.c.table
+            empty = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
+            if shape.mem_all:
+                empty &= state.free_mem == table.mem
+            else:
+                empty &= state.free_mem >= (shape.mem_cpu * table.cpus if shape.mem_cpu else shape.mem_node)
+            for kinds, count in shape.gres_node:
+                empty &= state.free_gres[list(kinds)].sum(axis=0) >= count
+            state.idle |= from_bools(empty)
+        return self.c.selector.place(shape, state, within)
+
+    def beside(self, shape: Shape, within: Bitmap | None) -> Allocation | None:
+        """Whole nodes on which nothing runs, but somebody is suspended who keeps memory; None if none will do."""
+        if not shape.whole or not any(self._parked.values()):
+            return None
+        alloc = self.place(shape, Supposed(self.c.table), within)
+        if alloc is None:
+            return None
+        return self.c.table.counted(alloc) if alloc.mask & ~self.c.table.idle else alloc
 
     # -- questions --------------------------------------------------------------------------------------------------
 

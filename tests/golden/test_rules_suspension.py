@@ -117,3 +117,54 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE
     assert (w["s1"].end_time, w["s1"].suspended_s) == (104, 26)
     assert w["w1"].end_time == (w.start("w1") or 0) + 40
     assert w.start("w2") == 104  # here nobody gave a node away
+
+
+TIERS = f"""{GANG.partition("PartitionName")[0]}PartitionName=a Nodes=ALL Default=YES PriorityTier=1 MaxTime=INFINITE
+PartitionName=b Nodes=ALL PriorityTier=1 MaxTime=INFINITE
+PartitionName=hi Nodes=ALL PriorityTier=10 PreemptMode=OFF MaxTime=INFINITE
+"""
+
+
+def test_equal_tiers_run_on_the_same_cpus() -> None:
+    """Recorded for this: with GANG, jobs of an equal tier in another partition do not wait for CPUs."""
+    w = World(TIERS, "backfill", plan_all=True)
+    w.sbatch("-p a -J a1 -N3 -n12 --mem 200 -t 10", 120, at=20)
+    w.sbatch("-p b -J b1 -N1 -n4 --mem 200 -t 10", 60, at=26)
+    w.sbatch("-p a -J a2 -N1 -n4 --mem 200 -t 10", 60, at=26)
+    w.until(62)
+    assert [w.state(n) for n in ("a1", "b1", "a2")] == ["RUNNING", "RUNNING", "PENDING"]
+    assert (w.nodes("b1"), w.reason("a2")) == ("n1", "Resources")
+
+
+def test_who_stops_is_whose_cores_are_taken() -> None:
+    """Recorded for this: the jobs on the lowest cores stop; a preemptor that wants whole nodes waits for its like."""
+    w = World(TIERS, "backfill", plan_all=True)
+    for name in ("c1", "c2", "c3", "c4"):
+        w.sbatch(f"-p a -J {name} -w n1 -n1 --mem 100 -t 10", 120, at=108)
+    w.sbatch("-p hi -J h1 -w n1 -n2 --mem 100 -t 10", 60, at=117)
+    w.sbatch("-p hi -J h2 -N3 --exclusive --mem 100 -t 10", 30, at=117)
+    w.until(160)
+    assert [w.state(n) for n in ("c1", "c2", "c3", "c4")] == ["SUSPENDED", "SUSPENDED", "RUNNING", "RUNNING"]
+    assert (w.state("h1"), w.state("h2"), w.reason("h2")) == ("RUNNING", "PENDING", "Resources")
+    end = w["h1"].start_time
+    assert end is not None and w.planned("h2")[0] == end + 600  # h1 is no victim: PreemptMode=OFF
+
+
+def test_whole_nodes_and_suspension() -> None:
+    """Recorded for this: --exclusive jobs are suspended like others, and start beside jobs suspended by hand."""
+    w = World(TIERS, "backfill", plan_all=True)
+    w.sbatch("-p a -J d1 -N1 -w n1 -n4 --mem 200 -t 10", 120, at=193)
+    w.sbatch("-p a -J d2 -N1 -w n2 --exclusive --mem 200 -t 10", 120, at=193)
+    w.sbatch("-p a -J d3 -N1 -w n3 -n4 --mem 200 -t 10", 120, at=193)
+    w.sbatch("-p hi -J h3 -w n2 -n2 --mem 100 -t 10", 60, at=200)
+    w.sbatch("-p hi -J h4 -N1 -n4 --mem 100 -t 10", 60, at=203)
+    w.until(212)
+    assert [w.state(n) for n in ("d1", "d2", "d3")] == ["SUSPENDED", "SUSPENDED", "RUNNING"]
+    assert (w.nodes("h3"), w.nodes("h4")) == ("n2", "n1")
+    w.tell(Suspend(w.id("d3")), 213)
+    w.sbatch("-p a -J e1 -N1 --exclusive -w n3 --mem 100 -t 10", 60, at=220)
+    w.until(228)
+    assert (w.state("d3"), w.state("e1"), w.nodes("e1")) == ("SUSPENDED", "RUNNING", "n3")
+    w.tell(Resume(w.id("d3")), 230)
+    w.until(900)
+    assert {w.state(n) for n in ("d1", "d2", "d3", "e1", "h3", "h4")} == {"COMPLETED"}
