@@ -136,6 +136,9 @@ def prepare(options: RunOptions) -> Prepared:
             raise
         raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
                           expected=error.expected) from None  # fmt: skip
+    if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
+        findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
+                                f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else ()
     endless: Iterable[Any] = ()

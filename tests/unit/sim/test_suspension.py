@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmsim.replay import RunOptions, execute, prepare
+from slurmsim.replay import Prepared, RunOptions, execute, prepare
 from slurmsim.trace.reader import read_trace
 from slurmsim.validate import validate_trace
 
@@ -26,17 +26,22 @@ PartitionName=hi Nodes=ALL PriorityTier=10 OverSubscribe=FORCE:1 MaxTime=60
 JOBS = ((1, 0, 12, 200, 1), (2, 50, 4, 100, 2), (3, 60, 4, 30, 2), (4, 70, 4, 100, 1), (5, 400, 12, 50, 2))
 
 
-def run(folder: Path, mode: str) -> Path:
-    """Replay `JOBS` and return the trace's folder."""
+def prepared(folder: Path, mode: str, policy: str | None = None) -> Prepared:
+    """`JOBS` ready to be replayed."""
     (folder / "slurm.conf").write_text(CONF.format(mode=mode))
     lines = ["; Version: 2.2", "; MaxProcs: 12", "; MaxNodes: 3", "; UnixStartTime: 0", "; Partition: 1 low",
              "; Partition: 2 hi"]  # fmt: skip
     for job, submit, cpus, run_time, partition in JOBS:
         lines.append(f"{job} {submit} -1 {run_time} {cpus} -1 -1 {cpus} 1800 -1 1 1 1 1 1 {partition} -1 -1")
     (folder / "jobs.swf").write_text("\n".join(lines) + "\n")
-    options = RunOptions(str(folder / "jobs.swf"), str(folder / "out"), str(folder / "slurm.conf"),
+    options = RunOptions(str(folder / "jobs.swf"), str(folder / "out"), str(folder / "slurm.conf"), policy=policy,
                          option=(("partitions", "partition"), ("map", "1:low,2:hi")))  # fmt: skip
-    return execute(prepare(options), report=False)[0]
+    return prepare(options)
+
+
+def run(folder: Path, mode: str) -> Path:
+    """Replay `JOBS` and return the trace's folder."""
+    return execute(prepared(folder, mode), report=False)[0]
 
 
 @pytest.mark.parametrize("mode", ["SUSPEND,GANG", "REQUEUE", "CANCEL"])
@@ -65,3 +70,9 @@ def test_the_events_tell_of_it(tmp_path: Path) -> None:
     assert told["event"].iloc[:2].tolist() == ["SUSPEND", "RESUME"]
     assert set(told["scheduler"]) == {"Gang"}
     assert told["state"].iloc[0] == "SUSPENDED"
+
+
+def test_who_never_preempts_is_said(tmp_path: Path) -> None:
+    said = [str(finding) for finding in prepared(tmp_path, "REQUEUE", "easy").findings]
+    assert any("PreemptType" in line and "policy easy never preempts" in line for line in said)
+    assert not prepared(tmp_path, "REQUEUE").findings
