@@ -114,6 +114,10 @@ class Gang:
         self._cores[job.id] = mine
         return crowded
 
+    def look_again(self) -> None:
+        """A suspended job may run again if there is room."""
+        self._update()
+
     def ended(self, job: Job) -> None:
         """`job` gave its CPUs back."""
         index = self._home.pop(job.id, None)

@@ -49,7 +49,7 @@ class Suspension:
         self.jobs: list[Entry] = []
         # what jobs suspended by an administrator still hold in the node table, None for nothing
         self._parked: dict[int, Allocation | None] = {}
-        self._unchecked: set[int] = set()  # running jobs that were resumed without looking whether CPUs are free
+        self._unchecked: set[int] = set()  # jobs whose CPUs nobody has looked at: others may have them, too
 
     # -- facts ------------------------------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ class Suspension:
         self._edited()
 
     def on_resume(self, fact: Resume) -> None:
-        """scontrol resume."""
+        """scontrol resume. A job the gang scheduler stopped is left to it, and gets its priority back."""
         c = self.c
         job = c.jobs.get(fact.job_id)
         if job is None or job.state != JobState.SUSPENDED:
@@ -78,9 +78,11 @@ class Suspension:
             job.priority = min(c.priority.submit(job, c.now))
         if job.id in self._parked:
             self._unpark(job)
-        self._go_on(job, "")
-        if c.gang is not None:
-            c.gang.started(job)
+            self._go_on(job, "")
+            if c.gang is not None:
+                c.gang.started(job)
+        elif c.gang is not None:
+            c.gang.look_again()
         self._edited()
 
     # -- the gang scheduler -----------------------------------------------------------------------------------------
@@ -113,7 +115,6 @@ class Suspension:
         c.usage.change(job, -1, self.alone(job), cpus_only=True)
         entry = _remove(c.running, job)
         insort(self.jobs, entry)
-        self._unchecked.discard(job.id)
         job.move(JobState.SUSPENDED)
         job.suspended_at = c.now
         c.record("SUSPEND", job, scheduler=by)
@@ -181,6 +182,7 @@ class Suspension:
         if held is not None:
             c.table.release(held)
         self._parked.pop(job.id, None)
+        self._unchecked.discard(job.id)
         job.suspended_s = self.seconds(job)
         job.suspended_at = None
         c.usage.change(job, +1, 0, cpus_only=True)  # its CPUs were counted out already

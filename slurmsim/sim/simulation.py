@@ -116,7 +116,7 @@ class Simulation:
         self._turn_due = False
         self._armed: int | None = None
         self._behaviour: dict[int, Behaviour] = {}
-        self._pauses: dict[int, int] = {}  # how often a job was suspended: timers of before are void
+        self._pauses: dict[int, int] = {}  # how often a job was suspended or requeued: timers of before are void
         self._left: dict[int, int] = {}  # of suspended jobs, and those resumed since: seconds of run time to go
         self._followers = _followers(workload)
         self._submissions = Submissions(workload)
@@ -239,8 +239,10 @@ class Simulation:
                 self._pause(action.job)
             elif isinstance(action, Continue):
                 self._start_timer(action.job, self._left.get(action.job.id, -1))
-            elif isinstance(action, Requeued) and self._on_requeued is not None:
-                self._on_requeued(action.run)
+            elif isinstance(action, Requeued):
+                self._void_timer(action.run)  # it may have been launched in this very instant
+                if self._on_requeued is not None:
+                    self._on_requeued(action.run)
         if self._after_turn is not None:
             self._after_turn(now)
         self._arm(now)
@@ -254,9 +256,12 @@ class Simulation:
             timer = self.env.timeout(left, (job, job.restarts, self._pauses.get(job.id, 0), self._behaviour[job.id]))
             timer.callbacks.append(self._job_over)
 
+    def _void_timer(self, job: Job) -> None:
+        self._pauses[job.id] = self._pauses.get(job.id, 0) + 1
+
     def _pause(self, job: Job) -> None:
         """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
-        self._pauses[job.id] = self._pauses.get(job.id, 0) + 1
+        self._void_timer(job)
         run_time = self._behaviour[job.id].run_time
         if run_time >= 0 and job.start_time is not None:
             ran = int(self.env.now) - job.start_time - job.suspended_s

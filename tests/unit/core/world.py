@@ -18,7 +18,7 @@ from typing import Any
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Continue, Fact, Finished, JobEnded, Launch, Pause, Refused, Submit
+from slurmsim.core.messages import Cancel, Continue, Fact, Finished, JobEnded, Kill, Launch, Pause, Refused, Submit
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -146,6 +146,8 @@ class World:
                 self.refused[names[action.sub.job_id]] = action.text
             elif isinstance(action, Launch):
                 self._go_on(action.job, self._run[action.job.id][0])
+            elif isinstance(action, Kill):
+                self._void.add(self._timer.get(action.job.id, 0))
             elif isinstance(action, Pause):
                 self._pause(action.job)
             elif isinstance(action, Continue):
