@@ -45,7 +45,7 @@ class ReservationBackfill(Policy):
                 self._pools.pop(pool.name, None)
                 pool.seen()
             return ()
-        if not pool.counts or pool.closed():
+        if not pool.counts:
             self._pools.pop(pool.name, None)
             return pinned_pass(pool, now, self.depth)
         state = self._pools.get(pool.name)
@@ -64,42 +64,49 @@ class Shadow:
         self.extra = 0
         self.known = False  # whether shadow and extra have been worked out for this head
 
-    def run(self, pool: Any, now: int) -> Decisions:
+    def run(self, pool: Any, now: int) -> Iterable[Decision]:
         """One pass over `pool`."""
-        queue = pool.pending
-        if self._arrivals_only(pool):
-            candidates = pool.new
-            free = pool.free_units
+        if not self._arrivals_only(pool):
+            return self._pass(pool, now)
+        free, head = pool.free_units, self.head
+        fitting = [record for record in pool.new if record.need <= free and record is not head] if free else ()
+        if fitting:
+            return self._backfill(pool, now, free, fitting)
+        pool.seen()
+        return ()
+
+    def _pass(self, pool: Any, now: int) -> Decisions:
+        """Start from the head of the queue while it fits, then backfill the rest."""
+        queue, free = pool.pending, pool.free_units
+        while queue:
+            head = queue[0]
+            if head.need > free or not (yield Start(head)):
+                break
+            free -= head.need
+        self.known = False
+        self.head = head = queue[0] if queue else None
+        fitting = [record for record in queue if record.need <= free and record is not head] if free else ()
+        if fitting:
+            yield from self._backfill(pool, now, free, fitting)
         else:
-            free = pool.free_units
-            while queue:
-                head = queue[0]
-                need = head.shape.unit_need
-                if need > free or not (yield Start(head)):
-                    break
-                free -= need
-            self.known = False
-            if not queue:
-                self.head = None
-                pool.seen()
-                return
-            self.head = queue[0]
-            candidates = queue[1:]
-        head = self.head
-        if free:
-            for record in [r for r in candidates if r.shape.unit_need <= free and r is not head]:
-                need = record.shape.unit_need
-                if need > free or not record.job.queued:  # it may have started in another of its partitions
-                    continue
-                if not self.known:
-                    self._find_shadow(pool, head, free)
-                    yield Plan(head, self.shadow)
-                if now + record.job.time_limit_s <= self.shadow:
-                    if (yield Start(record)):
-                        free -= need
-                elif need <= self.extra and (yield Start(record)):
+            self.generation = pool.generation
+            pool.seen()
+
+    def _backfill(self, pool: Any, now: int, free: int, fitting: Iterable[Any]) -> Decisions:
+        """Start of the `fitting` records those that do not delay the head."""
+        for record in fitting:
+            need, job = record.need, record.job
+            if need > free or not job.queued:  # it may have started in another of its partitions
+                continue
+            if not self.known:
+                self._find_shadow(pool, free)
+                yield Plan(self.head, self.shadow)
+            if now + job.time_limit_s <= self.shadow:
+                if (yield Start(record)):
                     free -= need
-                    self.extra -= need
+            elif need <= self.extra and (yield Start(record)):
+                free -= need
+                self.extra -= need
         self.generation = pool.generation
         pool.seen()
 
@@ -111,9 +118,9 @@ class Shadow:
             and pool.pending[0] is self.head
         )
 
-    def _find_shadow(self, pool: Any, head: Any, free: int) -> None:
+    def _find_shadow(self, pool: Any, free: int) -> None:
         """Earliest end by limit at which the head fits; everything that ends in that very second counts."""
-        need = head.shape.unit_need
+        need, returning = self.head.need, pool.returning
         self.known = True
         self.shadow, self.extra = FOREVER, 0  # a head that fits no more (nodes went down) holds nobody back
         at = -1
@@ -121,7 +128,7 @@ class Shadow:
             if free >= need and end != at:
                 break
             at = end
-            free += pool.returning(job)
+            free += returning(job)
         if free >= need:
             self.shadow, self.extra = at, free - need
 
@@ -168,7 +175,7 @@ class PlannedStarts:
                 yield from self._plan(record, now)
 
     def _plan(self, record: Any, now: int) -> Decisions:
-        job, need = record.job, record.shape.unit_need
+        job, need = record.job, record.need
         start = self.profile.earliest(need, job.time_limit_s, now)
         if start is not None:  # else it needs more than is up: planned again when nodes come back
             self.profile.add(start, start + job.time_limit_s, -need)
@@ -191,7 +198,7 @@ class PlannedStarts:
             if planned is None:
                 return None
             begin, end = planned[0], planned[0] + job.time_limit_s
-            need = planned[2].shape.unit_need
+            need = planned[2].need
         if end <= begin:
             return None
         self.profile.add(begin, end, need)
@@ -211,7 +218,7 @@ class PlannedStarts:
         for record in list(pool.pending):
             job = record.job
             planned = self.plans.get(job.id)
-            need = record.shape.unit_need
+            need = record.need
             if planned is None or planned[2] is not record or need > peak or planned[0] <= first:
                 continue
             start, limit = planned[0], job.time_limit_s

@@ -8,8 +8,9 @@ later jobs start only where they delay no earlier plan. Jobs without a limit are
 Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres.
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
-deeper plans can start nothing (`_last_that_fits`); and a cycle in an unchanged cluster is left out until a running
-job is overdue (`next_time`), its place in the cadence kept. Estimates nobody would see are therefore not made.
+deeper plans can start nothing (`_last_that_fits`); where counting nodes decides everything, only the first in line and
+what a start depends on (`_may_defer`, slurm_backfill_deferred); and a cycle in an unchanged cluster is left out until
+a running job is overdue (`next_time`), its place in the cadence kept. Estimates nobody would see are not made.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
 from slurmsim.policy import Decisions, Plan, Policy, Start
+from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
+from slurmsim_policies.slurm_backfill_search import Search
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
@@ -54,6 +57,9 @@ class SlurmBackfill(Policy):
         self.one_resv = "bf_one_resv_per_job" in p
         self.running_reserve = "bf_running_job_reserve" in p
         self.plan_all = "slurmsim_plan_all" in p  # tests compare with and without the shortcut
+        counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
+        tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
+        self.defers = not (counted or tests_only or self.plan_all)
         # cycles go on while anybody waits, as planned idle nodes make Slurm's do, so that their phase is kept
         self.every_cycle = "slurmsim_every_cycle" in p
         self._last_cycle = self._start_time = start_time
@@ -113,7 +119,8 @@ class SlurmBackfill(Policy):
         for records in self._independent(view):
             last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
             if last >= 0:
-                yield from cycle.run(records[: last + 1])
+                records = records[: last + 1]
+                yield from cycle.run_deferring(records) if self._may_defer(view, cycle, records) else cycle.run(records)
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0
 
     def _independent(self, view: Any) -> list[list[Any]]:
@@ -130,6 +137,23 @@ class SlurmBackfill(Policy):
         for record in records:
             split[record.partition.pool].append(record)
         return split
+
+    def _may_defer(self, view: Any, cycle: _Cycle, records: list[Any]) -> bool:
+        """Whether plans matter only to starts: none is counted, and no count of records or segments is reached.
+
+        Then, if counting nodes decides everything, a plan may be put off until a start depends on it.
+        """
+        n = len(records)
+        return (
+            self.defers
+            and n <= self.max_test
+            and len(cycle.space.times) + 2 * n < self.space_size
+            and len(view.pools) == 1
+            and view.whole_nodes_only
+            and not view.preempts
+            and not view.closed()
+            and all(record.alone for record in records)
+        )
 
     def _last_that_fits(self, view: Any, records: list[Any]) -> int:
         """Index of the last record that would fit into what is free now, -1 if none does."""
@@ -157,6 +181,7 @@ class _Cycle:
         self.p, self.view, self.now = policy, view, now
         self.preempts = view.preempts
         res = policy.resolution
+        self.search = Search(view, now, res, policy.window)
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
         self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
@@ -208,6 +233,31 @@ class _Cycle:
                     self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
                 else:
                     rejected = array
+
+    def run_deferring(self, records: list[Any]) -> Decisions:
+        """As `run`, but plans are made only where a start depends on them (see `DeferredPlans`)."""
+        view, now = self.view, self.now
+        deferred = DeferredPlans(self.search, self.space, view.outlook())
+        n_free = view.free_nodes
+        for at, record in enumerate(records):
+            job = record.job
+            if not job.queued or view.limit_reason(record) is not None:
+                continue
+            limit = self._limit(record)
+            if record.shape.node_need <= n_free:
+
+                def fits(record: Any = record, limit: int = limit) -> bool:
+                    return bool(view.could_start(record, deferred.free_for(limit)))
+
+                settled = fits() and deferred.settle(now + limit, fits)
+                yield from deferred.new_plans()
+                if settled and (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
+                    self.p._started = True
+                    deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
+                    n_free = view.free_nodes
+                    continue
+            deferred.defer(at, record, limit)
+        yield from deferred.new_plans()
 
     def _last_startable(self, records: list[Any], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.
@@ -269,64 +319,35 @@ class _Cycle:
 
     def _place(self, record: Any) -> Any:
         """Start or plan one record; returns "started", "planned" or "" (neither)."""
-        p, now, space, view, job, shape = self.p, self.now, self.space, self.view, record.job, record.shape
+        p, view, job = self.p, self.view, record.job
         now_only = self._test_now_only(record)
         limit = self._limit(record)
-        base = view.available() & record.partition.mask
         self.tests += 1
-        bound = now if now_only else view.earliest_possible(record)
-        trying = now  # from here on; a plan that collides with another is tried again from its own start
-        while trying:
-            tries = space.openings(base, trying, limit, shape.min_nodes, bound)
-            trying = 0
-            for tried, following, within in tries:
-                if following and not now_only and view.too_few_by(record, within, following):
-                    continue  # whatever the future test says, it cannot say as early as the next opening
-                if now_only and tried > now:
-                    return ""
-                found = None
-                if not shape.required & ~within:
-                    found = view.future(record, within)
-                if found is None:
-                    if following and not now_only:
-                        continue
-                    return ""
-                start = max(tried, self._overdue(found.start))
-                if start <= now:
-                    if (yield Start(record, within)):
-                        if job.alloc.whole:
-                            self._take(self.begin, (now + limit) // p.resolution * p.resolution, job.nodes)
-                        return "started"
-                    following = 0
-                elif now_only:
-                    self._estimate(job, start)
-                    return ""
-                if following and start > following:
-                    continue
-                if start > now + p.window:
-                    self._estimate(job, start)
-                    return ""
-                first = start // p.resolution * p.resolution
-                last = max((start + limit) // p.resolution * p.resolution, first + p.resolution)
-                nodes = found.nodes
-                if start > now and nodes & space.free_over(first, last - 1) != nodes:
-                    trying = start
-                    break
-                index = record.partition.index
-                if p.part_reserve:
-                    self.reserved_part[index] = self.reserved_part.get(index, 0) + 1
-                if start < self.estimates.get(job.id, start + 1):  # not if another partition promises an earlier start
-                    self._estimate(job, start)
-                    yield Plan(record, start, nodes, promise=False)
-                self._take(first, last, nodes)
-                return "planned"
-        return ""
+        bound = self.now if now_only else view.earliest_possible(record)
+        found = self.search.find(record, limit, self.space, view, bound, now_only=now_only)
+        if found is not None and found.start <= self.now:
+            if (yield Start(record, found.within)):
+                if job.alloc.whole:
+                    self._take(self.begin, self._started_until(limit), job.nodes)
+                return "started"
+            found = self.search.find(record, limit, self.space, view, bound, now_only=now_only, refused=True)
+        if found is None:
+            return ""
+        if not found.nodes:
+            self._estimate(job, found.start)
+            return ""
+        index = record.partition.index
+        if p.part_reserve:
+            self.reserved_part[index] = self.reserved_part.get(index, 0) + 1
+        if found.start < self.estimates.get(job.id, found.start + 1):  # not if another partition promises earlier
+            self._estimate(job, found.start)
+            yield Plan(record, found.start, found.nodes, promise=False)
+        self._take(found.first, found.last, found.nodes)
+        return "planned"
+
+    def _started_until(self, limit: int) -> int:
+        """What a job of `limit` seconds started now holds in the node space."""
+        return (self.now + limit) // self.p.resolution * self.p.resolution
 
     def _estimate(self, job: Any, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))
-
-    def _overdue(self, predicted: int) -> int:
-        """A predicted start that is already past: the job in the way is over its limit and will be killed."""
-        if predicted > self.now or predicted == self.now:
-            return predicted
-        return max(predicted + self.view.kill_wait + self.view.over_limit, self.now + 1)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Bitmap = int
+FEW_RUNS = 8  # up to so many it is quicker to take them off one by one
 Indices = npt.NDArray[np.int64]
 
 
@@ -60,6 +61,15 @@ def to_indices(mask: Bitmap) -> Indices:
 def runs(mask: Bitmap) -> list[tuple[int, int]]:
     """Maximal runs of consecutive members as (first, length), ascending."""
     edges = mask ^ (mask << 1)  # a set bit where a run begins and one past where it ends
+    if edges.bit_count() <= 2 * FEW_RUNS:
+        found = []
+        while mask:
+            low = mask & -mask
+            rest = mask + low  # the carry clears the first run and sets the bit past its end
+            first = low.bit_length() - 1
+            found.append((first, (rest & -rest).bit_length() - 1 - first))
+            mask &= rest
+        return found
     at = to_indices(edges).tolist()
     return [(at[i], at[i + 1] - at[i]) for i in range(0, len(at), 2)]
 

@@ -36,6 +36,17 @@ class CapacityProfile:
         self.times = [now]
         self.free = [free]
 
+    @classmethod
+    def of_steps(cls, times: list[int], free: list[int]) -> CapacityProfile:
+        """The profile with these segments; both lists are taken over, not copied."""
+        profile = cls.__new__(cls)
+        profile.times, profile.free = times, free
+        return profile
+
+    def copy(self) -> CapacityProfile:
+        """The same profile, to be changed on its own."""
+        return self.of_steps(self.times.copy(), self.free.copy())
+
     def _cut(self, at: int) -> int:
         """Make `at` a boundary; the index of the segment that begins there."""
         i = bisect_left(self.times, at)
@@ -130,7 +141,7 @@ class NodeSpace:
     are answered by these without touching the sets, which on a large machine take longer.
     """
 
-    __slots__ = ("_counts", "_gains", "end", "max_segments", "nodes", "times")
+    __slots__ = ("_counts", "_gains", "end", "max_segments", "nodes", "ragged", "times")
 
     def __init__(self, begin: int, end: int, nodes: Bitmap, max_segments: int = 1 << 60) -> None:
         self.times = [begin]
@@ -139,6 +150,15 @@ class NodeSpace:
         self._gains = [False]
         self.end = end
         self.max_segments = max_segments
+        self.ragged = False  # equal neighbours were left unmerged: boundaries tell more than the sets do
+
+    def copy(self) -> NodeSpace:
+        """The same map, to be changed on its own."""
+        new = NodeSpace.__new__(NodeSpace)
+        new.times, new.nodes = self.times.copy(), self.nodes.copy()
+        new._counts, new._gains = self._counts.copy(), self._gains.copy()
+        new.end, new.max_segments, new.ragged = self.end, self.max_segments, self.ragged
+        return new
 
     @property
     def full(self) -> bool:
@@ -171,10 +191,17 @@ class NodeSpace:
                 gains[k] = sets[k - 1] & sets[k] != sets[k]
         if j < len(times) and not gains[j]:
             gains[j] = sets[j - 1] & sets[j] != sets[j]
-        for k in range(len(sets) - 1):
+        merged = -1
+        # where no pair was left before, only what was touched can have become equal
+        touched = range(len(sets) - 1) if self.ragged else range(max(i - 1, 0), min(j, len(sets) - 1))
+        for k in touched:
             if counts[k] == counts[k + 1] and sets[k] == sets[k + 1]:
-                del times[k + 1], sets[k + 1], counts[k + 1], gains[k + 1]
-                break
+                if merged >= 0:
+                    self.ragged = True
+                    break
+                merged = k + 1
+        if merged >= 0:
+            del times[merged], sets[merged], counts[merged], gains[merged]
 
     def segments(self, begin: int, end: int) -> tuple[int, int]:
         """Indices [i, j) of the segments that end after `begin` and begin no later than `end`."""
@@ -220,13 +247,16 @@ class NodeSpace:
         n = len(times)
         at, k = begin, max(bisect_right(times, begin) - 1, 0)
         while True:
+            while True:  # pass over what is followed too early
+                g = k + 1
+                while g < n and not (gains[g] and (gain := base & sets[g]) and gain & sets[g - 1] != gain):
+                    g += 1
+                if g == n or times[g] >= not_before or (g > k + 2 and times[g - 2] > at + length):
+                    break
+                at, k = times[g], g
             stop = max(bisect_right(times, at + length), k + 1)
-            last = min(stop + 1, n - 1)
-            g = k + 1
-            while g <= last and not (gains[g] and (gain := base & sets[g]) and gain & sets[g - 1] != gain):
-                g += 1
-            following = times[g] if g <= last else 0
-            if not 0 < following < not_before and min(counts[k:stop]) >= need:
+            following = times[g] if g < n and g <= stop + 1 else 0
+            if min(counts[k:stop]) >= need:
                 free = base
                 for here in sets[k:stop]:
                     free &= here
@@ -234,3 +264,33 @@ class NodeSpace:
             if not following:
                 return
             at, k = following, g
+
+    def stretches(
+        self, base: Bitmap, after: int, by: int, length: int, need: int
+    ) -> Iterator[tuple[int, int, Bitmap]]:  # fmt: skip
+        """The time from `after` to `by` in pieces, with a superset of what is free for `length` from an instant there.
+
+        A piece ends before a gain. Inside it nodes are only lost, so what is free from any of its instants is among
+        what is free from its first. Pieces with fewer than `need` such nodes of `base` are left out where that shows
+        from the sizes of the segments.
+
+        Yields
+        ------
+        First and last instant of the piece, and the nodes of `base` free from the first for `length` seconds.
+        """
+        times, sets, counts, gains = self.times, self.nodes, self._counts, self._gains
+        n = len(times)
+        at, k = after, max(bisect_right(times, after) - 1, 0)
+        while at <= by:
+            g = k + 1
+            while g < n and not gains[g]:
+                g += 1
+            stop = max(bisect_left(times, at + length), k + 1)
+            if min(counts[k:stop]) >= need:
+                free = base
+                for here in sets[k:stop]:
+                    free &= here
+                yield at, min(times[g] - 1, by) if g < n else by, free
+            if g == n:
+                return
+            at, k = times[g], g

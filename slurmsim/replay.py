@@ -8,7 +8,8 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim import __version__
-from slurmsim.config.findings import Finding
+from slurmsim.config.accounting.missing import warn_missing
+from slurmsim.config.findings import Finding, Report
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
@@ -57,6 +62,9 @@ class RunOptions:
     node_events: str | None = None
     mtbf_s: int | None = None
     mttr_s: int | None = None
+    accounting: tuple[str, ...] = ()
+    unknown_accounts: str = "stop"
+    shares_s: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -65,7 +73,7 @@ class RunOptions:
             value = getattr(self, name)
             if name in ("set", "option"):
                 value = [f"{k}={v}" for k, v in value]
-            if value not in (None, [], ()) and name != "out":
+            if value not in (None, [], (), "stop") and name != "out":
                 found[name] = value
         return found
 
@@ -83,7 +91,8 @@ class Prepared:
     until: int | None
     timed: Sequence[Any] = ()
     endless: Iterable[Any] = ()
-    hashes: dict[str, str] = field(default_factory=dict)
+    hashes: dict[str, Any] = field(default_factory=dict)
+    accounting: Accounting | None = None
 
 
 def prepare(options: RunOptions) -> Prepared:
@@ -110,9 +119,13 @@ def prepare(options: RunOptions) -> Prepared:
                               expected="one or the other")  # fmt: skip
         examination = examine(Path(options.conf), overrides)
         examination.report.raise_first_error()
+        if not options.accounting:
+            warn_missing(examination.report, overrides)
         cluster, findings = examination.cluster, examination.report.findings
         named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
         scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
+    elif not options.accounting:
+        warn_missing(Report(), overrides)
     _refuse_unmodelled(overrides, findings)
     reader_options = dict(options.option)
     if cluster is None and options.nodes is not None:
@@ -128,6 +141,9 @@ def prepare(options: RunOptions) -> Prepared:
     if options.conf is None:
         cluster = _with_partitions(cluster, workload, overrides)
     _check_jobs(workload, cluster, options)
+    own_name = cluster.name if options.conf is not None else ""
+    accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
         policy = load_policy(name)(policy_options)
@@ -144,10 +160,12 @@ def prepare(options: RunOptions) -> Prepared:
     endless: Iterable[Any] = ()
     if options.mtbf_s is not None or options.mttr_s is not None:
         endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
-    hashes = {"workload_sha256": _sha256(options.workload)}
+    hashes: dict[str, Any] = {"workload_sha256": _sha256(options.workload)}
     if options.conf is not None:
         hashes["conf_sha256"] = _sha256(options.conf)
-    return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes)
+    if options.accounting:
+        hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
 def execute(
@@ -164,21 +182,17 @@ def execute(
 
     began = time.perf_counter()
     interrupted = False
-    with TraceWriter(Path(prepared.options.out)) as writer:
+    every = prepared.options.shares_s
+    optional = () if every is None else ("shares",)
+    with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
         recorder = Recorder(
             writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
         )
         simulation = simulate(prepared, recorder, progress)
+        if every is not None and writer.shares is not None:
+            SharesRecorder(simulation.controller, every, writer.shares.append)
         try:
-            old = gc.get_threshold()
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(GC_THRESHOLD, 50, 50)
-            try:
-                simulation.run()
-            finally:
-                gc.set_threshold(*old)
-                gc.unfreeze()
+            simulation.run()
         except KeyboardInterrupt:
             interrupted = True
         recorder.unfinished()
@@ -206,6 +220,21 @@ def execute(
     return folder, summary, interrupted
 
 
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway."""
+    old = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 50, 50)
+    try:
+        yield
+    finally:
+        gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
+        gc.unfreeze()
+        gc.set_threshold(*old)
+
+
 def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None = None) -> Simulation:
     """The simulation of a prepared run, with `recorder` attached, not yet run."""
     simulation: Simulation | None = None
@@ -223,8 +252,8 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
                 progress(simulation)
 
     simulation = Simulation(
-        prepared.cluster, prepared.workload, prepared.policy, timed=prepared.timed, endless=prepared.endless,
-        until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
+        prepared.cluster, prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
+        endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
     )  # fmt: skip
     recorder.attach(simulation.controller)
@@ -244,6 +273,9 @@ def run(
     seed: int = 0,
     until: str | int | None = None,
     jobs: int | None = None,
+    accounting: str | Path | Sequence[str | Path] = (),
+    unknown_accounts: str = "stop",
+    shares: int | None = None,
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -253,9 +285,11 @@ def run(
     """
     from slurmsim.trace.reader import read_trace
 
+    files = [accounting] if isinstance(accounting, str | Path) else accounting
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
+        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -294,7 +328,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
             "dropped": quality.dropped, "examples": quality.examples,
         },
         "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
-        "cluster": cluster_facts(cluster),
+        "cluster": cluster_facts(cluster, prepared.accounting),
         "findings": [
             {"severity": f.severity, "file": f.file, "line": f.line, "key": f.key, "value": f.value,
              "message": f.message}
@@ -303,8 +337,9 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
+def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) -> dict[str, Any]:
     """Nodes and partitions as the manifest keeps them (docs/validation.md)."""
+    enforce = enforcement(cluster)
     namer = NodeNamer([n.name for n in cluster.nodes])
     index = {n.name: i for i, n in enumerate(cluster.nodes)}
     unit, memory = allocation_unit(cluster)
@@ -329,7 +364,7 @@ def cluster_facts(cluster: ClusterSpec) -> dict[str, Any]:
 
         partitions[p.name] = {
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
-            "exclusive": p.oversubscribe == "EXCLUSIVE",
+            "exclusive": p.oversubscribe == "EXCLUSIVE", **takes_facts(p, accounting, enforce),
         }  # fmt: skip
         if takes_turns(cluster):  # those of an equal tier run on the same CPUs
             equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
@@ -381,6 +416,18 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:
+    """Fair shares can be written only where slurmctld would work them out."""
+    if options.shares_s is None:
+        return
+    if options.shares_s < 0:
+        raise ConfigError(f"{options.shares_s} is negative", field="--shares", expected="seconds, 0 for every run")
+    multifactor = cluster.option("PriorityType") == "priority/multifactor"
+    if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
+        raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "
+                          "priority/multifactor and accounting_storage/slurmdbd")  # fmt: skip
 
 
 def _check_jobs(workload: Workload, cluster: ClusterSpec, options: RunOptions) -> None:

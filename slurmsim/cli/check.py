@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from slurmsim.config.accounting.load import check_partitions, load_accounting
+from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import SEVERITIES, Finding, Place, Seen
 from slurmsim.config.load import Examination, examine, parse_override
 from slurmsim.config.option import LATEST, OLDEST, RELEASES, Status
 from slurmsim.errors import ConfigError
+from slurmsim.model.accounting import Accounting
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
@@ -26,6 +29,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("conf", type=Path, help="the slurm.conf; gres.conf beside it is read too")
     parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
                         help="override a key, as in `slurmsim run`")  # fmt: skip
+    parser.add_argument("--accounting", action="append", default=[], metavar="FILE",
+                        help="accounting data that go with it, as in `slurmsim run`")  # fmt: skip
     parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
     parser.add_argument("--release", choices=RELEASES, default=OLDEST,
                         help=f"whose defaults hold (default {OLDEST}, newest {LATEST})")  # fmt: skip
@@ -36,25 +41,49 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the verdict; 0 when the configuration is usable, 2 when not."""
     overrides = [parse_override(text) for text in args.overrides]
-    findings, seen = inspect(args.conf, overrides, strict=args.strict, release=args.release)
+    findings, seen, accounting = inspect(
+        args.conf, overrides, strict=args.strict, release=args.release, accounting=args.accounting
+    )
     if args.json:
-        print(json.dumps(_as_json(args.conf, findings, seen), indent=2))
+        print(json.dumps(_as_json(args.conf, findings, seen, accounting), indent=2))
     else:
-        print("\n".join(_as_text(args.conf, findings, seen)))
+        print("\n".join(_as_text(args.conf, findings, seen, accounting)))
     return 2 if any(finding.severity == "error" for finding in findings) else 0
 
 
 def inspect(
-    conf: Path, overrides: Sequence[tuple[str, str]] = (), *, strict: bool = False, release: str = OLDEST
-) -> tuple[list[Finding], list[Seen]]:
-    """All findings on a configuration, errors first, and every known key it sets."""
+    conf: Path,
+    overrides: Sequence[tuple[str, str]] = (),
+    *,
+    strict: bool = False,
+    release: str = OLDEST,
+    accounting: Sequence[str] = (),
+) -> tuple[list[Finding], list[Seen], Accounting | None]:
+    """All findings on a configuration, errors first, every known key it sets, and the accounting data."""
     try:
         examination = examine(conf, overrides, strict=strict, release=release)
     except ConfigError as error:
-        return [Finding("error", error.file, error.line, error.field or "slurm.conf", "", error.message,
-                        error.expected or "")], []  # fmt: skip
-    findings = examination.report.findings + _policy_findings(examination)
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), examination.report.seen
+        return [_as_finding(error, "slurm.conf")], [], None
+    report, data = examination.report, None
+    if accounting:
+        try:
+            name = examination.cluster.name if examination.cluster is not None else ""
+            data = load_accounting(accounting, cluster=name, report=report)
+            if examination.cluster is not None:
+                check_partitions(data, examination.cluster, report)
+        except ConfigError as error:
+            report.findings.append(_as_finding(error, "accounting"))
+    else:
+        try:
+            warn_missing(report, overrides)
+        except ConfigError as error:
+            report.findings.append(_as_finding(error, "accounting"))
+    findings = report.findings + _policy_findings(examination)
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), report.seen, data
+
+
+def _as_finding(error: ConfigError, key: str) -> Finding:
+    return Finding("error", error.file, error.line, error.field or key, "", error.message, error.expected or "")
 
 
 def _policy_findings(examination: Examination) -> list[Finding]:
@@ -74,7 +103,7 @@ def _policy_findings(examination: Examination) -> list[Finding]:
                     f"one of {', '.join(known)}")]  # fmt: skip
 
 
-def _as_text(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen]) -> list[str]:
+def _as_text(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen], accounting: Accounting | None) -> list[str]:
     lines = [str(finding) for finding in findings]
     rows = _rows(seen)
     if lines and rows:
@@ -88,12 +117,33 @@ def _as_text(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen]) -> l
         lines.append("")
     counts = [f"{sum(row['status'] == status for row in rows)} {status}" for status in Status]
     errors, warnings = (sum(finding.severity == severity for finding in findings) for severity in SEVERITIES[:2])
+    if accounting is not None:
+        lines.append(f"{accounting.source}: {_accounting_text(accounting)}")
     lines.append(f"{conf}: {_many(errors, 'error')}, {_many(warnings, 'warning')}; keys: {', '.join(counts)}")
     return lines
 
 
-def _as_json(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen]) -> dict[str, Any]:
+def _accounting_text(accounting: Accounting) -> str:
+    facts = _accounting_facts(accounting)
+    counts = [_many(facts[what], what[:-1]) for what in ("accounts", "users", "associations")]
+    return f"{', '.join(counts)}; {len(accounting.qos)} QOS: {', '.join(facts['qos'])}"
+
+
+def _accounting_facts(accounting: Accounting) -> dict[str, Any]:
     return {
+        "source": accounting.source,
+        "accounts": sum(not a.user for a in accounting.associations),
+        "users": len({a.user for a in accounting.associations if a.user}),
+        "associations": len(accounting.associations),
+        "qos": [qos.name for qos in accounting.qos],
+    }
+
+
+def _as_json(
+    conf: Path, findings: Sequence[Finding], seen: Sequence[Seen], accounting: Accounting | None
+) -> dict[str, Any]:
+    more = {} if accounting is None else {"accounting": _accounting_facts(accounting)}
+    return more | {
         "conf": str(conf),
         "errors": sum(finding.severity == "error" for finding in findings),
         "warnings": sum(finding.severity == "warning" for finding in findings),

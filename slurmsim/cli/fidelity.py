@@ -15,6 +15,8 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("files", nargs="+", metavar="FILE", help="recording (JSON), its workload beside it; or a job log "
                    "with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
     p.add_argument("--workload", metavar="FILE", help="the recordings' workload, when it is not beside them")
+    p.add_argument("--accounting", metavar="FILE", help="accounting data; of recordings when they are not where the "
+                   "oracle kit keeps them")  # fmt: skip
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the logs")
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="logs: override a slurm.conf key")
     p.add_argument("--repeats", action="store_true", help="compare recordings of one workload with each other: how far "
@@ -32,13 +34,14 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.fidelity.repeats import compare_repeats
 
     workload = Path(args.workload) if args.workload else None
+    accounting = Path(args.accounting) if args.accounting else None
     recordings = [name for name in args.files if _is_recording(name)]
     logs = [name for name in args.files if name not in recordings]
     found: list[Sequence[Any]] = []
     if args.repeats:
-        found.append(compare_repeats(read_recording(Path(name), workload) for name in args.files))
+        found.append(compare_repeats(read_recording(Path(name), workload, accounting) for name in args.files))
     else:
-        found.append([assess(Path(name), workload) for name in recordings])
+        found.append([assess(Path(name), workload, accounting) for name in recordings])
         found.append([assess_log(_log_options(name, args)) for name in logs])
     found = [group for group in found if group]
     if args.json:
@@ -56,7 +59,10 @@ def _log_options(name: str, args: argparse.Namespace) -> Any:
     from slurmsim.config.load import parse_override
     from slurmsim.replay import RunOptions
 
-    return RunOptions(workload=name, out="", conf=args.conf, set=tuple(parse_override(item) for item in args.set))
+    return RunOptions(
+        workload=name, out="", conf=args.conf, set=tuple(parse_override(item) for item in args.set),
+        accounting=(args.accounting,) if args.accounting else (),
+    )  # fmt: skip
 
 
 def _table(lines: Sequence[dict[str, str]], *, markdown: bool) -> str:

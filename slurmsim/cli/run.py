@@ -35,11 +35,31 @@ def add_parser(subparsers: Any) -> None:
     )
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
+    add_accounting(p)
+    about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
+    p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
     p.set_defaults(func=run)
+
+
+def add_accounting(parser: argparse.ArgumentParser) -> None:
+    """The options about accounting data."""
+    parser.add_argument(
+        "--accounting",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="sacctmgr dump, show assoc|qos -P table, sacctmgr commands or TOML; may be given several times",
+    )
+    parser.add_argument(
+        "--unknown-accounts",
+        choices=("stop", "refuse", "add"),
+        default="stop",
+        help="what to do with jobs of users, accounts and QOS those do not know (default: stop if Slurm would refuse)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
         args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
+        tuple(args.accounting), args.unknown_accounts, args.shares,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.run import add_accounting
+
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
 whatif.json, and whatif.html with its plots."""
@@ -32,6 +34,9 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")
     p.add_argument("--until", metavar="TIME", help="stop there: seconds, +D-HH:MM:SS or a date")
     p.add_argument("--jobs", type=int, metavar="N", help="replay the first N jobs only")
+    add_accounting(p)
+    p.add_argument("--changed-accounting", action="append", default=[], metavar="FILE",
+                   help="the change: other accounting data")  # fmt: skip
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the answer")
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
@@ -50,23 +55,32 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.whatif import Question, study
     from slurmsim.whatif.view import as_dict, as_text, write
 
-    if not (args.set or args.policy or args.changed_conf):
-        raise ConfigError("nothing is changed", field="--set", expected="--set, --policy or --changed-conf")
+    if not (args.set or args.policy or args.changed_conf or args.changed_accounting):
+        raise ConfigError("nothing is changed", field="--set",
+                          expected="--set, --policy, --changed-conf or --changed-accounting")  # fmt: skip
     out = Path(args.out)
     base = tuple(parse_override(item) for item in args.base_set)
     change = tuple(parse_override(item) for item in args.set)
     option = tuple(pair(item) for item in args.option)
 
-    def options(name: str, conf: str | None, policy: str | None, sets: tuple[tuple[str, str], ...]) -> RunOptions:
+    def options(
+        name: str, conf: str | None, policy: str | None, sets: tuple[tuple[str, str], ...], accounting: list[str]
+    ) -> RunOptions:
         return RunOptions(
             workload=args.workload, out=str(out / name), conf=conf, nodes=args.nodes, cpus_per_node=args.cpus_per_node,
             format=args.format, policy=policy, set=sets, seed=args.seed, until=args.until, jobs=args.jobs,
-            option=option,
+            option=option, accounting=tuple(accounting), unknown_accounts=args.unknown_accounts,
         )  # fmt: skip
 
     question = Question(
-        options("baseline", args.conf, None, base),
-        options("changed", args.changed_conf or args.conf, args.policy, base + change),
+        options("baseline", args.conf, None, base, args.accounting),
+        options(
+            "changed",
+            args.changed_conf or args.conf,
+            args.policy,
+            base + change,
+            args.changed_accounting or args.accounting,
+        ),
         args.replicates,
         args.jitter,
     )

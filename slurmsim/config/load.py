@@ -16,7 +16,7 @@ from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, r
 from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
-from slurmsim.config.scalars import Setting, add_setting, read_scalars
+from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.errors import ConfigError
@@ -166,6 +166,10 @@ def _build(
     if options["SelectType"] == "select/linear":
         modes -= {"GANG"}  # nobody takes turns
     partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report, modes)
+    if options["AccountingStorageType"] == "accounting_storage/slurmdbd":
+        for partition in partitions:
+            check_weights(partition.tres_billing_weights, options, Place(), f"TRESBillingWeights of {partition.name}",
+                          report)  # fmt: skip
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))

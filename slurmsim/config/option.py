@@ -10,7 +10,7 @@ from typing import Any
 
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
-from slurmsim.tres import parse_memory
+from slurmsim.tres import parse_memory, parse_weights
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
@@ -186,6 +186,13 @@ def _pick(text: str, option: Option) -> str:
     raise ValueError(f"unknown value {text!r}", f"one of {', '.join(option.choices)}")
 
 
+def _weights(text: str, _option: Option) -> tuple[tuple[str, float], ...]:
+    try:
+        return parse_weights(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no list of TRES weights", "TRES=FACTOR,…") from None
+
+
 KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "text": lambda text, _option: text,
     "words": _words,
@@ -197,4 +204,5 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "duration": _duration,  # as time, to the second
     "memory": _memory,  # MiB; 0 and UNLIMITED give None
     "choice": _choice,
+    "weights": _weights,  # TRES weights by lower-cased name; memory per MiB
 }

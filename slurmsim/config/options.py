@@ -13,6 +13,7 @@ from typing import Any
 from slurmsim.config.option import Option, Status
 
 DAY = 86_400
+RESET_PERIODS = ("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
 SELECT_TYPES = ("select/linear", "select/cons_tres", "select/cons_res")
 CPU_PARAMETERS = ("CR_CPU", "CR_CPU_Memory", "CR_Core", "CR_Core_Memory", "CR_Socket", "CR_Socket_Memory")
 SELECT_PARAMETERS = (
@@ -44,15 +45,10 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "OTHER_CONS_RES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "OTHER_CONS_TRES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "NONE"): (Status.HARMLESS, "no parameter"),
-    ("PriorityFlags", "CALCULATE_RUNNING"): (Status.HARMLESS, "priorities of running jobs decide nothing"),
-    ("PriorityFlags", "DEPTH_OBLIVIOUS"): (Status.HARMLESS, "concerns the fair-share factor only"),
-    ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "concerns the fair-share factor only"),
-    ("PriorityFlags", "NO_FAIR_TREE"): (Status.HARMLESS, "concerns the fair-share factor only"),
-    ("PriorityFlags", "INCR_ONLY"): (Status.HARMLESS, "no factor that is modelled falls while a job waits"),
-    ("PriorityFlags", "MAX_TRES"): (Status.HARMLESS, "concerns billing, which only feeds fair share"),
-    ("PriorityFlags", "MAX_TRES_GRES"): (Status.HARMLESS, "concerns billing, which only feeds fair share"),
-    ("PriorityFlags", "NO_NORMAL_ASSOC"): (Status.HARMLESS, "concerns the association factor only"),
-    ("PriorityFlags", "NO_NORMAL_TRES"): (Status.HARMLESS, "concerns the TRES factor only"),
+    ("PriorityFlags", "FAIR_TREE"): (Status.HARMLESS, "the default"),
+    ("AccountingStorageEnforce", "wckeys"): (Status.NOT_MODELLED, "jobs have no workload characterization key"),
+    ("AccountingStorageEnforce", "nojobs"): (Status.HARMLESS, "about accounting records"),
+    ("AccountingStorageEnforce", "nosteps"): (Status.HARMLESS, "about accounting records"),
     ("DependencyParameters", "disable_remote_singleton"): (Status.HARMLESS, "for federations only"),
     ("DependencyParameters", "max_depend_depth"): (Status.HARMLESS, "dependencies are searched to any depth"),
 }  # fmt: skip
@@ -108,10 +104,21 @@ _ROWS: tuple[Option, ...] = (
     _honoured("PriorityWeightAge", "count", 0, low=0, high=2**32 - 1),
     _honoured("PriorityWeightJobSize", "count", 0, low=0, high=2**32 - 1),
     _honoured("PriorityWeightPartition", "count", 0, low=0, high=2**32 - 1),
+    _honoured("PriorityWeightQOS", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
+    _honoured("PriorityWeightFairshare", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
+    _honoured("PriorityWeightAssoc", "count", 0, "needs --accounting", low=0, high=2**32 - 1),
+    _honoured("PriorityWeightTRES", "weights", ()),
+    _honoured("PriorityDecayHalfLife", "time", 7 * DAY, "0: usage does not decay", low=0),
+    _honoured("PriorityUsageResetPeriod", "choice", "NONE", "midnights are UTC", choices=RESET_PERIODS),
+    _honoured("FairShareDampeningFactor", "count", 1, "with NO_FAIR_TREE", low=1, high=65_533),
+    _honoured("AccountingStorageTRES", "words", (), "GRES counted by TRES weights, usage and limits"),
     _honoured("PriorityMaxAge", "time", 7 * DAY, low=1),
     _honoured("PriorityCalcPeriod", "time", 300, low=1),
     _honoured("PriorityFavorSmall", "flag", False),
     _honoured("PriorityFlags", "words", (), choices=PRIORITY_FLAGS),
+    _honoured("AccountingStorageEnforce", "words", (), "with accounting data (--accounting); ignored with a warning "
+              "without", choices=("associations", "limits", "qos", "safe", "wckeys", "nojobs", "nosteps", "all", "none",
+                                  "1", "2")),
     _honoured("AccountingStorageType", "choice", "accounting_storage/none",
               "without slurmdbd the age factor is ignored, as in real Slurm",
               choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
@@ -137,17 +144,12 @@ _ROWS: tuple[Option, ...] = (
     _absent("TopologyParam", "nodes are chosen without regard to switches or blocks", master="TopologyPlugin"),
     _absent("SuspendTime", "nodes are never powered down, so jobs never wait for a boot", off=("-1", "infinite",
                                                                                              "unlimited")),
-    _absent("AccountingStorageEnforce", "no association, QOS or limit is enforced", off=_NONE, kind="words"),
     _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),
     _absent("FederationParameters", "one cluster is simulated alone"),
     _absent("JobSubmitPlugins", "submissions are taken as the log has them", off=("job_submit/none", *_NONE)),
     _absent("CliFilterPlugins", "submissions are taken as the log has them", off=("cli_filter/none", *_NONE)),
     _absent("MCSPlugin", "nodes are shared without regard to MCS labels", off=("mcs/none", *_NONE)),
     _absent("NodeFeaturesPlugins", "features never change; no node is rebooted for them", off=_NONE),
-    _absent("PriorityWeightQOS", "the QOS factor counts as 0", off=("0",), kind="count", low=0, high=2**32 - 1),
-    _absent("PriorityWeightFairshare", "the fair-share factor counts as 0", off=("0",), kind="count", low=0),
-    _absent("PriorityWeightAssoc", "the association factor counts as 0", off=("0",), kind="count", low=0),
-    _absent("PriorityWeightTRES", "the TRES factors count as 0"),
     _absent("PrioritySiteFactorPlugin", "the site factor counts as 0", off=("priority/site_factor/none",
                                                                           "site_factor/none", *_NONE)),
     _absent("MaxMemPerCPU", "jobs may ask for any amount of memory", off=("0", "unlimited", "infinite"), kind="memory"),
@@ -165,9 +167,6 @@ _ROWS: tuple[Option, ...] = (
             kind="flag"),
     _absent("FrontendName", "front-end systems are not modelled", refuse=True, gone="25.05"),
     # no effect on a schedule, with the reason
-    *_harmless("only feeds the fair-share factor", "PriorityDecayHalfLife", kind="time"),
-    *_harmless("only feeds the fair-share factor", "PriorityUsageResetPeriod"),
-    *_harmless("only feeds the fair-share factor", "FairShareDampeningFactor", kind="count"),
     *_harmless("parameter of a plugin that decides", "PrioritySiteFactorParameters PriorityParameters MCSParameters "
                "BurstBufferParameters"),
     *_harmless("parameter of a plugin that decides", "CliFilterParameters", since="25.11"),
@@ -196,7 +195,7 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("launching and ending a job take no time", "PrologTimeout EpilogTimeout", kind="count", since="25.05"),
     *_harmless("launching and ending a job take no time", "UnkillableStepProgram"),
     *_harmless("about accounting records", "AccountingStorageBackupHost AccountingStorageExternalHost "
-               "AccountingStorageHost AccountingStorageParameters AccountingStoragePass AccountingStorageTRES "
+               "AccountingStorageHost AccountingStorageParameters AccountingStoragePass "
                "AccountingStorageUser AccountingStoreFlags AcctGatherEnergyType AcctGatherFilesystemType "
                "AcctGatherInterconnectType AcctGatherProfileType JobAcctGatherFrequency JobAcctGatherParams "
                "JobAcctGatherType JobCompHost JobCompLoc JobCompParams JobCompPass JobCompType JobCompUser"),

@@ -5,7 +5,7 @@ Mirrors the checks slurmctld makes when it validates its configuration (22.05).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,8 @@ from slurmsim.config.option import Option, Status, earlier
 from slurmsim.config.options import CPU_PARAMETERS, FLAG_NOTES, SCALARS
 from slurmsim.config.slurm_conf import Pair
 
-_PRIORITY_ONLY = (
-    "PriorityWeightQOS", "PriorityWeightFairshare", "PriorityWeightAssoc", "PriorityWeightTRES",
-    "PrioritySiteFactorPlugin",
-)  # fmt: skip
+_PRIORITY_ONLY = ("PrioritySiteFactorPlugin",)
+_WITHOUT_LISTING = ("cpu", "mem", "node", "billing", "energy", "fs/disk", "vmem", "pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +86,31 @@ def _normalise(options: dict[str, Any], settings: Mapping[str, Setting], report:
         setting = settings["MinJobAge"]
         report.warning(setting.place, setting.shown, setting.text, "reset to 2, as Slurm does")
         options["MinJobAge"] = 2
-    age = settings.get("PriorityWeightAge")
     multifactor = options["PriorityType"] == "priority/multifactor"
     without_dbd = options["AccountingStorageType"] == "accounting_storage/none"
-    if age is not None and options["PriorityWeightAge"] and multifactor and without_dbd:
-        report.note(age.place, age.shown, age.text, "ignored without AccountingStorageType="
-                    "accounting_storage/slurmdbd, as in real Slurm")  # fmt: skip
+    for name in ("PriorityWeightAge", "PriorityWeightFairshare"):
+        weight = settings.get(name)
+        if weight is not None and options[name] and multifactor and without_dbd:
+            report.note(weight.place, weight.shown, weight.text, "ignored without AccountingStorageType="
+                        "accounting_storage/slurmdbd, as in real Slurm")  # fmt: skip
+    weights = settings.get("PriorityWeightTRES")
+    if weights is not None and multifactor:
+        check_weights(options["PriorityWeightTRES"], options, weights.place, weights.shown, report)
+
+
+def check_weights(
+    weights: Sequence[tuple[str, float]], options: Mapping[str, Any], place: Place, shown: str, report: Report
+) -> None:
+    """Name TRES weights that count nothing: of what AccountingStorageTRES does not list, and of licenses."""
+    listed = {word.lower() for word in options["AccountingStorageTRES"]}
+    for name, weight in weights:
+        if not weight or name in _WITHOUT_LISTING or (name in listed and name.startswith("gres/")):
+            continue
+        if name in listed:
+            report.warning(place, shown, name, "not modelled: counts as 0")
+        else:
+            report.fatal_in_strict(place, shown, name, "counts as 0, as AccountingStorageTRES does not list it; "
+                                   "slurmctld does not start with it")  # fmt: skip
 
 
 def _check_select(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
@@ -181,26 +198,22 @@ def _warn_not_modelled(
     setting: Setting, options: Mapping[str, Any], settings: Mapping[str, Setting], report: Report
 ) -> None:
     option, name = setting.option, setting.option.name
-    if option.status is Status.HONOURED and isinstance(options.get(name), tuple):
+    if option.status is Status.HONOURED and option.kind == "words":
         for word in options[name]:
             noted = FLAG_NOTES.get((name, word.partition("=")[0]))
             if noted is not None and noted[0] is Status.NOT_MODELLED:
                 report.warning(setting.place, setting.shown, word, f"not modelled: {noted[1]}")
     if option.status is not Status.NOT_MODELLED or option.refuse or option.master or option.is_off(setting.text):
         return
-    if not _matters(name, setting.text, options, settings):
+    if not _matters(name, options, settings):
         return
     report.warning(setting.place, setting.shown, setting.text, f"not modelled: {option.why}")
 
 
-def _matters(name: str, text: str, options: Mapping[str, Any], settings: Mapping[str, Setting]) -> bool:
+def _matters(name: str, options: Mapping[str, Any], settings: Mapping[str, Setting]) -> bool:
     """Whether a feature that is switched on has an effect under the other keys."""
     if name in _PRIORITY_ONLY and options["PriorityType"] == "priority/basic":
         return False
-    if name == "PriorityWeightTRES":
-        return any(item.partition("=")[2].strip() not in ("", "0") for item in text.split(","))
-    if name == "AccountingStorageEnforce":
-        return bool(options["AccountingStorageType"] == "accounting_storage/slurmdbd")
     if name == "SuspendTime":
         return "SuspendProgram" in settings
     return True

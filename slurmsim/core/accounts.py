@@ -1,18 +1,20 @@
 """Who may submit where: associations, default accounts and QOS, and the partitions' lists of those.
 
-Asked once a submission (job_mgr.c _job_create, assoc_mgr.c, 22.05); what it finds stays on the job as `branch` and
-`qos_spec` for limits, priorities and preemption.
+Asked once for all submissions of a user to the same account, partitions and QOS (job_mgr.c _job_create, assoc_mgr.c,
+22.05). What is found stays on the job: `branch` and `qos_spec` for limits, priorities and preemption, `bars` for the
+schedulers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmsim.core.associations import AssociationTree, Branch
 from slurmsim.errors import ConfigError, SubmitError
 from slurmsim.model.accounting import Qos
+from slurmsim.states import Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.job import Job
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 INVALID_ACCOUNT = "Invalid account or account/partition combination specified"
 INVALID_QOS = "Invalid qos specification"
+PARTITION_ASSOCIATION = "Multiple partition job request not supported when a partition is set in the association"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,38 @@ class Enforcement:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A partition that does not take a job.
+
+    Attributes
+    ----------
+    text
+        What squeue shows while the job waits for the partition to change its mind.
+    refusal
+        What sbatch says where EnforcePartLimits does not even let it wait.
+    by_qos
+        Because of the QOS, which backfill asks about too, and not only because of the account.
+    """
+
+    text: str
+    refusal: str
+    by_qos: bool
+
+
+Bars = Mapping[int, Bar]  # by index of the partition
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What was found for a submission: its association (None where none is required), account, QOS and bars."""
+
+    branch: Branch | None
+    account: str
+    qos: Qos | None
+    bars: Bars | None
+
+
 class Accounts:
     """Resolves account and QOS of submissions.
 
@@ -65,58 +100,103 @@ class Accounts:
 
     def __init__(self, tree: AssociationTree, enforce: Enforcement, partitions: Iterable[Partition]) -> None:
         self.tree, self.enforce = tree, enforce
-        self._found: dict[tuple[str, str, str, str], tuple[Branch | None, str, Qos | None]] = {}
+        self._found: dict[tuple[str, str, tuple[Partition, ...], str], Standing] = {}
+        self._by_partition = any(branch.spec.partition for branch in tree.branches)
         for p in partitions:
             if p.spec.qos:
-                if p.spec.qos not in tree.qos:
+                if p.spec.qos.lower() not in tree.qos:
                     raise ConfigError(f"the accounting data have no QOS {p.spec.qos!r}",
                                       field=f"PartitionName={p.name} QOS", expected="a QOS they define")  # fmt: skip
-                p.qos = tree.qos[p.spec.qos]
-
-    def resolve(self, sub: Submission, partitions: tuple[Partition, ...]) -> tuple[Branch | None, str, Qos | None]:
-        """Association, account and QOS of a submission. Raises SubmitError with Slurm's text.
-
-        The association is None where none exists and none is required.
-        """
-        key = (sub.user, sub.account, partitions[0].name, sub.qos)
-        found = self._found.get(key)
-        if found is None:
-            branch, account = self._association(sub.user, sub.account, partitions[0].name)
-            found = self._found[key] = (branch, account, self._qos(branch, sub.qos))
-        return found
+                p.qos = tree.qos[p.spec.qos.lower()]
 
     def admit(self, job: Job) -> None:
-        """Note on `job` what was found for it."""
-        job.branch, job.account, job.qos_spec = self.resolve(job.sub, job.partitions)
-        if job.qos_spec is not None:
-            job.qos = job.qos_spec.name
+        """Find association, account and QOS of a new job and note them on it. Raises SubmitError with Slurm's text."""
+        sub, partitions = job.sub, job.partitions
+        key = (sub.user, sub.account, partitions, sub.qos)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._find(sub, partitions)
+        job.branch, job.account, job.qos_spec, job.bars = found.branch, found.account, found.qos, found.bars
+        if found.qos is not None:
+            job.qos = found.qos.name
 
-    def _association(self, user: str, account: str, partition: str) -> tuple[Branch | None, str]:
-        tree = self.tree
-        wanted = account or tree.default_account(user)
-        branch = tree.find(user, wanted, partition)
+    def _find(self, sub: Submission, partitions: tuple[Partition, ...]) -> Standing:
+        branch, account = self._association(sub.user, sub.account.lower(), partitions)
+        qos = self._qos(branch, sub.qos.lower())
+        named = branch.spec.account if branch is not None else ""
+        bars = {p.index: bar for p in partitions if (bar := _bar(p, named, qos)) is not None}
+        return Standing(branch, account, qos, bars or None)
+
+    def _association(self, user: str, asked: str, partitions: tuple[Partition, ...]) -> tuple[Branch | None, str]:
+        tree, first = self.tree, partitions[0].name
+        account = asked or tree.default_account(user)
+        branch = tree.find(user, account, first)
         if branch is None and self.enforce.associations:
             raise SubmitError(INVALID_ACCOUNT)
-        if branch is None and account:  # better the default account than one nobody knows
+        if branch is None and asked:  # better the default account than one nobody knows
             default = tree.default_account(user)
-            branch = tree.find(user, default, partition)
-            if branch is not None:
-                wanted = default
-        return branch, wanted
+            branch = tree.find(user, default, first)
+            account = default if branch is not None else account
+        others = partitions[1:] if self._by_partition and branch is not None else ()
+        if any(tree.find(user, account, p.name) is not branch for p in others):
+            raise SubmitError(PARTITION_ASSOCIATION)
+        return branch, account
 
     def _qos(self, branch: Branch | None, asked: str) -> Qos | None:
         """The QOS asked for, else the default of the association, its only one, the root's, ``normal``."""
         tree = self.tree
         allowed = None if branch is None else branch.qos_names()
-        name = asked
-        if not name and branch is not None:
-            name = branch.default_qos()
-            if not name and allowed is not None and len(allowed) == 1:
-                name = allowed[0]
-        name = name or tree.root.spec.default_qos or "normal"
-        qos = tree.qos.get(name.lower())
-        if qos is None and self.enforce.qos:
-            raise SubmitError(INVALID_QOS)
-        if qos is not None and self.enforce.qos and allowed is not None and qos.name not in allowed:
+        name = asked or _default_qos(branch, allowed) or tree.root.spec.default_qos or "normal"
+        qos = tree.qos.get(name)
+        if self.enforce.qos and (qos is None or (allowed is not None and qos.name not in allowed)):
             raise SubmitError(INVALID_QOS)
         return qos
+
+
+def refusal(job: Job, reasons: Sequence[str | None]) -> str | None:
+    """What EnforcePartLimits says of a job whose first broken limit, by partition, is a bar; None if it is another."""
+    first = next((at for at, reason in enumerate(reasons) if reason is not None), None)
+    if first is None or reasons[first] != Reason.PARTITION_CONFIG or job.bars is None:
+        return None
+    partition, shape = job.partitions[first], job.shapes[first]
+    too_many = shape.min_cpus > partition.total_cpus  # which has the same reason and is found before
+    bar = job.bars.get(partition.index)
+    return bar.refusal if bar is not None and not too_many else None
+
+
+def _default_qos(branch: Branch | None, allowed: tuple[str, ...] | None) -> str:
+    """The association's default, unless it may not use it; the only one it may use; or ""."""
+    if branch is None:
+        return ""
+    name = branch.default_qos()
+    if name and (allowed is None or name in allowed):
+        return name
+    return allowed[0] if allowed is not None and len(allowed) == 1 else ""
+
+
+def _bar(partition: Partition, account: str, qos: Qos | None) -> Bar | None:
+    """Why `partition` does not take jobs of this account ("" none) and QOS, or None (partition_mgr.c).
+
+    The waiting job shows what is wrong with its QOS first, the refused one what is wrong with its account.
+    """
+    spec = partition.spec
+    by_account = _barred("account", partition.name, account, spec.allow_accounts, spec.deny_accounts)
+    by_qos = _barred("QOS", partition.name, qos.name if qos is not None else "", spec.allow_qos, spec.deny_qos)
+    if not by_account and not by_qos:
+        return None
+    return Bar(by_qos or by_account, INVALID_ACCOUNT if by_account else INVALID_QOS, bool(by_qos))
+
+
+def _barred(what: str, partition: str, name: str, allowed: tuple[str, ...], denied: tuple[str, ...]) -> str:
+    if allowed:
+        if not name:
+            return f"Job's {what} not known, so it can't use this partition ({partition} allows {','.join(allowed)})"
+        if name not in map(str.lower, allowed):
+            return (
+                f"Job's {what} not permitted to use this partition ({partition} allows {','.join(allowed)} not {name})"
+            )
+    elif name and name in map(str.lower, denied):
+        return (
+            f"Job's {what} not permitted to use this partition ({partition} denies {','.join(denied)} including {name})"
+        )
+    return ""

@@ -7,38 +7,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from slurmsim.model.accounting import Accounting, Association, Qos
 
+if TYPE_CHECKING:
+    from slurmsim.core.decay import UsageBook
+
 
 class Ledger:
-    """Amounts of one association or QOS.
+    """Amounts of one association or QOS, read from the book they are kept in (`slurmsim.core.decay`); 0 without one."""
 
-    Attributes
-    ----------
-    used_s
-        Billing-seconds used, decayed.
-    used_tres_s, used_wall_s
-        TRES-seconds by name and wall seconds used, decayed.
-    """
-
-    __slots__ = ("used_s", "used_tres_s", "used_wall_s")
+    __slots__ = ("_book", "_row")
 
     def __init__(self) -> None:
-        self.used_s = 0.0
-        self.used_tres_s: dict[str, float] = {}
-        self.used_wall_s = 0.0
+        self._book: UsageBook | None = None
+        self._row = 0
+
+    def attach(self, book: UsageBook, row: int) -> None:
+        """Read row `row` of `book` from now on."""
+        self._book, self._row = book, row
+
+    @property
+    def used_s(self) -> float:
+        """Billing-seconds used, decayed."""
+        return float(self._book.amounts[0, self._row]) if self._book is not None else 0.0
+
+    @property
+    def used_wall_s(self) -> float:
+        """Wall seconds used, decayed."""
+        return float(self._book.amounts[1, self._row]) if self._book is not None else 0.0
+
+    @property
+    def used_tres_s(self) -> dict[str, float]:
+        """TRES-seconds used by name, decayed; empty unless limits are enforced."""
+        if self._book is None:
+            return {}
+        return dict(zip(self._book.names, self._book.amounts[2:, self._row].tolist(), strict=True))
 
 
 class Branch:
-    """An association with its place in the tree; `path` leads from itself up to the root."""
+    """An association with its place in the tree; `path` leads from itself up to the root, `row` is its number."""
 
-    __slots__ = ("children", "ledger", "parent", "path", "spec")
+    __slots__ = ("children", "ledger", "parent", "path", "row", "spec")
 
     def __init__(self, spec: Association, parent: Branch | None) -> None:
         self.spec, self.parent = spec, parent
         self.children: list[Branch] = []
         self.ledger = Ledger()
+        self.row = 0
         self.path: tuple[Branch, ...] = (self, *(parent.path if parent is not None else ()))
         if parent is not None:
             parent.children.append(self)
@@ -80,6 +97,7 @@ class AssociationTree:
             else:
                 branch = Branch(spec, self._accounts[spec.parent] if spec.parent else None)
                 self._accounts[spec.account] = branch
+            branch.row = len(self.branches)
             self.branches.append(branch)
         self.root = self.branches[0]
         self.qos: dict[str, Qos] = {qos.name: qos for qos in accounting.qos}

@@ -15,6 +15,7 @@ from slurmsim.core.shape import Shape
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
 
 _DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
@@ -71,6 +72,7 @@ class ClusterState:
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
         self.shapes: dict[tuple[int, int], Shape] = {}
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
+        self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
         """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
@@ -88,9 +90,21 @@ class ClusterState:
             self._resolved[key] = found
         return found
 
+    def compiled(self, sub: Submission) -> tuple[tuple[Partition, ...], tuple[Shape, ...]]:
+        """Partitions of a submission and its request's shape in each. Raises SubmitError with Slurm's text."""
+        key = (id(sub.request), sub.partitions)
+        found = self._compiled.get(key)
+        if found is None:
+            partitions = self.resolve(sub.partitions)
+            shapes = tuple([compile_shape(self, sub.request, p) for p in partitions])
+            found = self._compiled[key] = partitions, shapes
+        return found
+
     def node_list(self, a: Allocation) -> str:
         """The allocation's nodes as Slurm prints them."""
-        return self.namer.allocation(a)
+        if a.names is None:
+            a.names = self.namer.allocation(a)
+        return a.names
 
     def compress(self, names: Sequence[str]) -> str:
         """Names of this cluster as Slurm prints them."""

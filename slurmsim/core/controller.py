@@ -15,9 +15,10 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
-from slurmsim.core.accounts import Accounts, Enforcement
+from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.associations import AssociationTree
-from slurmsim.core.cluster_state import ClusterState, compile_shape
+from slurmsim.core.billing import Billing
+from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -52,6 +53,7 @@ from slurmsim.core.partitions import Partition
 from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
+from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.core.suspension import Suspension
 from slurmsim.core.usage import Usage
@@ -105,7 +107,8 @@ class Controller:
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
         self._created = 0
-        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus)
+        self.billing = Billing(cluster, self.table)
+        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)
         self.usage = Usage(self.table, self.partitions)
         self.jobs: dict[int, Job] = {}
         self.running: list[tuple[int, int, Job]] = []
@@ -129,7 +132,8 @@ class Controller:
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
         self._begin_heap: list[tuple[int, int]] = []
-        self._next_recalc = start_time
+        self.recalculation = Recalculation(self)
+        self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         self.suspension = Suspension(self)
         gang = takes_turns(cluster) and not self.event_driven
@@ -161,8 +165,10 @@ class Controller:
         """Facts and timers of `now` without scheduling: for a driver that has its own idea of when passes come."""
         if now < self.now:
             raise InvariantError(f"time runs backwards: {now} after {self.now}")
-        self.now = now
         self.actions = []
+        if self.recalculation.next_at < now:
+            self.recalculation.catch_up(now)
+        self.now = now
         if len(facts) > 1:
             facts.sort(key=_order)
         handlers = self._handlers
@@ -183,7 +189,9 @@ class Controller:
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
         if self.event_driven and not self._begin_heap and not self.priority.period_s and self._next_maintenance is None:
-            at = self.host.next_time(self.now)
+            at = self.host.wake
+            if at is not None and at < self.now:
+                at = self.now
             if self.running and self.enforce_limits:
                 end = self.running[0][0]
                 return end if at is None or end < at else at
@@ -195,9 +203,9 @@ class Controller:
             times.append(self._begin_heap[0][0])
         if self._next_maintenance is not None:
             times.append(self._next_maintenance)
-        # with nothing running and nothing new to look at, another order of the queue starts nothing either
-        if self.priority.period_s and self.queue.jobs and (self.running or self.main.dirty):
-            times.append(max(self._next_recalc, self.now + 1))
+        at = self.recalculation.wake_at()
+        if at is not None:
+            times.append(at)
         if not self.event_driven:
             at = self.main.next_time(self.now)
             if at is not None:
@@ -242,19 +250,20 @@ class Controller:
         """Take a submission in. Raises SubmitError with Slurm's text, changing nothing."""
         if sub.job_id in self.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
-        partitions = self.state.resolve(sub.partitions)
-        shapes = tuple([compile_shape(self.state, sub.request, p) for p in partitions])
+        partitions, shapes = self.state.compiled(sub)
         job = Job(sub, partitions, shapes, self.now)
         if self.accounts is not None:
             self.accounts.admit(job)
         self._set_limit(job)
         shape = shapes[0]
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
-        if plain and job.time_limit_s in shape.limits_met:
+        if plain and job.bars is None and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
-        self.eligibility.register(job)
+        independent = not sub.dependency and sub.array_task_id is None
+        if not independent:
+            self.eligibility.register(job)
         job.order = self._created
         self._created += 1
         self.jobs[job.id] = job
@@ -264,9 +273,13 @@ class Controller:
             self.set_reason(job, Reason.HELD_USER)
         else:
             job.priority = min(self.priority.submit(job, self.now))
-            self.eligibility.consider(job)
-        self.main.request()
-        self.host.notice()
+            if independent and sub.begin is None:
+                self.enqueue(job)
+            else:
+                self.eligibility.consider(job)
+        if not self.event_driven:
+            self.main.request()
+        self.host.changed = True
         return job
 
     def _check_admission(self, job: Job) -> None:
@@ -281,11 +294,11 @@ class Controller:
         possible = [self.selector.possible(s) for s in shapes]
         if not broken and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
-        if not broken and all(possible):
+        if not broken and all(possible) and job.bars is None:
             job.within_limits = self.edits
         enforce = self.cluster.option("EnforcePartLimits")
         if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
-            raise SubmitError(_ENFORCED.get(broken[0], NOT_AVAILABLE))
+            raise SubmitError(refusal(job, reasons) or _ENFORCED.get(broken[0], NOT_AVAILABLE))
 
     def _set_limit(self, job: Job) -> None:
         spec = job.partition.spec
@@ -303,7 +316,7 @@ class Controller:
     def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
         """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
         spec = partition.spec
-        if partition.state == "UP" and job.time_limit_s in shape.limits_met:
+        if job.bars is None and partition.state == "UP" and job.time_limit_s in shape.limits_met:
             return None
         if shape.min_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
@@ -316,6 +329,8 @@ class Controller:
             return Reason.PARTITION_NODE_LIMIT
         if spec.max_time_s is not None and job.limit_fixed and job.time_limit_s > spec.max_time_s:
             return Reason.PARTITION_TIME_LIMIT
+        if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
+            return Reason.PARTITION_CONFIG
         if partition.state == "DOWN":
             return Reason.PARTITION_DOWN
         if partition.state == "INACTIVE":
@@ -323,6 +338,13 @@ class Controller:
         if partition.state == "UP":
             shape.limits_met.add(job.time_limit_s)
         return None
+
+    def keeps_out(self, job: Job, partition: Partition, shape: Any) -> str | None:
+        """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
+        reason = self.limit_reason(job, partition, shape)
+        if reason is None and job.bars is not None and partition.index in job.bars:
+            return job.bars[partition.index].text
+        return reason
 
     # -- the queue ----------------------------------------------------------------------------------------------
 
@@ -345,13 +367,15 @@ class Controller:
             if not all(wanted):
                 self.limited[job.id] = job
                 if not any(wanted):
-                    reasons = [self.limit_reason(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
+                    reasons = [self.keeps_out(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
                     self.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
                     return
         if job.eligible_time is None:
             job.eligible_time = max(self.now, job.begin or 0)
             if job.eligible_time > job.submit_time:
                 self.record("ELIGIBLE", job)
+        if self.accrual is not None:
+            self.accrual.eligible(job, self.now)
         if job.priority == 0:
             values = self.priority.submit(job, self.now)
         else:
@@ -368,7 +392,7 @@ class Controller:
     def _may_start(self, job: Job) -> tuple[bool, ...]:
         """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
         pairs = zip(job.partitions, job.shapes, strict=True)
-        return tuple([self.limit_reason(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
+        return tuple([self.keeps_out(job, p, s) is None and self.selector.possible(s) for p, s in pairs])
 
     def _limits_changed(self) -> None:
         """An edit of limits or partition states: queue jobs for the partitions they may start in now."""
@@ -381,12 +405,13 @@ class Controller:
                 self.withdraw(job)
                 self.enqueue(job)
 
-    def dequeue(self, job: Job) -> None:
-        """`job` may not start any more (held, throttled, ended)."""
-        if job.queued:
-            self.queue.remove(job)
-            job.queued = False
-            self.generation += 1
+    def dequeue(self, job: Job) -> int:
+        """`job` may not start any more (held, throttled, ended). How many were ahead of it in its (last) pool."""
+        if not job.queued:
+            return 0
+        job.queued = False
+        self.generation += 1
+        return self.queue.remove(job)
 
     def withdraw(self, job: Job) -> None:
         """`job` leaves the queue unstarted."""
@@ -394,16 +419,19 @@ class Controller:
             for record in self.queue.jobs[job.id]:
                 self.queue.pools[record.partition.pool].leave(job, None)
             self.dequeue(job)
-        self.host.notice()
+        self.host.changed = True
 
     def start(self, record: Record, alloc: Allocation, scheduler: str) -> None:
         """Give `record`'s job its allocation and launch it."""
         job, now = record.job, self.now
-        job.depth = self.queue.pools[record.partition.pool].position(record)
-        if len(job.partitions) > 1:
+        if len(job.partitions) == 1:
+            job.depth = self.dequeue(job)
+        else:
+            job.depth = self.queue.pools[record.partition.pool].position(record)
             self._leave_other_pools(record)
-        self.dequeue(job)
-        self.limited.pop(job.id, None)
+            self.dequeue(job)
+        if self.limited:
+            self.limited.pop(job.id, None)
         self.usage.pending(job, -1)
         job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
@@ -416,6 +444,10 @@ class Controller:
         job.reason = Reason.NONE
         job.planned_start = None
         job.scheduler = scheduler
+        if self.book is not None:
+            self.book.started(job, now)
+        if self.accrual is not None:
+            self.accrual.left(job)
         newly = self.table.allocate(alloc)
         if self.suspension.jobs:
             newly = self.suspension.alone(job)
@@ -432,8 +464,9 @@ class Controller:
         if self.gang is not None:
             self.gang.started(job)
         if not self.event_driven:
-            self.host.notice()
-        self.eligibility.started(job)
+            self.host.changed = True
+        if self.eligibility.dependents:
+            self.eligibility.started(job)
 
     def _leave_other_pools(self, record: Record) -> None:
         """`record`'s job starts: where else it waited, others may move up in this very instant."""
@@ -441,7 +474,7 @@ class Controller:
             if pool != record.partition.pool:
                 self.queue.pools[pool].leave(record.job, None)
                 if self.event_driven:
-                    self.host.notice()
+                    self.host.changed = True
 
     # -- ends -----------------------------------------------------------------------------------------------------
 
@@ -467,7 +500,10 @@ class Controller:
         job.end_time = self.now
         self.events.append((self.now, "END", job.id, state, reason, job.partition.name, "", None, ""))
         del self.jobs[job.id]
-        self.limited.pop(job.id, None)
+        if self.accrual is not None:
+            self.accrual.left(job)
+        if self.limited:
+            self.limited.pop(job.id, None)
         self.actions.append(Finished(job))
         if self.gang is not None:
             self.gang.ended(job)
@@ -475,6 +511,8 @@ class Controller:
 
     def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
         assert job.alloc is not None
+        if self.book is not None:
+            self.book.ended(job, self.now)
         self.selector.forget_future()
         if job.state == JobState.SUSPENDED:
             self.suspension.leave(job)
@@ -489,8 +527,9 @@ class Controller:
             self.suspension.ended(job)
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
-        self.main.job_ended(by_itself=by_itself)
-        self.host.notice()
+        if not self.event_driven:
+            self.main.job_ended(by_itself=by_itself)
+        self.host.changed = True
 
     def _cancel(self, fact: Cancel) -> None:
         job = self.jobs.get(fact.job_id)
@@ -526,7 +565,7 @@ class Controller:
         job.alloc, job.nodes = None, 0
         job.partition, job.shape = job.partitions[0], job.shapes[0]
         job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
-        job.start_time = job.end_limit = job.eligible_time = None
+        job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.now
         job.begin = self.now + REQUEUE_DELAY_S
         job.reason = Reason.BEGIN_TIME
@@ -544,7 +583,7 @@ class Controller:
         self.generation += 1
         self.edits += 1
         self.main.request()
-        self.host.notice()
+        self.host.changed = True
 
     # -- edits ----------------------------------------------------------------------------------------------------
 
@@ -555,6 +594,8 @@ class Controller:
         self.withdraw(job)
         self.limited.pop(job.id, None)
         self.eligibility.forget(job)
+        if self.accrual is not None:
+            self.accrual.held(job)
         job.priority = 0
         self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.record("HOLD", job)
@@ -567,7 +608,7 @@ class Controller:
         self.set_reason(job, Reason.NONE)
         self.eligibility.consider(job)
         self.main.request()
-        self.host.notice()
+        self.host.changed = True
 
     def _set_time_limit(self, fact: SetTimeLimit) -> None:
         job = self.jobs.get(fact.job_id)
@@ -682,7 +723,7 @@ class Controller:
             job = self.jobs.get(heappop(heap)[1])
             if job is not None and job.state == JobState.PENDING and not job.queued:
                 if self.event_driven:
-                    self.host.notice()
+                    self.host.changed = True
                 else:
                     self.main.time_came()
                 self.eligibility.consider(job)
@@ -690,35 +731,14 @@ class Controller:
             self.preemption.timers(now)
         if self.gang is not None:
             self.gang.timers(now)
-        if self.enforce_limits:
-            while self.running and self._next_limit_time() <= now:
-                job = next(job for end, _, job in self.running if self._limit_time(end, job) <= now)
+        running = self.running
+        if self.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
+            while running and self._next_limit_time() <= now:
+                job = next(job for end, _, job in running if self._limit_time(end, job) <= now)
                 self.actions.append(Kill(job))
                 self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
-        period = self.priority.period_s
-        if period and now >= self._next_recalc:
-            self._next_recalc = now + period - (now - self.start_time) % period
-            if self.queue.jobs:
-                self._recalculate(now)
-
-    def _recalculate(self, now: int) -> None:
-        """PriorityCalcPeriod has passed: new priorities for everything in the queue."""
-        recalculate = self.priority.recalculate
-        changed: dict[int, tuple[int, ...]] = {}
-        for job_id, records in self.queue.jobs.items():
-            values = recalculate(records[0].job, now)
-            if len(values) != len(records):
-                own = [r.partition for r in records]
-                values = tuple([v for p, v in zip(records[0].job.partitions, values, strict=True) if p in own])
-            if any(r.priority != v for r, v in zip(records, values, strict=True)):
-                changed[job_id] = values
-                records[0].job.priority = min(values)
-        if changed:
-            self.queue.reprioritise(changed)
-            self.generation += 1
-            self.edits += 1
-            self.main.dirty = True
-            self.host.notice()
+        if now >= self.recalculation.next_at:
+            self.recalculation.run_if_due(now)
 
     def check(self) -> None:
         """Recount everything; raises InvariantError on any difference. For tests and debugging."""
@@ -726,6 +746,8 @@ class Controller:
         self.table.check([*running, *self.suspension.check()], self.suspension.crowded)
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
+        if any(job.bars is not None and job.partition.index in job.bars for job in running):
+            raise InvariantError("a job runs in a partition that does not take its account or QOS")
         if sum(j.state == JobState.RUNNING for j in self.jobs.values()) != len(running):
             raise InvariantError("running jobs differ from a recount")
         busy, cpus, count = self.usage.recount(running)
@@ -733,6 +755,7 @@ class Controller:
         pending = sum(j.state == JobState.PENDING for j in self.jobs.values())
         if (whole.nodes, whole.cpus, whole.running, whole.pending) != (busy, cpus, count, pending):
             raise InvariantError("usage totals differ from a recount")
+        self.recalculation.check()
 
 
 def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:

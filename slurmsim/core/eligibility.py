@@ -54,10 +54,12 @@ class Eligibility:
         self.arrays: dict[int, ArrayState] = {}
         self._terms: dict[int, tuple[tuple[Term, ...], bool]] = {}
         self._never: set[int] = set()  # whose terms have failed, which stays so when what they name is forgotten
-        self._dependents: dict[int, list[int]] = {}
+        self.dependents: dict[int, list[int]] = {}
         self._singletons: dict[tuple[str, str], list[int]] = {}
         self._ended: dict[int, tuple[str, int]] = {}
-        self._ages: list[tuple[int, int]] = []  # heap of (when it is forgotten, job id)
+        # who is forgotten when, and a heap of these times
+        self._forgotten_at: dict[int, list[int]] = {}
+        self._ages: list[int] = []
 
     # -- bookkeeping the controller calls -------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ class Eligibility:
                 if term.kind == "singleton":
                     self._singletons.setdefault((job.user, job.name), []).append(job.id)
                 else:
-                    self._dependents.setdefault(term.job_id, []).append(job.id)
+                    self.dependents.setdefault(term.job_id, []).append(job.id)
         if sub.array_task_id is not None:
             state = self.arrays.get(job.array_key)
             if state is None:
@@ -81,7 +83,7 @@ class Eligibility:
 
     def started(self, job: Job) -> None:
         """`job` started: ``after`` dependents may be met."""
-        if self._dependents:
+        if self.dependents:
             self._wake(job)
 
     def ended(self, job: Job, was_running: bool) -> None:
@@ -91,15 +93,17 @@ class Eligibility:
         self._ended[job.id] = (job.state, started)
         if self.min_job_age:
             self._remember(job, now)
-            self._purge(now)
+            if self._ages and self._ages[0] <= now:
+                self._purge(now)
         if self._terms.pop(job.id, None) is not None:
             self._never.discard(job.id)
         if job.sub.array_task_id is not None:
             self._leave_array(job)
-        if self._dependents:
+        if self.dependents:
             self._wake(job)
-        for waiting in list(self._singletons.get((job.user, job.name), ())):
-            self._again(waiting)
+        if self._singletons:
+            for waiting in list(self._singletons.get((job.user, job.name), ())):
+                self._again(waiting)
 
     def requeued(self, job: Job) -> None:
         """`job` gives up its place among its array's active tasks."""
@@ -154,7 +158,7 @@ class Eligibility:
     def _wake(self, job: Job) -> None:
         keys = (job.id,) if job.array_key == job.id else (job.id, job.array_key)
         for key in keys:
-            for waiting in self._dependents.get(key, ()):
+            for waiting in self.dependents.get(key, ()):
                 self._again(waiting)
 
     def _judge(self, job: Job) -> Outcome:
@@ -247,10 +251,16 @@ class Eligibility:
     def _forget_later(self, job_id: int, end: int) -> None:
         """At the first full minute from now on that is MinJobAge after `end` (slurmctld's purge period)."""
         due = max(end + self.min_job_age, self.c.now + 1)
-        heappush(self._ages, (due + (self.c.start_time - due) % PURGE_S, job_id))
+        due += (self.c.start_time - due) % PURGE_S
+        together = self._forgotten_at.get(due)
+        if together is None:
+            heappush(self._ages, due)
+            together = self._forgotten_at[due] = []
+        together.append(job_id)
 
     def _purge(self, now: int) -> None:
         """Forget the jobs whose time has come."""
         ages = self._ages
-        while ages and ages[0][0] <= now:
-            self._ended.pop(heappop(ages)[1], None)
+        while ages and ages[0] <= now:
+            for job_id in self._forgotten_at.pop(heappop(ages)):
+                self._ended.pop(job_id, None)

@@ -10,6 +10,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import TRANSITIONS, JobState, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounts import Bars
     from slurmsim.core.associations import Branch
     from slurmsim.core.nodes import Allocation
     from slurmsim.core.partitions import Partition
@@ -28,16 +29,17 @@ class Job:
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
     `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
     that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
-    it last made others do so. `branch` is its association and `qos_spec` its QOS, None without accounting data.
+    it last made others do so. `branch` is its association and `qos_spec` its QOS, None without accounting data;
+    `bars` has the partitions that do not take its account or QOS, None when all do.
     """
 
     __slots__ = (
-        "account", "alloc", "array_key", "array_limit", "begin", "branch", "depth", "eligible_time", "end_limit",
-        "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes",
-        "order", "partition", "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time",
-        "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "start_time",
-        "state", "sub", "submit_time", "suspended_at", "suspended_s", "time_limit_s", "user",
-        "waits_for", "within_limits",
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth",
+        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "id", "key", "limit_fixed", "n_cpus",
+        "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
+        "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler",
+        "shape", "shapes", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "time_limit_s",
+        "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -46,12 +48,14 @@ class Job:
         self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
         self.branch: Branch | None = None
         self.qos_spec: Qos | None = None
+        self.bars: Bars | None = None
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
         self.submit_time = self.first_submit = now
         self.order = 0  # place in slurmctld's job table: order of creation
         self.begin = sub.begin
         self.eligible_time: int | None = None
+        self.accrue_time: int | None = None  # since when it accrues age where limits are enforced (`accrual`)
         self.start_time: int | None = None
         self.end_time: int | None = None
         self.end_limit: int | None = None

@@ -9,27 +9,42 @@ held, dependent, throttled or not yet begun are not in here.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from slurmsim.core.job import Job
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import Shape
 
+if TYPE_CHECKING:
+    from slurmsim.core.queue_columns import QueueColumns
+
 Key = tuple[int, int, int, int, int, int]
+_key = attrgetter("key")
 
 
 class Record:
-    """One job in one partition, as the scheduler walks it."""
+    """One job in one partition, as the scheduler walks it.
 
-    __slots__ = ("job", "key", "partition", "priority", "shape")
+    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
+    the same job in another partition).
+    """
 
-    def __init__(self, job: Job, partition: Partition, shape: Shape) -> None:
+    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape", "slot")
+
+    key: Key
+
+    def __init__(self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool) -> None:
         self.job, self.partition, self.shape = job, partition, shape
-        self.priority = job.priority
-        self.key: Key = (0, 0, 0, 0, 0, 0)
+        self.need = shape.unit_need  # asked for at every pass
+        self.alone = shape.by_count and len(job.partitions) == 1 and job.sub.array_task_id is None
+        self.slot = -1  # place in the columns that watch the queue
+        self.set_priority(priority, fifo)
 
-    def set_priority(self, priority: int, *, fifo: bool = False) -> None:
+    def set_priority(self, priority: int, fifo: bool) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
         job = self.job
         self.priority = priority
@@ -57,7 +72,7 @@ class PoolQueue:
         # since somebody last cleared it: jobs that gave nodes back, with the end of their limit, and jobs that left
         # the queue unstarted, with None
         self.gone: list[tuple[Job, int | None]] = []
-        self.per_partition: dict[int, int] = {}
+        self.per_partition: defaultdict[int, int] = defaultdict(int)
 
     def insert(self, record: Record) -> int:
         keys, key = self.keys, record.key
@@ -66,8 +81,7 @@ class PoolQueue:
         self.records.insert(at, record)
         if self.watched:
             self.new.append(record)
-        index = record.partition.index
-        self.per_partition[index] = self.per_partition.get(index, 0) + 1
+        self.per_partition[record.partition.index] += 1
         return at
 
     def leave(self, job: Job, end_limit: int | None) -> None:
@@ -75,16 +89,18 @@ class PoolQueue:
         if self.watched:
             self.gone.append((job, end_limit))
 
-    def delete(self, record: Record) -> None:
+    def delete(self, record: Record) -> int:
+        """Take `record` out; returns how many were ahead of it."""
         at = bisect_left(self.keys, record.key)
         del self.keys[at], self.records[at]
         self.per_partition[record.partition.index] -= 1
+        return at
 
     def position(self, record: Record) -> int:
         return bisect_left(self.keys, record.key)
 
     def resort(self) -> None:
-        self.records.sort(key=lambda r: r.key)
+        self.records.sort(key=_key)
         self.keys = [r.key for r in self.records]
 
 
@@ -102,6 +118,7 @@ class JobQueue:
         self.fresh: dict[int, Job] = {}
         # puts a list in order by rules a key cannot tell (preempt/qos); None for none
         self.arrange: Callable[[list[Record]], list[Record]] | None = None
+        self.watcher: QueueColumns | None = None  # told of every record that comes and goes
 
     def __len__(self) -> int:
         return len(self.jobs)
@@ -111,24 +128,30 @@ class JobQueue:
 
     def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> bool:
         """Put `job` in, for its `wanted` partitions; returns whether some job of one of its pools is ahead of it."""
+        fifo = self.fifo
+        fields = zip(job.partitions, job.shapes, priorities, strict=True)
+        records = [Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields]
+        kept = tuple(records if wanted is None else [r for r, ok in zip(records, wanted, strict=True) if ok])
         behind = False
-        records = []
-        for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
-            if wanted is not None and not wanted[at]:
-                continue
-            record = Record(job, partition, shape)
-            record.set_priority(priority, fifo=self.fifo)
-            behind = self.pools[partition.pool].insert(record) > 0 or behind
-            records.append(record)
-        self.jobs[job.id] = tuple(records)
+        for record in kept:
+            behind = self.pools[record.partition.pool].insert(record) > 0 or behind
+        self.jobs[job.id] = kept
+        if self.watcher is not None:
+            for at, record in enumerate(records):
+                if wanted is None or wanted[at]:
+                    self.watcher.added(record, at)
         self.fresh[job.id] = job
         return behind
 
-    def remove(self, job: Job) -> None:
-        """Take `job` out if it is in."""
+    def remove(self, job: Job) -> int:
+        """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
+        ahead = 0
         for record in self.jobs.pop(job.id, ()):
-            self.pools[record.partition.pool].delete(record)
+            ahead = self.pools[record.partition.pool].delete(record)
+            if self.watcher is not None:
+                self.watcher.removed(record)
         self.fresh.pop(job.id, None)
+        return ahead
 
     def records(self) -> Iterator[Record]:
         """All records in order over all pools. The queue may lose records while this runs only if one pool exists
@@ -142,10 +165,17 @@ class JobQueue:
         found = self.pools[0].records.copy() if len(self.pools) == 1 else list(self.records())
         return found if self.arrange is None else self.arrange(found)
 
-    def reprioritise(self, priorities: dict[int, tuple[int, ...]]) -> None:
-        """Give jobs new priorities (one per partition) and restore the order."""
-        for job_id, values in priorities.items():
-            for record, value in zip(self.jobs[job_id], values, strict=True):
-                record.set_priority(value, fifo=self.fifo)
-        for pool in self.pools:
-            pool.resort()
+    def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
+        """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""
+        fifo = self.fifo
+        pools = set()
+        for record, value in changes:
+            record.priority = value
+            if not fifo:
+                key = record.key
+                record.key = (key[0], -value, key[2], key[3], key[4], key[5])
+            job = record.job
+            job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
+            pools.add(record.partition.pool)
+        for pool in sorted(pools):
+            self.pools[pool].resort()

@@ -103,7 +103,7 @@ class MainScheduler:
         if not self.c.queue.jobs and self.c.now - self._asked_at > self.delay:
             self._requested = self._now = False  # a pass over the empty queue has seen to it
         if not self.enabled:
-            self.c.host.notice()
+            self.c.host.changed = True
 
     def _next_full(self, now: int) -> int:
         """First full pass at or after `now`; they keep the phase of slurmctld's start."""
@@ -141,7 +141,7 @@ class MainScheduler:
         self.run(full)
         if self._begun:
             self._begun = False
-            self.c.host.notice()
+            self.c.host.changed = True
         if self.c.preemption is not None:
             self.follow_up()
 
@@ -161,6 +161,8 @@ class MainScheduler:
     def run(self, full: bool) -> None:
         """One walk over the queue in order."""
         c = self.c
+        if c.accrual is not None:
+            c.accrual.look(c.now)
         records = c.queue.snapshot()
         usable = c.table.up
         blocked: set[int] = set()
@@ -211,6 +213,9 @@ class MainScheduler:
                 c.set_reason(job, NODES_REQUIRED_TEXT)
                 usable = self._block(record, usable, blocked, exempt=False)
                 continue
+            if job.bars is not None and index in job.bars:  # asked after the limits of accounts; blocks nobody
+                c.set_reason(job, job.bars[index].text)
+                continue
             allowed = c.open_to(job, usable)
             alloc = c.selector.place(record.shape, c.table, allowed)
             if alloc is None and c.suspension.jobs:
@@ -254,7 +259,9 @@ class MainScheduler:
         changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
         """
         c = self.c
-        if limit is not None or self.part_depth or len(c.queue.pools) > 1 or c.queue.arrange is not None:
+        if limit is not None and examined + len(records) - at - 1 > limit:
+            return False  # the pass ends before the queue does
+        if self.part_depth or len(c.queue.pools) > 1 or c.queue.arrange is not None:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]

@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 class Allocation:
     """What one job holds. Uniform values are ints; per-node ones arrays in node order, shape (n_nodes,)."""
 
-    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "quota", "runs", "whole")
+    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "whole")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Allocation:
         quota: int = -1,
     ) -> None:
         self.quota = quota  # partition whose MaxCPUsPerNode these CPUs count against, -1 for none
+        self.names: str | None = None  # its nodes as Slurm prints them, once somebody has asked
         self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
 

@@ -7,6 +7,7 @@ Mirrors select/cons_tres job_test.c (22.05): `choose` is choose_nodes with its r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -22,22 +23,30 @@ def pick_equal(mask: Bitmap, n: int) -> list[tuple[int, int]] | None:
     """
     if mask.bit_count() < n:
         return None
-    free = runs(mask)
     taken: list[tuple[int, int]] = []
-    while True:
-        best = None
-        for run in free:
-            if run[1] >= n and (best is None or run[1] < best[1]):
-                best = run
-                if run[1] == n:
-                    break
-        if best is not None:
-            taken.append((best[0], n))
-            return taken
-        longest = max(free, key=lambda run: run[1])
-        free.remove(longest)
-        taken.append(longest)
-        n -= longest[1]
+    holding = _holding(mask, n)
+    if not holding:
+        for run in sorted(runs(mask), key=itemgetter(1), reverse=True):
+            if run[1] >= n:
+                break
+            taken.append(run)
+            n -= run[1]
+            mask ^= span(*run)
+        holding = _holding(mask, n)
+    exact = holding & ~(holding << 1) & ~(holding >> 1)
+    first = (exact & -exact).bit_length() - 1 if exact else min(runs(holding), key=itemgetter(1))[0]
+    taken.append((first, n))
+    return taken
+
+
+def _holding(mask: Bitmap, n: int) -> Bitmap:
+    """Where `n` consecutive members begin: of a run of `n` + k members its first k + 1."""
+    done = 1
+    while done < n and mask:
+        step = min(done, n - done)
+        mask &= mask >> step
+        done += step
+    return mask
 
 
 def runs_mask(taken: list[tuple[int, int]]) -> Bitmap:

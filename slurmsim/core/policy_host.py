@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap, runs, to_indices
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import Record
+from slurmsim.core.outlook import Outlook
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Start, WakeAt
@@ -17,10 +19,16 @@ if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
 
 
-class PoolView:
-    """One pool as policies see it (slurmsim.policy.Pool)."""
+_CPUS, _NODES = attrgetter("n_cpus"), attrgetter("n_nodes")
 
-    __slots__ = ("_queue", "_shapes_seen", "c", "index", "mask", "name", "partitions", "units")
+
+class PoolView:
+    """One pool as policies see it (slurmsim.policy.Pool).
+
+    `pending`: records in order; the list itself, so copy before starting jobs while iterating.
+    """
+
+    __slots__ = ("_queue", "_shapes_seen", "c", "index", "mask", "name", "partitions", "pending", "units")
 
     def __init__(self, controller: Controller, index: int) -> None:
         self.c = controller
@@ -31,13 +39,9 @@ class PoolView:
         for p in self.partitions:
             self.mask |= p.mask
         self._queue = controller.queue.pools[index]
+        self.pending: Sequence[Record] = self._queue.records
         self.units: str | None = ""
         self._shapes_seen = 0
-
-    @property
-    def pending(self) -> Sequence[Record]:
-        """Records in order; the list itself, so copy before starting jobs while iterating."""
-        return self._queue.records
 
     @property
     def new(self) -> Sequence[Record]:
@@ -67,11 +71,12 @@ class PoolView:
 
     @property
     def counts(self) -> bool:
-        """Whether counting units decides everything here. Once false it stays false.
+        """Whether counting units decides everything here.
 
-        True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool.
+        True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
+        maintenance is to come, which closes some nodes and not others.
         """
-        if self.units is None:
+        if self.units is None or self.c.maintenance.windows:
             return False
         shapes = self.c.state.shapes
         if len(shapes) != self._shapes_seen:
@@ -99,16 +104,15 @@ class PoolView:
             return table.cpus_on(idle) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
         return (table.idle & table.up & self.mask).bit_count()
 
-    def unit_need(self, record: Record) -> int:
-        """Units the record's job takes."""
-        return record.shape.unit_need
+    @property
+    def returning(self) -> Callable[[Job], int]:
+        """Units that are usable again when a running job ends: none on nodes that are down or draining."""
+        if self.c.table.up == self.c.table.everything:
+            return _CPUS if self.units == "cpu" else _NODES
+        return self._returning_up
 
-    def returning(self, job: Job) -> int:
-        """Units that are usable again when running `job` ends: none on nodes that are down or draining."""
-        up = self.c.table.up
-        if up == self.c.table.everything:
-            return job.n_cpus if self.units == "cpu" else job.n_nodes
-        usable = job.nodes & up
+    def _returning_up(self, job: Job) -> int:
+        usable = job.nodes & self.c.table.up
         if usable == job.nodes:
             return job.n_cpus if self.units == "cpu" else job.n_nodes
         if self.units == "node":
@@ -133,7 +137,8 @@ class PoolView:
 
     def closed(self) -> list[tuple[int, int, Bitmap]]:
         """Maintenance still to come: (start, end, nodes)."""
-        return [(w.start, w.end, w.nodes) for w in self.c.maintenance.windows]
+        windows = self.c.maintenance.windows
+        return [(w.start, w.end, w.nodes) for w in windows] if windows else []
 
     def available(self) -> Bitmap:
         """Usable nodes of the pool, busy or not."""
@@ -188,7 +193,7 @@ class View:
     def fits(self, job: Job) -> bool:
         """Whether `job` could start now in any of its partitions."""
         return any(
-            self.c.limit_reason(job, partition, shape) is None and self.c.selector.fits(shape)
+            self.c.keeps_out(job, partition, shape) is None and self.c.selector.fits(shape)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
         )
 
@@ -199,7 +204,7 @@ class View:
         found = [
             max(forecast.start, c.now)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
-            if c.limit_reason(job, partition, shape) is None
+            if c.keeps_out(job, partition, shape) is None
             and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
@@ -260,8 +265,14 @@ class View:
         return ONE_YEAR_S if limit is None else limit
 
     def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting, or None."""
-        return self.c.limit_reason(record.job, record.partition, record.shape)
+        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown."""
+        reason = self.c.limit_reason(record.job, record.partition, record.shape)
+        if reason is None and record.job.bars is not None:
+            bar = record.job.bars.get(record.partition.index)
+            if bar is not None and bar.by_qos:
+                self.c.set_reason(record.job, bar.text)
+                return bar.text
+        return reason
 
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
@@ -302,6 +313,15 @@ class View:
         """Whether running `job` might have to make way for somebody."""
         return self.c.preemption is not None and self.c.preemption.mode(job) != "OFF"
 
+    def outlook(self) -> Outlook:
+        """What running jobs will give back when, as it is now: holds while further jobs start."""
+        return Outlook(self.c.selector, self.c.running, self.c.now)
+
+    @property
+    def whole_nodes_only(self) -> bool:
+        """Whether every running job holds whole nodes."""
+        return not self.c.table.mixed
+
 
 def sum_free_cpus(controller: Controller) -> int:
     """CPUs free on usable nodes."""
@@ -327,7 +347,7 @@ class PolicyHost:
         self.view = View(controller)
         self.passes = 0
         self.changed = False  # something happened since the policy was last called
-        self._wake: int | None = None
+        self.wake: int | None = None
         self._label = "Backfill" if policy.name == "backfill" else policy.name
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
 
@@ -335,20 +355,16 @@ class PolicyHost:
         """`job` is suspended: from now on counting units does not tell what its pool can do."""
         self.view.pools[job.partition.pool].units = None
 
-    def notice(self) -> None:
-        """Something happened that a policy may react to."""
-        self.changed = True
-
     def next_time(self, now: int) -> int | None:
         """When the policy must be called next, None if only a new event can matter."""
-        if self._wake is not None:
-            return max(self._wake, now)
+        if self.wake is not None:
+            return max(self.wake, now)
         return self.policy.next_time(self.view, now, self.changed) if not self.policy.event_driven else None
 
     def run_if_due(self, now: int) -> None:
         """Call the policy if something happened (event-driven) or its time has come."""
-        due = self._wake is not None and self._wake <= now
-        if self.policy.event_driven:
+        due = self.wake is not None and self.wake <= now
+        if self.c.event_driven:
             if not self.changed and not due:
                 return
         else:
@@ -357,12 +373,12 @@ class PolicyHost:
             at = self.policy.next_time(self.view, now, self.changed)
             if not due and (at is None or at > now):
                 return
-        self._wake = None
+        self.wake = None
         while True:
             self.changed = False
             self.passes += 1
             self.run()
-            if not (self.changed and self.policy.event_driven):
+            if not (self.changed and self.c.event_driven):
                 return  # else a job started that had also waited in another pool
 
     def run(self) -> None:
@@ -370,10 +386,13 @@ class PolicyHost:
         if self.c.preemption is not None:
             self.c.preemption.in_progress.clear()
         try:
-            decisions = iter(self.policy.schedule(self.view, self.c.now))
+            decisions = self.policy.schedule(self.view, self.c.now)
+            if type(decisions) is tuple and not decisions:
+                return
+            decisions = iter(decisions)
         except Exception as error:
             raise self._broken(error) from error
-        send: Any = getattr(decisions, "send", lambda _: next(decisions))
+        send: Any = getattr(decisions, "send", None) or (lambda _: next(decisions))
         outcome: Any = None
         while True:
             try:
@@ -418,7 +437,7 @@ class PolicyHost:
             return None
         if kind is WakeAt:
             self._check_time(decision, decision.time, self.c.now + 1)
-            self._wake = decision.time if self._wake is None else min(self._wake, decision.time)
+            self.wake = decision.time if self.wake is None else min(self.wake, decision.time)
             return None
         raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
 
@@ -432,14 +451,17 @@ class PolicyHost:
         """Start the job if it fits; False if it does not."""
         target = decision.job
         c = self.c
-        if not isinstance(target, Record | Job):
+        records: Sequence[Record]
+        if isinstance(target, Record):
+            records, job = (target,), target.job
+        elif isinstance(target, Job):
+            records, job = c.queue.jobs.get(target.id, ()), target
+        else:
             raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
-        records: Sequence[Record] = (target,) if isinstance(target, Record) else c.queue.jobs.get(target.id, ())
-        job = target.job if isinstance(target, Record) else target
         if job.state != JobState.PENDING or not job.queued:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         for record in records:
-            if c.limit_reason(job, record.partition, record.shape) is not None:
+            if c.keeps_out(job, record.partition, record.shape) is not None:
                 continue
             within = decision.within
             if c.maintenance.windows:

@@ -1,19 +1,26 @@
-"""Job priority: priority/basic and priority/multifactor (age, job size, partition, QOS, nice).
+"""Job priority: priority/basic and priority/multifactor with all its factors.
 
-Mirrors src/plugins/priority (22.05). Factors this milestone does not model (fair share, association, TRES, site)
-are refused by the configuration, not here.
+Mirrors src/plugins/priority (22.05). What fair share rests on is in `fairshare` and `decay`; when priorities are
+recalculated, in `recalculation`. Equations: docs/rules/fair-share.md.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
 
-from slurmsim.core.job import Job
-from slurmsim.core.partitions import Partition
-from slurmsim.model.cluster import ClusterSpec
+from slurmsim.core.fairshare import Classic, FairTree
+from slurmsim.core.job import ONE_YEAR_S, Job
+
+if TYPE_CHECKING:
+    from slurmsim.core.billing import Billing
+    from slurmsim.core.decay import UsageBook
+    from slurmsim.core.partitions import Partition
+    from slurmsim.model.cluster import ClusterSpec
 
 FIRST_BASIC_PRIORITY = 4_294_901_759  # 0xFFFEFFFF, what the first job of a priority/basic cluster gets
 MAX_PRIORITY = 2**32 - 1
+UNLIMITED_MIN = 2**32 - 1  # a time limit of UNLIMITED as slurmctld keeps it
 
 
 class PriorityPlugin(Protocol):
@@ -55,38 +62,140 @@ class Basic:
 class Multifactor:
     """priority/multifactor: floor of the weighted factors minus nice, at least 1.
 
-    Age counts only where slurmdbd is configured, as in Slurm: without it PriorityWeightAge is ignored and
-    priorities are never recalculated. With it they are, every PriorityCalcPeriod.
+    Age and fair share count only where slurmdbd is configured, as in Slurm: without it PriorityWeightAge and
+    PriorityWeightFairshare are ignored and priorities are never recalculated. With it they are, every
+    PriorityCalcPeriod. Fair share needs associations besides; a job without one has factor 0.
+
+    Parameters
+    ----------
+    cluster
+        Validated configuration.
+    partitions
+        For their factors and their TRES.
+    total_cpus
+        Of the whole cluster.
+    billing
+        Counts TRES.
     """
 
-    def __init__(self, cluster: ClusterSpec, partitions: list[Partition], total_cpus: int) -> None:
+    def __init__(self, cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing) -> None:
         option = cluster.option
         flags = {f.upper() for f in option("PriorityFlags")}
         with_dbd = option("AccountingStorageType") == "accounting_storage/slurmdbd"
         self.w_age = option("PriorityWeightAge") if with_dbd else 0
+        self.w_fairshare = option("PriorityWeightFairshare") if with_dbd else 0
+        self.w_assoc = option("PriorityWeightAssoc")
         self.w_size = option("PriorityWeightJobSize")
         self.w_partition = option("PriorityWeightPartition")
+        self.w_qos = option("PriorityWeightQOS")
         self.max_age = option("PriorityMaxAge") or 1
         self.period_s: int | None = option("PriorityCalcPeriod") if with_dbd else None
         self.favor_small = bool(option("PriorityFavorSmall"))
         self.relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
         self.accrue_always = "ACCRUE_ALWAYS" in flags
+        self.limited_accrual = False
         self.increase_only = "INCR_ONLY" in flags
+        self.running_too = "CALCULATE_RUNNING" in flags
         self.n_nodes, self.n_cpus = len(cluster.nodes), total_cpus
+        raw = {kind: bool(flags & {f"NO_NORMAL_{kind}", "NO_NORMAL_ALL"}) for kind in ("PART", "QOS", "ASSOC", "TRES")}
         highest = max((p.spec.priority_job_factor for p in partitions), default=1) or 1
-        raw = bool(flags & {"NO_NORMAL_PART", "NO_NORMAL_ALL"})
-        self.part_factor = [p.spec.priority_job_factor / (1 if raw else highest) for p in partitions]
+        self.part_factor = [p.spec.priority_job_factor / (1 if raw["PART"] else highest) for p in partitions]
+        self._raw_qos, self._raw_assoc, self._raw_tres = raw["QOS"], raw["ASSOC"], raw["TRES"]
+        self._billing = billing
+        weights = option("PriorityWeightTRES") or ()
+        self.w_tres: tuple[tuple[str, float], ...] = tuple((name, weight) for name, weight in weights if weight)
+        # nothing weighs anything: all jobs without nice or a priority of their own have the least
+        self._alike = not any((self.w_age, self.w_fairshare, self.w_assoc, self.w_size, self.w_partition, self.w_qos))
+        self._alike = self._alike and not self.w_tres
+        self._capacity: list[dict[str, int]] = [billing.capacity(p) for p in partitions] if self.w_tres else []
+        self._qos_factor: Mapping[str, float] = {}
+        self._assoc_factor: list[float] = []
+        self.shares: FairTree | Classic | None = None
+        self._book: UsageBook | None = None
+
+    def use(self, book: UsageBook, shares: FairTree | Classic) -> None:
+        """There are associations: their priorities and those of QOS count, and their fair share."""
+        tree = book.tree
+        highest = 1 if self._raw_qos else max((q.priority for q in tree.qos.values()), default=0) or 1
+        self._qos_factor = {name: qos.priority / highest for name, qos in tree.qos.items()}
+        own = [next((b.spec.priority for b in branch.path if b.spec.priority is not None), 0)
+               for branch in tree.branches]  # fmt: skip
+        highest = 1 if self._raw_assoc else max(own, default=0) or 1
+        self._assoc_factor = [priority / highest for priority in own]
+        self._book, self.shares = book, shares
+
+    # -- factors ----------------------------------------------------------------------------------------------------
 
     def size_factor(self, job: Job) -> float:
         """(nodes/N + cpus/C)/2, or Slurm's other two definitions (PriorityFavorSmall, SMALL_RELATIVE_TO_TIME)."""
         n, c = job.n_nodes, job.n_cpus
         if self.relative_to_time:
-            minutes = max(job.time_limit_s // 60, 1)
+            minutes = max(job.time_limit_s // 60, 1) if job.time_limit_s < ONE_YEAR_S else UNLIMITED_MIN
             value = max(n * self.n_cpus / self.n_nodes, c) / minutes / self.n_cpus
-            return 1.0 - value if self.favor_small else value
-        if self.favor_small:
-            return ((self.n_nodes - n) / self.n_nodes + (self.n_cpus - c) / self.n_cpus) / 2
-        return (n / self.n_nodes + c / self.n_cpus) / 2
+            if self.favor_small:
+                value = 1.0 - value
+        elif self.favor_small:
+            value = ((self.n_nodes - n) / self.n_nodes + (self.n_cpus - c) / self.n_cpus) / 2
+        else:
+            value = (n / self.n_nodes + c / self.n_cpus) / 2
+        return min(max(value, 0.0), 1.0)
+
+    def age_factor(self, job: Job, now: int) -> float:
+        """Time since the job began to accrue age over PriorityMaxAge, at most 1."""
+        since = self.accrued_since(job)
+        return min(1.0, max(0, now - since) / self.max_age) if since is not None else 0.0
+
+    def accrued_since(self, job: Job) -> int | None:
+        """When `job` began to accrue age; None before."""
+        if self.accrue_always:
+            return job.submit_time
+        return job.accrue_time if self.limited_accrual else job.eligible_time
+
+    def qos_factor(self, job: Job) -> float:
+        """Priority of the job's QOS over the highest of all."""
+        return self._qos_factor.get(job.qos, 0.0)
+
+    def assoc_factor(self, job: Job) -> float:
+        """Priority of the job's association (or of the next account above that has one) over the highest of all."""
+        return self._assoc_factor[job.branch.row] if job.branch is not None and self._assoc_factor else 0.0
+
+    def fairshare_factor(self, job: Job) -> float:
+        """Fair share of the job's association; 0 without one."""
+        if job.branch is None or self.shares is None or self._book is None:
+            return 0.0
+        return self.shares.factor(job.branch.row, self._book.used)
+
+    def tres_sum(self, job: Job, at: int) -> float:
+        """Σ weight × (TRES of the job over those of its partition number `at`); allocated TRES once it runs."""
+        billing, partition = self._billing, job.partitions[at]
+        counts = billing.allocated(job.alloc) if job.alloc is not None else billing.requested(job, job.shapes[at])
+        if any(name == "billing" for name, _ in self.w_tres):
+            counts["billing"] = int(billing.bill(counts, partition.spec.tres_billing_weights))
+        capacity = self._capacity[partition.index]
+        total = 0.0
+        for name, weight in self.w_tres:
+            value = counts.get(name, 0)
+            if self._raw_tres:
+                total += value * weight
+            elif value and capacity.get(name):
+                total += value / capacity[name] * weight
+        return total
+
+    def weighted(self, job: Job, at: int = 0) -> tuple[float, float, float, float, float, float]:
+        """What does not change while the job waits, weighted: association, size, partition, QOS, TRES, nice.
+
+        `at` is the place of the partition among the job's.
+        """
+        return (
+            self.w_assoc * self.assoc_factor(job) if self.w_assoc else 0.0,
+            self.w_size * self.size_factor(job) if self.w_size else 0.0,
+            self.w_partition * self.part_factor[job.partitions[at].index],
+            self.w_qos * self.qos_factor(job) if self.w_qos else 0.0,
+            self.tres_sum(job, at) if self.w_tres else 0.0,
+            float(job.sub.nice),
+        )
+
+    # -- priorities -------------------------------------------------------------------------------------------------
 
     def submit(self, job: Job, now: int) -> tuple[int, ...]:
         return self.recalculate(job, now)
@@ -94,22 +203,33 @@ class Multifactor:
     def recalculate(self, job: Job, now: int) -> tuple[int, ...]:
         if job.sub.priority is not None:
             return (job.sub.priority,) * len(job.partitions)
-        common: float = -job.sub.nice
-        if self.w_age:
-            since = job.submit_time if self.accrue_always else job.eligible_time
-            if since is not None:
-                common += self.w_age * min(1.0, max(0, now - since) / self.max_age)
-        if self.w_size:
-            common += self.w_size * self.size_factor(job)
+        if self._alike and not job.sub.nice:
+            return (1,) * len(job.partitions)
+        age = self.w_age * self.age_factor(job, now) if self.w_age else 0.0
+        fairshare = self.w_fairshare * self.fairshare_factor(job) if self.w_fairshare else 0.0
+        if len(job.partitions) == 1:
+            assoc, size, part, qos, tres, nice = self.weighted(job)
+            return (as_priority(age + assoc + fairshare + size + part + qos + tres - nice),)
         values = []
-        for partition in job.partitions:
-            value = int(common + self.w_partition * self.part_factor[partition.index])
-            values.append(max(1, min(value, MAX_PRIORITY)))
+        for at in range(len(job.partitions)):
+            assoc, size, part, qos, tres, nice = self.weighted(job, at)
+            values.append(as_priority(part + (age + assoc + fairshare + size + qos + tres - nice)))
         return tuple(values)
 
+    def of_running(self, job: Job, now: int) -> int:
+        """Priority of a running job in its partition (PriorityFlags=CALCULATE_RUNNING)."""
+        return self.recalculate(job, now)[job.partitions.index(job.partition)]
 
-def make_priority(cluster: ClusterSpec, partitions: list[Partition], total_cpus: int) -> Any:
+
+def as_priority(value: float) -> int:
+    """A sum of factors as the priority it makes: whole, at least 1, at most 2^32 - 1."""
+    return max(1, min(int(value), MAX_PRIORITY))
+
+
+def make_priority(
+    cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing
+) -> Basic | Multifactor:
     """The plugin PriorityType names."""
     if cluster.option("PriorityType") == "priority/multifactor":
-        return Multifactor(cluster, partitions, total_cpus)
+        return Multifactor(cluster, partitions, total_cpus, billing)
     return Basic()

@@ -53,6 +53,8 @@ class Selector:
         self._states: list[Supposed] = []
         self._fitting: dict[tuple[int, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
+        # backfill plans the head of the queue on the same nodes cycle after cycle
+        self._picked: dict[tuple[Bitmap, int], list[tuple[int, int]]] = {}
 
     def possible(self, shape: Shape) -> bool:
         """Whether the request could ever run on the cluster as configured, all nodes up and free."""
@@ -124,7 +126,7 @@ class Selector:
         need = self._need(shape, mask)
         if need > shape.max_nodes or need > mask.bit_count():
             return None
-        taken = self._pick_runs(shape, mask, need, later)
+        taken = self._pick_runs(shape, mask, need, later, self.table.idle)
         chosen = runs_mask(taken)
         taken.sort()
         return self._whole(shape, chosen, taken, need, need * shape.cpus_each)
@@ -135,14 +137,14 @@ class Selector:
             return max(shape.node_need, min(shape.target_nodes, mask.bit_count()))
         return shape.node_need
 
-    def _pick_whole(self, shape: Shape, mask: Bitmap, later: bool) -> Bitmap:
-        """The nodes `choose_whole` would take out of `mask`, which has enough."""
-        return runs_mask(self._pick_runs(shape, mask, self._need(shape, mask), later))
+    def _pick_whole(self, shape: Shape, mask: Bitmap, later: bool, idle: Bitmap) -> Bitmap:
+        """The nodes `choose_whole` would take out of `mask`, which has enough, while `idle` are without a job."""
+        return runs_mask(self._pick_runs(shape, mask, self._need(shape, mask), later, idle))
 
-    def _pick_runs(self, shape: Shape, mask: Bitmap, need: int, later: bool) -> list[tuple[int, int]]:
+    def _pick_runs(self, shape: Shape, mask: Bitmap, need: int, later: bool, idle: Bitmap) -> list[tuple[int, int]]:
         """`need` equal whole nodes out of `mask` as runs (first, length), in the order taken."""
         if later and self.busy_first:
-            idle = mask & self.table.idle
+            idle &= mask
             busy = mask ^ idle
             some = min(need, busy.bit_count())
             return bit_runs(lowest(busy, some) | lowest(idle, need - some))
@@ -150,9 +152,14 @@ class Selector:
             return bit_runs(lowest(mask, need))
         if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
             return [(mask.bit_length() - 1, 1)]
-        found = pick_equal(mask, need)
-        assert found is not None
-        return found
+        found = self._picked.get((mask, need))
+        if found is None:
+            found = pick_equal(mask, need)
+            assert found is not None
+            if len(self._picked) >= 4096:
+                self._picked.clear()
+            self._picked[mask, need] = found
+        return found.copy()
 
     def _whole(
         self, shape: Shape, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
@@ -358,7 +365,7 @@ class Selector:
         found = self.place(shape, self.table, within, rough=True)
         if found is not None:
             return Forecast(now, found.mask)
-        releases = self._releases_of(running)
+        releases = self.releases_of(running)
         reach = within & shape.candidates
         for gone in releases.at_ends(reach) if exact else releases.in_batches(reach, self.window_linear):
             found = self.place(shape, self._supposed(running, gone), within, rough=True, later=not exact)
@@ -377,7 +384,8 @@ class Selector:
             states.append(following)
         return states[taken]
 
-    def _releases_of(self, running: Sequence[tuple[int, int, Job]]) -> Releases:
+    def releases_of(self, running: Sequence[tuple[int, int, Job]]) -> Releases:
+        """A snapshot of the running jobs and idle nodes, the same until either changes."""
         if self._releases is None:
             self._releases = Releases(running, self.table.idle)
         return self._releases
@@ -386,20 +394,26 @@ class Selector:
         self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
     ) -> Forecast | None:
         """The same for whole, equal nodes where every running job holds whole nodes: only counts matter."""
+        return self.future_after(shape, self.releases_of(running), now, within, exact=exact)
+
+    def future_after(
+        self, shape: Shape, releases: Releases, now: int, within: Bitmap, *, exact: bool = False
+    ) -> Forecast | None:
+        """`future` by counting, for the running jobs of a snapshot."""
         need = shape.node_need
         if need > shape.max_nodes:
             return None
         mask = within & shape.candidates & self.table.up
-        releases = self._releases_of(running)
+        idle = releases.free_after(0)
         if releases.most_free[0] >= need:
-            idle = mask & self.table.idle
-            if idle.bit_count() >= need:
-                return Forecast(now, None, lambda: self._pick_whole(shape, idle, False))
+            found = mask & idle
+            if found.bit_count() >= need:
+                return Forecast(now, None, lambda: self._pick_whole(shape, found, False, idle))
         gone = releases.first_with(need, mask, self.window_linear, exact)
         if gone is None:
             return None
         free = mask & releases.free_after(gone)
-        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(shape, free, not exact))
+        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(shape, free, not exact, idle))
 
     def earliest_by_count(self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int) -> int:
         """A lower bound of every forecast for `shape`, whatever nodes are left out; `now` where counting says nothing.
@@ -408,14 +422,17 @@ class Selector:
         """
         if not shape.by_count or self.table.mixed & shape.candidates:
             return now
-        end = self._releases_of(running).earliest(shape.node_need)
+        end = self.releases_of(running).earliest(shape.node_need)
         return now if end is None else end
 
     def too_few_by(self, shape: Shape, running: Sequence[tuple[int, int, Job]], within: Bitmap, time: int) -> bool:
         """Whether `future` would name an instant after `time`, or none, as far as counting tells."""
         if not shape.by_count or self.table.mixed & shape.candidates:
             return False
-        releases = self._releases_of(running)
+        return self.too_few_after(shape, self.releases_of(running), within, time)
+
+    def too_few_after(self, shape: Shape, releases: Releases, within: Bitmap, time: int) -> bool:
+        """`too_few_by` for the running jobs of a snapshot."""
         p = bisect_right(releases.ends, time)
         if releases.most_free[p] < shape.node_need:
             return True

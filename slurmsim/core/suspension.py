@@ -106,7 +106,7 @@ class Suspension:
         c = self.c
         c.selector.forget_future()
         c.generation += 1
-        c.host.notice()
+        c.host.changed = True
 
     # -- bookkeeping ------------------------------------------------------------------------------------------------
 

@@ -31,12 +31,16 @@ class Usage:
         self.whole = Totals("", table.everything)
         self.parts = [Totals(p.name, p.mask) for p in partitions]
         self._gpu_kinds = {k for k, (name, _) in enumerate(table.gres_kinds) if name == "gpu"}
+        # one partition over all nodes: its totals are the cluster's, which alone are kept up to date
         self._alone = len(partitions) == 1 and partitions[0].mask == table.everything
 
     def pending(self, job: Job, delta: int) -> None:
         """A job became pending (+1) or stopped being so (-1)."""
-        self.whole.pending += delta
-        self.whole.touched = True
+        whole = self.whole
+        whole.pending += delta
+        whole.touched = True
+        if self._alone:
+            return
         for partition in job.partitions:
             part = self.parts[partition.index]
             part.pending += delta
@@ -49,23 +53,22 @@ class Usage:
         """
         a = job.alloc
         assert a is not None
-        self.whole.running += sign
-        self.parts[job.partition.index].running += sign
+        whole = self.whole
+        whole.running += sign
         mem = a.mem * a.n_nodes if isinstance(a.mem, int) else int(a.mem.sum())
         gpus = self.gpus_of(job) if a.gres else 0
         if cpus_only:
             mem = gpus = 0
         n_nodes = nodes.bit_count()
         if self._alone:
-            whole = self.whole
             whole.touched = True
-            for part in (whole, self.parts[0]):
-                part.nodes += sign * n_nodes
-                part.cpus += sign * a.n_cpus
-                part.mem += sign * mem
-                part.gpus += sign * gpus
+            whole.nodes += sign * n_nodes
+            whole.cpus += sign * a.n_cpus
+            whole.mem += sign * mem
+            whole.gpus += sign * gpus
             return
-        for part in (self.whole, *self.parts):
+        self.parts[job.partition.index].running += sign
+        for part in (whole, *self.parts):
             inside = a.mask & part.mask
             if not inside:
                 continue
@@ -108,31 +111,28 @@ class Usage:
 
     def rows(self, now: int) -> list[tuple[int, str, int, int, int, int, int, int, int, int]]:
         """Rows (trace schema USAGE) of all totals changed since the last call."""
-        table = self.table
-        down_all = table.everything & ~table.up
-        if self._alone and not down_all and self.whole.touched:
-            # one partition over all nodes: its row is the cluster's
-            whole, part = self.whole, self.parts[0]
-            whole.touched = part.touched = False
-            counts = (whole.nodes, whole.size - whole.nodes, 0, whole.cpus, whole.gpus, whole.mem, whole.running,
-                      whole.pending)  # fmt: skip
-            return [(now, "", *counts), (now, part.name, *counts)]
+        whole = self.whole
+        if self._alone:
+            if not whole.touched:
+                return []
+            whole.touched = False
+            counts = self._counts(whole)
+            return [(now, "", *counts), (now, self.parts[0].name, *counts)]
         out = []
-        for part in (self.whole, *self.parts):
-            if not part.touched:
-                continue
-            part.touched = False
-            down = 0
-            idle = part.size - part.nodes
-            if down_all:
-                dead = down_all & part.mask
-                down = dead.bit_count()
-                idle -= (dead & table.idle).bit_count()
-                down_busy = down - (dead & table.idle).bit_count()
-                down -= down_busy
-            out.append((now, part.name, part.nodes, idle, down, part.cpus, part.gpus, part.mem,
-                        part.running, part.pending))  # fmt: skip
+        for part in (whole, *self.parts):
+            if part.touched:
+                part.touched = False
+                out.append((now, part.name, *self._counts(part)))
         return out
+
+    def _counts(self, part: Totals) -> tuple[int, int, int, int, int, int, int, int]:
+        """Busy, idle and down nodes, CPUs, GPUs, memory, running and pending jobs; a busy node is not down."""
+        table = self.table
+        down, idle = 0, part.size - part.nodes
+        if table.up != table.everything:
+            down = (part.mask & ~table.up & table.idle).bit_count()
+            idle -= down
+        return part.nodes, idle, down, part.cpus, part.gpus, part.mem, part.running, part.pending
 
     def recount(self, running: list[Job]) -> tuple[int, int, int]:
         """(busy nodes, CPUs, running jobs) counted from scratch, for checks."""

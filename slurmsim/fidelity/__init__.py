@@ -92,22 +92,24 @@ class Assessment:
         }  # fmt: skip
 
 
-def assess(recording: Path, workload: Path | None = None) -> Assessment:
+def assess(recording: Path, workload: Path | None = None, accounting: Path | None = None) -> Assessment:
     """Replay one recording in all three ways and compare.
 
     Parameters
     ----------
     workload
         Its workload file; default: the one it names, in the same folder.
+    accounting
+        Its accounting data; default: where the oracle kit keeps them.
 
     Raises
     ------
     WorkloadError
         A file is missing or no recording, or asks for what the replay does not model.
     ConfigError
-        The recorded slurm.conf cannot be used.
+        The recorded slurm.conf or the accounting data cannot be used.
     """
-    return compare(read_recording(recording, workload))
+    return compare(read_recording(recording, workload, accounting))
 
 
 def compare(recording: Recording) -> Assessment:

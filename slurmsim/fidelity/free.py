@@ -54,7 +54,7 @@ def replay_freely(recording: Recording) -> Free:
     jobs: dict[int, Job] = {}
     simulation = Simulation(
         cluster, recording.workload, load_policy(recording.scheduler)(), start_time=recording.up_since,
-        enforce_limits=False, on_finished=lambda job: jobs.__setitem__(job.id, job),
+        accounting=recording.accounting, enforce_limits=False, on_finished=lambda job: jobs.__setitem__(job.id, job),
     )  # fmt: skip
     simulation.run()
     state = simulation.controller.state

@@ -129,7 +129,9 @@ class _Stepper:
         """
         recording = self.recording
         policy = load_policy(recording.scheduler)()
-        c = Controller(recording.cluster, policy, recording.up_since, enforce_limits=False)
+        c = Controller(
+            recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
+        )
         found = _Run()
         ends: dict[int, list[int]] = defaultdict(list)
         times = list(self.submits.keys() | self.recorded.keys())

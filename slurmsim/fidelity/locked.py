@@ -88,7 +88,9 @@ class _Walk:
     def __init__(self, recording: Recording) -> None:
         self.recording, self.epoch = recording, recording.epoch
         policy = load_policy(recording.scheduler)()
-        self.c = Controller(recording.cluster, policy, recording.up_since, enforce_limits=False)
+        self.c = Controller(
+            recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
+        )
         self.main_only = policy.name == "builtin"  # no pass but the main scheduler's
         self.found = Locked()
         self.jobs = {job.id: job for job in recording.jobs}

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import WorkloadError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.states import JobState
 from slurmsim.workload import INT_COLUMNS, TextColumn, Workload, WorkloadHeader
@@ -64,7 +66,7 @@ class Recording:
 
     `jobs` count seconds from the beginning of the recording, `workload` on slurmctld's clock: `epoch` is when the
     recording began on it (backfill rounds to whole minutes of that clock). `up_since` is when slurmctld began, which
-    sets the phase of its minute passes.
+    sets the phase of its minute passes. `accounting` are its associations and QOS, if it had any.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Recording:
     workload: Workload
     epoch: int
     up_since: int
+    accounting: Accounting | None = None
 
     @property
     def scheduler(self) -> str:
@@ -97,20 +100,24 @@ class Recording:
         return replace(self, workload=Workload(ints, self.workload.texts, self.workload.header))
 
 
-def read_recording(path: Path, workload: Path | None = None) -> Recording:
-    """Read a recording and its workload.
+def read_recording(path: Path, workload: Path | None = None, accounting: Path | None = None) -> Recording:
+    """Read a recording, its workload, and the accounting data of its cluster.
 
     Parameters
     ----------
     workload
         Its workload file; default: the one it names, in the same folder.
+    accounting
+        Accounting data in any form `load_accounting` reads; default: the sacctmgr commands the kit ran, if
+        they are where it keeps them (``oracle/conf/replay-KIND/sacctmgr.txt`` for ``golden/replay/NAME.KIND.json``) or
+        beside the recording (``NAME.KIND.sacctmgr.txt``).
 
     Raises
     ------
     WorkloadError
         A file is missing or no recording, or a job asks for what the replay does not model.
     ConfigError
-        The recorded slurm.conf cannot be used.
+        The recorded slurm.conf or the accounting data cannot be used.
     """
     recorded = _load(path)
     for key in ("jobs", "slurm_conf", "workload"):
@@ -143,7 +150,22 @@ def read_recording(path: Path, workload: Path | None = None) -> Recording:
         _workload(jobs, asked, str(workload), epoch),
         epoch,
         up_since,
+        _accounting(path, cluster) if accounting is None else load_accounting([accounting]),
     )
+
+
+def _accounting(path: Path, cluster: ClusterSpec) -> Accounting | None:
+    """What the kit told sacctmgr before it began to record, None when it kept no accounts."""
+    if cluster.option("AccountingStorageType") != "accounting_storage/slurmdbd":
+        return None
+    kind = path.name.removesuffix(".json").rpartition(".")[2]
+    places = (path.with_suffix(".sacctmgr.txt"), path.parents[2] / "oracle" / "conf" / f"replay-{kind}" / "sacctmgr.txt"
+              if len(path.parents) > 2 else path)  # fmt: skip
+    found = next((place for place in places if place.is_file() and place != path), None)
+    if found is None:
+        raise WorkloadError("its accounting data are not there", file=str(path), field="--accounting",
+                            expected="the sacctmgr commands of the recorded cluster")  # fmt: skip
+    return load_accounting([found])
 
 
 def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...]) -> tuple[int, int]:

@@ -89,6 +89,8 @@ class Qos:
     max_jobs_pa: int | None = None
     max_submit_pu: int | None = None
     max_submit_pa: int | None = None
+    max_jobs_accrue_pu: int | None = None
+    max_jobs_accrue_pa: int | None = None
     min_tres: Tres = field(default_factory=dict)
 
 

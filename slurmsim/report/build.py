@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.report.html import report_page
@@ -73,7 +73,9 @@ def render(figure: Figure, name: str) -> bytes:
     buffer = io.BytesIO()
     metadata = {"Software": "slurmsim"} if name == "png" else {"Date": None, "Creator": "slurmsim"}
     with matplotlib.rc_context(RC):
-        figure.savefig(buffer, format=name, metadata=metadata)
+        # the PNG in half the time of the default level for a tenth more bytes
+        packing: dict[str, Any] = {"pil_kwargs": {"compress_level": 3}} if name == "png" else {}
+        figure.savefig(buffer, format=name, metadata=metadata, **packing)
     return buffer.getvalue()
 
 

@@ -103,9 +103,9 @@ def usage(found: Comparison) -> Figure:
         series = run.usage
         cpus = run.n_cpus or int(series.alloc_cpus.max(initial=1))
         share = 100 * bin_means(series.time, series.alloc_cpus, edges) / cpus
-        top.stairs(share, edges, baseline=None, color=color, linewidth=1.2, label=name)
+        style.steps(top, edges, share, color=color, linewidth=1.2, label=name)
         pending = bin_means(series.time, series.pending, edges)
-        bottom.stairs(pending, edges, baseline=None, color=color, linewidth=1.2, label=name)
+        style.steps(bottom, edges, pending, color=color, linewidth=1.2, label=name)
     top.set_ylim(0, 101)
     top.set_title("Utilization")
     top.set_ylabel("CPUs allocated, %")

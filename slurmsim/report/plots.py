@@ -41,10 +41,10 @@ def utilization(data: RunData) -> Figure:
     share = 100 * bin_means(usage.time, usage.alloc_cpus, edges) / cpus
     nodes = data.n_nodes
     lost = 100 * bin_means(usage.time, usage.down_nodes, edges) / nodes if nodes else np.zeros(_BINS)
-    top.stairs(share, edges, fill=True, color=style.ACCENT, alpha=0.25, linewidth=0)
-    top.stairs(share, edges, baseline=None, color=style.ACCENT, linewidth=_thin(over), label="allocated")
+    style.shade(top, edges, share, color=style.ACCENT, alpha=0.25)
+    style.steps(top, edges, share, color=style.ACCENT, linewidth=_thin(over), label="allocated")
     if lost.any():
-        top.stairs(100 - lost, edges, baseline=100, fill=True, color=style.DOWN, alpha=0.55, label="down or drained")
+        style.shade(top, edges, 100 - lost, 100, color=style.DOWN, alpha=0.55, label="down or drained")
     if over.length_s > 60 * _DAY:
         weeks = bin_edges(over.begin, over.end, over.length_s // (7 * _DAY))
         weekly = 100 * bin_means(usage.time, usage.alloc_cpus, weeks) / cpus
@@ -59,9 +59,9 @@ def utilization(data: RunData) -> Figure:
     pending = bin_means(usage.time, usage.pending, edges)
     running = bin_means(usage.time, usage.running, edges)
     most = bin_maxima(usage.time, usage.pending, edges)
-    bottom.stairs(most, edges, fill=True, color=style.QUEUE, alpha=0.25, linewidth=0)
-    bottom.stairs(pending, edges, baseline=None, color=style.QUEUE, linewidth=_thin(over), label="pending")
-    bottom.stairs(running, edges, baseline=None, color=style.PALETTE[2], linewidth=_thin(over), label="running")
+    style.shade(bottom, edges, most, color=style.QUEUE, alpha=0.25)
+    style.steps(bottom, edges, pending, color=style.QUEUE, linewidth=_thin(over), label="pending")
+    style.steps(bottom, edges, running, color=style.PALETTE[2], linewidth=_thin(over), label="running")
     bottom.set_ylim(0, max(1.0, float(max(most.max(), running.max())) * 1.05))
     bottom.set_ylabel("jobs")
     bottom.set_title("Queue")

@@ -43,6 +43,7 @@ RC: Any = {
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlepad": 8,
+    "axes.titley": 1.0,  # or every draw lays the ticks out a second time to see whether the title must move up
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -99,6 +100,19 @@ def figure(width: float, height: float) -> Figure:
     fig = Figure(figsize=(width, height))
     FigureCanvasAgg(fig)
     return fig
+
+
+def steps(ax: Axes, edges: np.ndarray, values: np.ndarray, **look: Any) -> None:
+    """A line that is ``values[i]`` high from ``edges[i]`` to ``edges[i + 1]``.
+
+    `Axes.stairs` draws the same, but takes as long as the rest of the figure to find out how far the steps reach.
+    """
+    ax.plot(edges, np.append(values, values[-1:]), drawstyle="steps-post", **look)
+
+
+def shade(ax: Axes, edges: np.ndarray, values: np.ndarray, base: float = 0, **look: Any) -> None:
+    """The area between `steps` and `base`."""
+    ax.fill_between(edges, np.append(values, values[-1:]), base, step="post", linewidth=0, **look)
 
 
 def colors(names: Sequence[str], other: str | None = None) -> list[str]:

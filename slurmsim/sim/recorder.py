@@ -107,7 +107,8 @@ class Recorder:
         alloc, start, end, submit = job.alloc, job.start_time, job.end_time, job.first_submit
         task = job.sub.array_task_id
         if alloc is not None:
-            cpus, mem, gres = state.cpus_per_node(alloc), state.mem_per_node(alloc), state.gres_per_node(alloc)
+            cpus, mem = state.cpus_per_node(alloc), state.mem_per_node(alloc)
+            gres = state.gres_per_node(alloc) if alloc.gres else ""
             nodes = state.node_list(alloc)
             memory = alloc.mem * alloc.n_nodes if isinstance(alloc.mem, int) else int(alloc.mem.sum())
             gpus = c.usage.gpus_of(job) if alloc.gres else 0

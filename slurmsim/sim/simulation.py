@@ -1,9 +1,9 @@
 """One simulation: a SimPy network that tells the controller facts and does what it answers.
 
-Processes: one walks the arrivals, one each later submission or cancel, one the node events. A running job is one
-timeout of its actual run time with a callback (a process of its own cost 6 µs more a job, ADR 0004), void if the
-controller took the job away meanwhile; wake-ups are timeouts. Whatever
-happens at one instant is collected and told to the controller in one `step`, after everything else of that instant.
+Processes: one each later submission or cancel, one the node events. What happens by the million is a timeout with a
+callback (a process cost 6 µs more a job, ADR 0004): the next arrival; a running job, for its actual run time, void if
+the controller took the job away meanwhile; a wake-up. Whatever happens at one instant is collected and told to the
+controller in one `step`, after everything else of that instant.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from slurmsim.core.messages import (
     Submit,
 )  # fmt: skip
 from slurmsim.errors import WorkloadError
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
@@ -57,6 +58,8 @@ class Simulation:
     ----------
     cluster, workload, policy
         What to simulate.
+    accounting
+        Associations and QOS, if there are accounting data.
     timed
         Facts at given times (node events and edits), ascending.
     endless
@@ -87,6 +90,7 @@ class Simulation:
         workload: Workload,
         policy: Policy,
         *,
+        accounting: Accounting | None = None,
         timed: Sequence[Timed] = (),
         endless: Iterable[Timed] = (),
         until: int | None = None,
@@ -104,7 +108,7 @@ class Simulation:
             start_time = min([first, *(t.time for t in timed[:1])])
         self.start_time = start_time
         self.env = simpy.Environment(initial_time=start_time)
-        self.controller = Controller(cluster, policy, start_time, enforce_limits=enforce_limits)
+        self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
@@ -119,11 +123,11 @@ class Simulation:
         self._pauses: dict[int, int] = {}  # how often a job was suspended or requeued: timers of before are void
         self._left: dict[int, int] = {}  # of suspended jobs, and those resumed since: seconds of run time to go
         self._followers = _followers(workload)
-        self._submissions = Submissions(workload)
+        self._rows = Submissions(workload).rows()
         self._over = self.env.event()
         self._last_run = start_time
         self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
-        self.env.process(self._arrivals())
+        self.env.timeout(0, next(self._rows, None)).callbacks.append(self._arrive)
         if timed:
             self.env.process(self._walk(timed))
         if endless:
@@ -147,29 +151,32 @@ class Simulation:
 
     # -- processes ------------------------------------------------------------------------------------------------
 
-    def _arrivals(self) -> Generator[Event, Any, None]:
-        """Submit every row at its time; rows that follow another job wait for its end instead."""
-        env, submits = self.env, self.workload.ints["submit"]
-        now = int(env.now)
-        followers = self._followers
-        for row, sub, behaviour in self._submissions.rows():
-            at = int(submits[row])
+    def _arrive(self, timer: Event) -> None:
+        """Submit every row whose time has come and wait for the next; rows that follow another job wait for its end."""
+        now, submits, waits = self.env.now, self.workload.ints["submit"], self._followers.waits
+        item: Any = timer.value
+        while item is not None:
+            row, sub, behaviour = item
+            at = submits.item(row)
             if at > now:
-                yield env.timeout(at - now)
-                now = at
-            if row in followers.waits:
-                delay = followers.hold(row, (sub, behaviour), now)
+                self.env.timeout(at - now, item).callbacks.append(self._arrive)
+                break
+            if row in waits:
+                delay = self._followers.hold(row, (sub, behaviour), int(now))
                 if delay is not None:
                     self._follow((sub, behaviour), delay)
             else:
                 self._submit(sub, behaviour)
+            item = next(self._rows, None)
+        if self._facts:
+            self._settle(timer)
 
     def _submit(self, sub: Submission, behaviour: Behaviour) -> None:
         self._behaviour[sub.job_id] = behaviour
         self.n_submitted += 1
         if behaviour.cancel_at >= 0:
             self.env.process(self._cancel_later(sub.job_id, behaviour.cancel_at))
-        self._tell(Submit(sub))
+        self._facts.append(Submit(sub))
 
     def _follow(self, item: tuple[Submission, Behaviour], delay: int) -> None:
         self.env.process(self._submit_later(item, delay))
@@ -177,6 +184,7 @@ class Simulation:
     def _submit_later(self, item: tuple[Submission, Behaviour], delay: int) -> Generator[Event, Any, None]:
         yield self.env.timeout(delay)
         self._submit(*item)
+        self._call_controller()
 
     def _cancel_later(self, job_id: int, at: int) -> Generator[Event, Any, None]:
         yield self.env.timeout(max(0, at - int(self.env.now)))
@@ -203,16 +211,20 @@ class Simulation:
         job, instance, pauses, behaviour = value
         if job.restarts == instance and job.state == JobState.RUNNING and pauses == self._pauses.get(job.id, 0):
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
-            if not self._turn_due and self.env.peek() > self.env.now:
-                self._turn(timer)  # nothing else happens at this instant
-            else:
-                self._call_controller()
+            self._settle(timer)
 
     # -- the controller's turn ------------------------------------------------------------------------------------
 
     def _tell(self, fact: Fact) -> None:
         self._facts.append(fact)
         self._call_controller()
+
+    def _settle(self, event: Event) -> None:
+        """The controller's turn at once if nothing else happens at this instant, else after all that does."""
+        if not self._turn_due and self.env.peek() > self.env.now:
+            self._turn(event)
+        else:
+            self._call_controller()
 
     def _call_controller(self) -> None:
         if not self._turn_due:

@@ -46,38 +46,43 @@ class Submissions:
     def rows(self) -> Iterator[tuple[int, Submission, Behaviour]]:
         """(row, submission, behaviour) for every row, in the workload's order."""
         ints, texts = self.workload.ints, self.workload.texts
-        partitions: dict[str, tuple[str, ...]] = {}
         n = len(self.workload)
+        names = {where: tuple(filter(None, where.split(","))) for where in texts["partition"].values}
         for begin in range(0, n, CHUNK):
             part = slice(begin, min(begin + CHUNK, n))
-            (ids, run, limit, time_min, at, nice, priority, hold, requeue, cancel, code, signal, array, task,
-             throttle) = (ints[name][part].tolist() for name in (
-                "job_id", "run_time", "time_limit", "time_min", "begin", "nice", "priority", "hold", "requeue",
-                "cancel_at", "exit_code", "exit_signal", "array_job_id", "array_task_id", "array_limit"))  # fmt: skip
-            name, user, account, partition, qos, depend, outcome = (
-                [texts[t].values[c] for c in texts[t].codes[part].tolist()]
-                for t in ("name", "user", "account", "partition", "qos", "dependency", "outcome")
-            )
-            request = self._request_of[part].tolist()
-            for k in range(len(ids)):
-                where = partition[k]
-                names = partitions.get(where)
-                if names is None:
-                    names = partitions[where] = tuple(filter(None, where.split(",")))
-                sub = Submission(
-                    ids[k], self.requests[request[k]],
-                    limit[k] if limit[k] >= 0 else (UNLIMITED_S if limit[k] == -2 else None),
-                    time_min[k] if time_min[k] >= 0 else None,
-                    name[k], user[k], account[k], qos[k], names,
-                    at[k] if at[k] >= 0 else None, nice[k], priority[k] if priority[k] >= 0 else None,
-                    bool(hold[k]), depend[k], bool(requeue[k]),
-                    array[k] if array[k] >= 0 else None, task[k] if task[k] >= 0 else None,
-                    throttle[k] if throttle[k] > 0 else None,
-                )  # fmt: skip
-                state = outcome[k]
-                if not state:
-                    state = "FAILED" if code[k] or signal[k] else "COMPLETED"
-                yield begin + k, sub, Behaviour(run[k], state, f"{code[k]}:{signal[k]}", cancel[k])
+
+            def numbers(name: str, least: int = 0, part: slice = part) -> list[int | None]:
+                """A column of integers; None for what is less than `least`."""
+                column = ints[name][part]
+                values: list[int | None] = column.tolist()
+                for k in (column < least).nonzero()[0].tolist():
+                    values[k] = None
+                return values
+
+            def words(name: str, part: slice = part) -> list[str]:
+                column = texts[name]
+                return [column.values[code] for code in column.codes[part].tolist()]
+
+            limit = numbers("time_limit")
+            for k in (ints["time_limit"][part] == -2).nonzero()[0].tolist():
+                limit[k] = UNLIMITED_S
+            submissions = zip(
+                ints["job_id"][part].tolist(), [self.requests[code] for code in self._request_of[part].tolist()],
+                limit, numbers("time_min"), words("name"), words("user"), words("account"), words("qos"),
+                [names[where] for where in words("partition")], numbers("begin"), ints["nice"][part].tolist(),
+                numbers("priority"), (ints["hold"][part] != 0).tolist(), words("dependency"),
+                (ints["requeue"][part] != 0).tolist(), numbers("array_job_id"), numbers("array_task_id"),
+                numbers("array_limit", 1), strict=True,
+            )  # fmt: skip
+            failed = ((ints["exit_code"][part] != 0) | (ints["exit_signal"][part] != 0)).tolist()
+            behaviours = zip(
+                ints["run_time"][part].tolist(),
+                [end or ("FAILED" if bad else "COMPLETED") for end, bad in zip(words("outcome"), failed, strict=True)],
+                map("{}:{}".format, ints["exit_code"][part].tolist(), ints["exit_signal"][part].tolist()),
+                ints["cancel_at"][part].tolist(), strict=True,
+            )  # fmt: skip
+            for row, sub, behaviour in zip(range(begin, n), submissions, behaviours, strict=False):
+                yield row, Submission(*sub), Behaviour(*behaviour)
 
 
 def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.ndarray]:

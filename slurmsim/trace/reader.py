@@ -97,6 +97,11 @@ class Trace:
         """The step series of what was allocated, idle, down, running and pending."""
         return self._whole("usage")
 
+    @property
+    def shares(self) -> pa.Table:
+        """Usage and fair share of the associations. Raises WorkloadError when the run was not asked for them."""
+        return self._whole("shares")
+
     def read(self, table: str, names: Sequence[str]) -> pa.Table:
         """The columns `names` of a table (`TABLES`); far cheaper than all of them on a long trace."""
         if table in self._tables:
@@ -149,6 +154,10 @@ class Trace:
     def usage_frame(self) -> pd.DataFrame:
         """``usage`` as a pandas frame."""
         return _frame(self.usage, "usage")
+
+    def shares_frame(self) -> pd.DataFrame:
+        """``shares`` as a pandas frame."""
+        return _frame(self.shares, "shares")
 
     def __repr__(self) -> str:
         return f"Trace({str(self.path)!r}{', partial' if self.partial else ''})"

@@ -80,6 +80,17 @@ USAGE: dict[str, tuple[str, str]] = {
     "pending_jobs": ("int64", "jobs pending for the partition"),
 }
 
+# shares.parquet, only if asked for: one row an association, at runs of slurmctld's priority thread.
+SHARES: dict[str, tuple[str, str]] = {
+    "time": ("int64", "when"),
+    "account": ("text", "account"),
+    "user": ("text", "user, empty for the account itself"),
+    "partition": ("text", "partition, if the association is of one only"),
+    "used_s": ("int64", "billing-seconds used, decayed, cut to whole ones (sshare's RawUsage)"),
+    "used_ppm": ("int64", "millionths of all usage (NormUsage)"),
+    "fair_share_ppm": ("int64?", "fair-share factor in millionths, null for accounts (FairShare)"),
+}
+
 SUMMARY_KEYS: tuple[str, ...] = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "first_submit", "last_end",
     "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",

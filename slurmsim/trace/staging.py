@@ -23,7 +23,7 @@ STAGING = ".partial"
 INTERRUPTED = "interrupted"
 # Everything slurmsim itself puts into an output folder. MANIFEST is last: it is moved last, and marks the trace.
 OWNED = (
-    "jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet", "summary.json",
+    "jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet", "shares.parquet", "summary.json",
     "report.html", "plots", INTERRUPTED, MANIFEST,
 )  # fmt: skip
 _PREVIOUS = "previous"

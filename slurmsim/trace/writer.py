@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,7 +25,9 @@ TABLES: dict[str, dict[str, tuple[str, str]]] = {
     "events": schema.EVENTS,
     "usage": schema.USAGE,
     "requeued": schema.JOBS,
+    "shares": schema.SHARES,
 }
+OPTIONAL = ("shares",)  # tables a run has only if it is asked for them
 
 Row = tuple[int | str | None, ...]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -138,11 +139,14 @@ class Sink:
         while self._rows:
             # A batch ends with its row group, or the group's dictionaries would depend on when we were called.
             rows = self._rows[: self._room]
-            cells = list(chain.from_iterable(rows))
-            if len(cells) != width * len(rows) or len(rows[0]) != width:
+            try:
+                cells = list(zip(*rows, strict=True))
+            except ValueError:
+                cells = []
+            if len(cells) != width:
                 raise InvariantError(f"{self._shown.name}: rows are not of {width} cells")
             del self._rows[: len(rows)]
-            self._add([cells[i::width] for i in range(width)])
+            self._add(cells)
 
     @property
     def _room(self) -> int:
@@ -189,6 +193,8 @@ class TraceWriter:
     ----------
     out_dir
         Output folder: absent, empty, or holding an earlier slurmsim trace.
+    optional
+        Tables of `OPTIONAL` to write.
 
     Raises
     ------
@@ -201,7 +207,7 @@ class TraceWriter:
     An event row costs about 0.9 µs in all, a job row 2.5. Same rows, same bytes, whenever the flushes happen.
     """
 
-    def __init__(self, out_dir: Path) -> None:
+    def __init__(self, out_dir: Path, *, optional: Sequence[str] = ()) -> None:
         self.out_dir = Path(out_dir)
         self._folder = StagedFolder(self.out_dir)
         self._manifest: dict[str, Any] = {}
@@ -209,13 +215,14 @@ class TraceWriter:
         self._destination = self.out_dir
         self._sinks: dict[str, Sink] = {}
         try:
-            for name in TABLES:
+            for name in [table for table in TABLES if table not in OPTIONAL or table in optional]:
                 file = f"{name}.parquet"
                 self._sinks[name] = Sink(self._folder.path / file, self.out_dir / file, name)
         except BaseException:
             self.abort()
             raise
-        self.jobs, self.events, self.usage, self.requeued = (self._sinks[name] for name in TABLES)
+        self.jobs, self.events, self.usage, self.requeued = list(self._sinks.values())[:4]
+        self.shares = self._sinks.get("shares")
 
     @property
     def staging_dir(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.validate.columns import BoolArray, IntArray
+
+TAKES = ("allow_accounts", "deny_accounts", "allow_qos", "deny_qos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,15 @@ class PartitionFacts:
         How many jobs may share a CPU (OverSubscribe=YES:n or FORCE:n), else 1.
     exclusive
         A job has its nodes to itself (OverSubscribe=EXCLUSIVE).
+    takes
+        Lists of accounts and QOS by `TAKES`, those that count.
     """
 
     nodes: BoolArray
     max_time_s: int | None
     jobs_per_cpu: int
     exclusive: bool
+    takes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,14 @@ class _Reader:
             self.get(spec, "max_time_s", f"{field}.max_time_s", int, 0) if limited else None,
             max(1, self.get(spec, "jobs_per_cpu", f"{field}.jobs_per_cpu", int, 1)),
             self.get(spec, "exclusive", f"{field}.exclusive", bool, False),
+            {key: self.names(spec[key], f"{field}.{key}") for key in TAKES if key in spec},
         )
+
+    def names(self, value: Any, field: str) -> tuple[str, ...]:
+        """A list of names."""
+        if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
+            raise self.wrong(field, f"{value!r}", "a list of names")
+        return tuple(value)
 
     def get(self, where: Mapping[str, Any], key: str, field: str, kind: type, default: Any) -> Any:
         """``where[key]``, which must be of type `kind`."""

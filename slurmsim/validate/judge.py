@@ -13,6 +13,7 @@ import numpy.typing as npt
 from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
 from slurmsim.trace.jsonfile import read_json
+from slurmsim.validate.accounts import check_accounts
 from slurmsim.validate.columns import NULL, BoolArray, Table, Texts, read_table, table_of
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
@@ -31,7 +32,7 @@ MANIFEST = "run.json"
 _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
-    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s",
+    "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "account", "qos",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value", "scheduler")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
@@ -151,6 +152,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     runs = lay_out(raw, records, index, spans.instants())
     edited = np.append(_edited(history, jobs.n), False)[owner]
     check_allocations(report, records, runs, cluster, edited)
+    check_accounts(report, records, runs, cluster)
     classes = node_classes(cluster)
     whole, whole_spans = runs, spans.at(runs.times)
     if stops.n:  # outages are judged on whole runs, what is in use on their pieces, busy nodes without the suspended

@@ -6,28 +6,40 @@ A shortcut is one function that leaves work out. Here each is replaced by one th
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
 import pytest
-from bare_loop import World, drive, worlds
+from bare_loop import START, Decided, World, drive, worlds
 from hypothesis import given
+from hypothesis import strategies as st
 from random_worlds import read_conf
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.main_scheduler import MainScheduler
+from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
 from slurmsim.core.policy_host import View
 from slurmsim.core.select import Selector
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
 from slurmsim.policy import Start, load_policy
 from slurmsim_policies.backfill import Shadow
+from slurmsim_policies.slurm_backfill import SlurmBackfill
 
 BACKFILL = (
     "", "", "bf_interval=60,bf_resolution=30", "bf_max_job_test=4", "bf_window=5", "bf_max_job_user=2",
     "bf_max_job_start=1", "bf_node_space_size=3", "bf_one_resv_per_job", "bf_job_part_count_reserve=1",
     "bf_min_age_reserve=100", "bf_running_job_reserve", "bf_max_job_part=2", "default_queue_depth=1",
     "bf_min_prio_reserve=4294901755", "partition_job_depth=1",
+)  # fmt: skip
+WHOLE_NODES = (
+    "bf_interval=30", "bf_interval=10", "bf_interval=60,bf_resolution=30", "bf_resolution=1", "bf_resolution=600",
+    "bf_window=10", "bf_window=40",
+    "bf_busy_nodes", "bf_window_linear=60", "bf_running_job_reserve", "bf_node_space_size=40", "bf_max_job_test=12",
+    "default_queue_depth=1", "bf_interval=300",
 )  # fmt: skip
 SLURM = pytest.mark.parametrize("policy", ["backfill", "builtin"])
 EVENT_DRIVEN = pytest.mark.parametrize("policy", ["easy", "conservative"])
@@ -83,6 +95,77 @@ def test_cycles_of_an_unchanged_cluster_start_nothing(world: World) -> None:
         controller.now = now
 
     drive(world, "backfill", between=ghost)
+
+
+def busy_world(seed: int) -> World:
+    """Many jobs for whole, equal nodes, most of them waiting, most ending early: what deep plans are made for."""
+    draw = random.Random(seed)
+    n = draw.choice((6, 12, 40))
+    lines = [
+        "ClusterName=whole", "SelectType=select/linear", f"NodeName=n[1-{n}] CPUs=2 RealMemory=100",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        f"PartitionName=all Nodes=ALL Default=YES MaxTime={draw.choice(('2:00:00', '30'))}",
+        f"SchedulerParameters={draw.choice(WHOLE_NODES)}",
+    ]  # fmt: skip
+    if draw.random() < 0.6:
+        lines.append("PriorityType=priority/multifactor")
+        lines.append(f"PriorityWeightJobSize={draw.choice((0, 1000))}")
+        lines.append(f"PriorityWeightAge={draw.choice((0, 1000))}")
+        lines.append("PriorityMaxAge=0-1")
+    if draw.random() < 0.2:
+        lines.append(f"PartitionName=part Nodes=n[1-{n // 2}] MaxTime=60")
+    facts: list[tuple[int, Fact]] = []
+    runs = {}
+    now = START
+    for job_id in range(1, draw.randint(20, 70)):
+        now += draw.choice((0, 0, 5, 20, 60, 250))
+        nodes = min(n, draw.choice((1, 1, 1, 2, 2, 3, n // 4, n // 3, n // 2, n)))
+        limit = draw.choice((60, 120, 300, 600, 900, 1200, 1800, 3600, 7200))
+        most = nodes if draw.random() < 0.9 else min(n, nodes + 2)
+        where = ("part",) if "PartitionName=part" in lines[-1] and draw.random() < 0.3 else ()
+        request = ResourceRequest(min_nodes=nodes, max_nodes=most)
+        sub = Submission(job_id, request, time_limit_s=limit, partitions=where, nice=draw.choice((0, 0, 0, -5, 5)))
+        runs[job_id] = draw.choice((1, 30, limit // 3, limit // 2, limit, limit + 100))
+        facts.append((now, Submit(sub)))
+        if draw.random() < 0.05:
+            facts.append((now + draw.randint(0, 900), Cancel(job_id)))
+    if draw.random() < 0.2:
+        down = draw.randint(START, now)
+        facts += [(down, NodesDown(("n1", "n2"))), (down + draw.randint(1, 2000), NodesResume(("n1", "n2")))]
+    return World(lines, facts, runs)
+
+
+def without_plans(decided: Decided) -> list[tuple[Any, ...]]:
+    """What happened but for plans, which are made only where something depends on them."""
+    return [event for event in decided.events if event[1] != "PLAN"]
+
+
+@given(seed=st.integers(0, 10**9))
+def test_putting_plans_off(seed: int) -> None:
+    world = busy_world(seed)
+    usual = drive(world, "backfill")
+    with without("_may_defer", SlurmBackfill, lambda *_: False):
+        other = drive(world, "backfill")
+    assert usual.starts == other.starts
+    assert without_plans(usual) == without_plans(other)
+
+
+@given(world=worlds(parameters=BACKFILL))
+def test_putting_plans_off_anywhere(world: World) -> None:
+    usual = drive(world, "backfill")
+    with without("_may_defer", SlurmBackfill, lambda *_: False):
+        other = drive(world, "backfill")
+    assert usual.starts == other.starts
+    assert without_plans(usual) == without_plans(other)
+
+
+def test_plans_are_put_off_and_some_made_after_all() -> None:
+    """Otherwise the comparison above would compare two equal runs."""
+    plans = []
+    for may_defer in (SlurmBackfill._may_defer, lambda *_: False):
+        with without("_may_defer", SlurmBackfill, may_defer):
+            plans.append(sum(e[1] == "PLAN" for seed in range(10) for e in drive(busy_world(seed), "backfill").events))
+    assert 0 < plans[0] < plans[1]
 
 
 def without(name: str, owner: Any, replacement: Callable[..., Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,6 +164,47 @@ def test_space_openings(taken: list[tuple[int, int, int]], base: int, begin: int
     assert [x for x in found if x[2].bit_count() >= need] == [x for x in usual if x[2].bit_count() >= need]
     assert list(space.openings(base, begin, length, 0, 0)) == usual
     assert list(space.openings(base, begin, length, 0, 30)) == [x for x in usual if not 0 < x[1] < 30]
+
+
+@given(takes, st.integers(1, ALL), st.integers(0, HORIZON - 1), st.integers(0, HORIZON - 1), st.integers(1, 30))
+def test_space_stretches(taken: list[tuple[int, int, int]], base: int, after: int, by: int, length: int) -> None:
+    """They cover the time asked for without a gap, and hold all that is free long enough from one of its instants."""
+    space, table = space_and_table(taken)
+    pieces = list(space.stretches(base, after, by, length, 0))
+    assert [first for first, _, _ in pieces] == [after, *(last + 1 for _, last, _ in pieces[:-1])][: len(pieces)]
+    assert not pieces or pieces[-1][1] == by
+    for first, last, nodes in pieces:
+        for begin in range(first, last + 1):
+            free = base
+            for t in range(begin, min(begin + length, HORIZON)):
+                free &= table[t]
+            assert free & ~nodes == 0
+            assert begin > first or free == nodes
+    need = base.bit_count() // 2
+    enough = [piece for piece in pieces if piece[2].bit_count() >= need]
+    assert [piece for piece in space.stretches(base, after, by, length, need) if piece in enough] == enough
+
+
+@given(takes)
+def test_space_says_when_it_leaves_equal_neighbours(taken: list[tuple[int, int, int]]) -> None:
+    space = NodeSpace(0, HORIZON, ALL)
+    for begin, length, nodes in taken:
+        before = space.copy()
+        kept = before.times.copy(), before.nodes.copy()
+        space.take(begin, begin + length, nodes)
+        assert (before.times, before.nodes) == kept
+        pairs = sum(a == b for a, b in pairwise(space.nodes))
+        assert space.ragged or pairs == 0
+
+
+def test_space_merges_one_pair_a_take() -> None:
+    space = NodeSpace(0, 90, 0b11)
+    space.take(0, 30, 0b01)
+    space.take(60, 90, 0b01)
+    space.take(30, 60, 0b01)
+    assert (space.times, space.ragged) == ([0, 60], True)
+    space.take(0, 90, 0b01)
+    assert space.times == [0]
 
 
 def test_space_openings_beyond_its_end() -> None:

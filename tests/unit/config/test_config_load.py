@@ -42,9 +42,6 @@ def test_a_recorded_configuration() -> None:
 def test_what_is_not_modelled_is_said_by_name() -> None:
     cluster, findings = parse_cluster(ACCOUNTING, "acct.conf")
     assert said(findings) == [
-        "acct.conf:7: warning: AccountingStorageEnforce=associations,limits,qos: not modelled: no association, QOS or "
-        "limit is enforced",
-        "acct.conf:13: warning: PriorityWeightFairshare=10000: not modelled: the fair-share factor counts as 0",
         "acct.conf:15: warning: Licenses=matlab:4,fluent:10: not modelled: jobs do not wait for licenses",
         "acct.conf:24: warning: AllowGroups=root: not modelled (PartitionName=closed): jobs of all users are accepted",
     ]
@@ -128,8 +125,9 @@ def test_values(line: str, key: str, value: object) -> None:
                                          "chosen without regard to switches or blocks"),
         ("SuspendProgram=/s\nSuspendTime=60", "slurm.conf:6: warning: SuspendTime=60: not modelled: nodes are never "
                                               "powered down, so jobs never wait for a boot"),
-        ("PriorityType=priority/multifactor\nPriorityWeightTRES=cpu=0,mem=5",
-         "slurm.conf:6: warning: PriorityWeightTRES=cpu=0,mem=5: not modelled: the TRES factors count as 0"),
+        ("PriorityType=priority/multifactor\nPriorityWeightTRES=cpu=0,mem=5,gres/gpu=9",
+         "slurm.conf:6: warning: PriorityWeightTRES=gres/gpu: counts as 0, as AccountingStorageTRES does not list it; "
+         "slurmctld does not start with it"),
         ("SelectType=cons_tres\nSelectTypeParameters=CR_Core,CR_Pack_Nodes",
          "slurm.conf:6: warning: SelectTypeParameters=CR_Pack_Nodes: not modelled: tasks are not packed onto as few of "
          "the allocated nodes as possible"),

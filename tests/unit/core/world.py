@@ -53,6 +53,8 @@ class World:
     plan_all
         Let backfill make every cycle and plan the whole queue in it, also where that starts nothing. Without
         `every_cycle` only those that something happened before.
+    accounting
+        Associations and QOS.
     """
 
     def __init__(
@@ -226,7 +228,6 @@ def _make_parser() -> argparse.ArgumentParser:
     add("-x", dest="exclude", default="")
     add("-C", dest="constraint", default="")
     add("-a", dest="array", default="")
-    add("-q", dest="qos", default="")
     add("-d", dest="dependency", default="")
     add("-H", dest="hold", action="store_true")
     add("-s", dest="oversubscribe", action="store_true")
@@ -241,6 +242,8 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
+    add("-A", dest="account", default="")
+    add("-q", "--qos", dest="qos", default="")
     return parser
 
 
@@ -295,6 +298,6 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     return Submission(
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
-        priority=asked.priority, qos=asked.qos, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
-        **options,
+        priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
+        account=asked.account, qos=asked.qos, **options,
     )  # fmt: skip

@@ -114,7 +114,7 @@ def test_overlaid_pictures_have_a_curve_for_each_run(tmp_path):
     assert [line.get_label() for line in drawn["compare-waits"].axes[0].lines] == ["0.7", "1.2"]
     assert [line.get_ydata()[-1] for line in drawn["compare-waits"].axes[0].lines] == [100, 100]
     top, bottom = drawn["compare-usage"].axes
-    assert [len(ax.patches) for ax in (top, bottom)] == [2, 2]
+    assert [len(ax.lines) for ax in (top, bottom)] == [2, 2]
     left, right = drawn["compare-shifts"].axes
     heights = [ax.lines[0].get_ydata()[0] if ax.lines else 0 for ax in (left, right)]
     (diff,) = compare(folders).differences

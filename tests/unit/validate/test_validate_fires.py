@@ -248,6 +248,29 @@ SHARING: list[tuple[str, list[Made], dict[str, Any], str]] = [
     ),
 ]  # fmt: skip
 
+
+TAKES: list[tuple[dict[str, list[str]], str]] = [
+    ({"allow_accounts": ["b", "c"]}, "job 1 of account 'a' ran in partition batch, which allows b,c"),
+    ({"deny_accounts": ["c", "a"]}, "job 1 of account 'a' ran in partition batch, which denies c,a"),
+    ({"allow_qos": ["high"]}, "job 1 of QOS 'normal' ran in partition batch, which allows high"),
+    ({"deny_qos": ["normal"]}, "job 1 of QOS 'normal' ran in partition batch, which denies normal"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lists", "says"), TAKES, ids=[next(iter(lists)) for lists, _ in TAKES])
+def test_partition_that_does_not_take_a_job(lists: dict[str, list[str]], says: str) -> None:
+    jobs = [Made(1, 0, 0, 100, "n1"), Made(2, 0, 0, 100, "n2", partition="all")]
+
+    def judged(takes: dict[str, list[str]]) -> ValidationReport:
+        batch = {**CLUSTER["partitions"]["batch"], **takes}
+        return judge(made(jobs, cluster(partitions={**CLUSTER["partitions"], "batch": batch})))
+
+    report = judged(lists)
+    assert report.failed == ["partition_takes_job"], report.to_text()
+    assert list(report.check("partition_takes_job").examples) == [says]
+    assert judged({"allow_accounts": ["a"], "deny_qos": ["low"]}).valid
+
+
 # -- the events table ------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,236 @@
+"""Plans of sched/backfill put off until a start depends on them.
+
+A backfill cycle exists for the jobs it starts. Whether a record starts depends on the nodes earlier records are
+planned on before the record would end; plans that begin later only matter through each other. So a record that cannot
+start is not planned at once but *deferred*, with an instant no plan of it can begin before, from counting nodes. Only
+when a later record could start otherwise are the deferred ones settled that might begin before its end.
+
+Settling is exact. A plan is made on the node space at the record's place in the queue: what is settled above it, and
+nothing below (`_Layer`), with the running jobs as they were then. It reads the node space no further than to its own
+end; so it is final when every deferred record above begins later than that, else those are settled first. Settling
+in another order is possible because a node space is the same up to the first boundary of what is missing in it: Slurm
+merges equal neighbours one pair a plan, and where a second pair is left (`NodeSpace.ragged`), boundaries depend on
+the number of plans made, so then everything above is settled first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import CapacityProfile, NodeSpace
+from slurmsim.policy import Plan
+from slurmsim_policies.slurm_backfill_search import Search
+
+NEVER = 1 << 60
+
+
+@dataclass(slots=True, eq=False)
+class _Layer:
+    """One plan or start, and the node space below it in the queue.
+
+    Attributes
+    ----------
+    position
+        Place in the queue of the record planned or started.
+    first, last, nodes
+        What it takes out of the node space.
+    start, end
+        While it holds `n_nodes` nodes that running jobs have given back.
+    outlook
+        The running jobs for the records that follow.
+    space
+        The node space for the records that follow; None until somebody wants to know.
+    profile
+        How many nodes are then neither planned nor held by a running job, at most.
+    """
+
+    position: int
+    first: int
+    last: int
+    start: int
+    end: int
+    nodes: Bitmap
+    outlook: Any
+    space: NodeSpace | None = None
+    profile: CapacityProfile | None = None
+
+    def put_on(self, below: _Layer) -> None:
+        """Work out `space` and `profile` from those of the layer before."""
+        assert below.space is not None
+        assert below.profile is not None
+        self.space = below.space.copy()
+        self.space.take(self.first, self.last, self.nodes)
+        self.profile = below.profile.copy()
+        self.profile.add(self.start, self.end, -self.nodes.bit_count())
+
+
+@dataclass(slots=True, eq=False)
+class _Deferred:
+    """A record whose plan is put off.
+
+    Attributes
+    ----------
+    bound
+        No sooner can it begin, as far as known; `NEVER` once it is planned or nothing will be planned for it.
+    seen
+        The profile `bound` was counted on.
+    """
+
+    position: int
+    record: Any
+    limit: int
+    bound: int
+    seen: CapacityProfile | None = None
+
+
+class DeferredPlans:
+    """The records of a cycle that were passed over, each to be planned if it matters.
+
+    Parameters
+    ----------
+    search
+        Finds where a record goes.
+    space
+        The node space without any plan; it is not changed.
+    outlook
+        The running jobs before anything starts.
+    """
+
+    def __init__(self, search: Search, space: NodeSpace, outlook: Any) -> None:
+        self._search = search
+        self._resolution = search.resolution
+        self._waiting: list[_Deferred] = []  # in the order of the queue
+        self._ground = space
+        self._first_seen = False
+        self._layers = [_Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())]
+        self._positions = [-1]
+        self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
+        self._made: list[Plan] = []
+
+    def defer(self, position: int, record: Any, limit: int) -> None:
+        """Pass over `record`, the one at `position` of the queue; positions ascend.
+
+        The first of a cycle is planned all the same: when its turn comes is what people look at.
+        """
+        deferred = _Deferred(position, record, limit, self._search.now)
+        if not self._first_seen:
+            self._first_seen = True
+            if self._may_begin_by(self._ground.end, deferred):
+                self._settle(deferred, self._ground.end)
+                return
+        self._waiting.append(deferred)
+
+    def new_plans(self) -> list[Plan]:
+        """Plans made since this was last asked for."""
+        made, self._made = self._made, []
+        return made
+
+    def started(self, position: int, limit: int, first: int, last: int, nodes: Bitmap, outlook: Any) -> None:
+        """The record at `position` was started on `nodes` and is among the running jobs of `outlook`."""
+        now = self._search.now
+        self._insert(_Layer(position, first, last, now, now + limit, nodes, outlook))
+
+    def free_for(self, limit: int) -> Bitmap:
+        """Usable nodes nothing known so far needs before now + `limit`, busy or not."""
+        found = self._windows.get(limit)
+        if found is None:
+            now = self._search.now
+            found = self._search.available & self._ground.free_over(now, now + limit)
+            for layer in self._layers[1:]:
+                if layer.first <= now + limit and layer.last > now:
+                    found ^= found & layer.nodes
+            self._windows[limit] = found
+        return found
+
+    def settle(self, until: int, wanted: Callable[[], bool]) -> bool:
+        """Plan every deferred record that might begin by `until`, as long as `wanted` holds; whether it still does."""
+        still, by = True, self._last_of(until)
+        before = len(self._layers)
+        for deferred in self._waiting:
+            if deferred.bound <= by and self._may_begin_by(by, deferred):
+                self._settle(deferred, by)
+                if not (still := wanted()):
+                    break
+        if len(self._layers) > before:
+            self._waiting = [deferred for deferred in self._waiting if deferred.bound < NEVER]
+        return still
+
+    def _last_of(self, time: int) -> int:
+        """The last instant that is `time` or earlier once rounded down to bf_resolution, as the begin of a plan is."""
+        return time // self._resolution * self._resolution + self._resolution - 1
+
+    def _may_begin_by(self, by: int, deferred: _Deferred) -> bool:
+        """Whether the record could begin by then, for all that is known above it; raises its bound."""
+        layer = self._layer(deferred.position)
+        profile, space = layer.profile, layer.space
+        assert profile is not None
+        assert space is not None
+        length = max(deferred.limit - self._resolution, 1)  # the plan may lack that much at its end
+        if deferred.seen is not profile:
+            deferred.seen = profile
+            bound = profile.earliest(deferred.record.shape.node_need, length, deferred.bound)
+            deferred.bound = NEVER if bound is None or bound >= space.end else bound  # beyond its end nothing is taken
+            if deferred.bound > by:
+                return False
+        deferred.bound = self._search.earliest(deferred.record, length, space, layer.outlook, deferred.bound, by)
+        return deferred.bound <= by
+
+    def _settle(self, deferred: _Deferred, by: int) -> None:
+        """Plan `deferred`, and before it those it depends on, unless they show that it begins later than `by`."""
+        position, record, limit = deferred.position, deferred.record, deferred.limit
+        while True:
+            until = deferred.bound + limit  # it will not end before; most of what it depends on is known by that
+            if not self._settle_above(position, until):
+                layer = self._layer(position)
+                space = layer.space
+                assert space is not None
+                found = self._search.find(record, limit, space, layer.outlook, deferred.bound, refused=True)
+                final = found is not None and found.nodes and not space.ragged
+                if not self._settle_above(position, max(found.start + limit, found.last) if final else space.end):
+                    break
+            if not self._may_begin_by(by, deferred):
+                return
+        deferred.bound = NEVER
+        if found is not None and found.nodes:
+            self._made.append(Plan(record, found.start, found.nodes, promise=False))
+            if found.first < space.end:
+                self._insert(
+                    _Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook)
+                )
+
+    def _settle_above(self, position: int, until: int) -> bool:
+        """Settle what stands before `position` and might begin by `until`; whether there was anything."""
+        anything, by = False, self._last_of(until)
+        for other in self._waiting:
+            if other.position >= position:
+                break
+            if other.bound <= by and self._may_begin_by(by, other):
+                anything = True
+                self._settle(other, by)
+        return anything
+
+    def _layer(self, position: int) -> _Layer:
+        """What the record at `position` is planned on."""
+        layers = self._layers
+        at = known = bisect_left(self._positions, position) - 1
+        while layers[known].space is None:
+            known -= 1
+        for k in range(known, at):
+            layers[k + 1].put_on(layers[k])
+        return layers[at]
+
+    def _insert(self, layer: _Layer) -> None:
+        at = bisect_left(self._positions, layer.position)
+        self._positions.insert(at, layer.position)
+        self._layers.insert(at, layer)
+        for above in self._layers[at + 1 :]:
+            above.space = above.profile = None
+        now, nodes, windows = self._search.now, layer.nodes, self._windows
+        if layer.last > now:
+            for limit, free in windows.items():
+                if layer.first <= now + limit:
+                    windows[limit] = free ^ (free & nodes)

@@ -1,0 +1,135 @@
+"""Where sched/backfill puts one record: the tries of _attempt_backfill over the openings of the node space.
+
+Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import NodeSpace
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search ended with.
+
+    Attributes
+    ----------
+    start
+        When the job would start; `now` or earlier: it can start at once inside `within`.
+    within
+        The nodes the start was found on; the job needs only some of them.
+    first, last
+        What a plan takes out of the node space: from `first` to `last`, seconds.
+    nodes
+        The nodes it takes; 0 where nothing is planned, because the start is too far away or only now would do.
+    """
+
+    start: int
+    within: Bitmap
+    first: int = 0
+    last: int = 0
+    nodes: Bitmap = 0
+
+
+class Search:
+    """The search, with what is the same for all records of a cycle.
+
+    Parameters
+    ----------
+    view
+        The cluster.
+    now
+        Seconds.
+    resolution, window
+        bf_resolution and bf_window, seconds.
+    """
+
+    def __init__(self, view: Any, now: int, resolution: int, window: int) -> None:
+        self.now, self.resolution, self.window = now, resolution, window
+        self.available: Bitmap = view.available()
+        self._too_late = view.kill_wait + view.over_limit
+
+    def find(
+        self, record: Any, limit: int, space: NodeSpace, outlook: Any, bound: int, *,
+        now_only: bool = False, refused: bool = False,
+    ) -> Found | None:  # fmt: skip
+        """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
+
+        Parameters
+        ----------
+        outlook
+            Who answers the future test: the view, or an outlook it gave earlier.
+        bound
+            The start is known not to be before this instant.
+        now_only
+            No start but the one now may be planned for.
+        refused
+            A start now was tried and did not come about.
+        """
+        now, resolution, shape = self.now, self.resolution, record.shape
+        base = self.available & record.partition.mask
+        trying = now  # from here on; a plan that collides with another is tried again from its own start
+        while trying:
+            tries = space.openings(base, trying, limit, shape.min_nodes, bound)
+            trying = 0
+            for tried, following, within in tries:
+                if following and not now_only and outlook.too_few_by(record, within, following):
+                    continue  # whatever the future test says, it cannot say as early as the next opening
+                if now_only and tried > now:
+                    return None
+                forecast = None
+                if not shape.required & ~within:
+                    forecast = outlook.future(record, within)
+                if forecast is None:
+                    if following and not now_only:
+                        continue
+                    return None
+                start = max(tried, self._overdue(forecast.start))
+                if start <= now:
+                    if not refused:
+                        return Found(start, within)
+                    following = 0
+                elif now_only:
+                    return Found(start, within)
+                if following and start > following:
+                    continue
+                if start > now + self.window:
+                    return Found(start, within)
+                first = start // resolution * resolution
+                last = max((start + limit) // resolution * resolution, first + resolution)
+                nodes = forecast.nodes
+                if start > now and nodes & space.free_over(first, last - 1) != nodes:
+                    trying = start
+                    break
+                return Found(start, within, first, last, nodes)
+        return None
+
+    def earliest(
+        self, record: Any, length: int, space: NodeSpace, outlook: Any, after: int, by: int
+    ) -> int:  # fmt: skip
+        """An instant before which no plan of the record can begin, now or once `space` has fewer nodes.
+
+        Parameters
+        ----------
+        length
+            Seconds its nodes must be free at least.
+        after
+            An earlier such instant.
+        by
+            When it is later than this, how much later does not matter.
+        """
+        base = self.available & record.partition.mask
+        for begin, end, within in space.stretches(base, after, by, length, record.shape.node_need):
+            if not outlook.too_few_by(record, within, end):
+                return begin
+        return by + 1
+
+    def _overdue(self, predicted: int) -> int:
+        """A predicted start that is already past: the job in the way is over its limit and will be killed."""
+        if predicted >= self.now:
+            return predicted
+        return max(predicted + self._too_late, self.now + 1)

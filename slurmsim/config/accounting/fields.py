@@ -1,0 +1,256 @@
+"""The fields of associations and QOS: sacctmgr's names and column titles, what each sets, how its value is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.config.option import nearest
+from slurmsim.duration import DurationError, parse_duration, parse_time_limit
+from slurmsim.model.accounting import PARENT_SHARES
+from slurmsim.tres import parse_count, parse_tres
+
+USE_PARENT = 0x7FFFFFFF  # how a dump writes Fairshare=parent
+TRES_NAMES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
+_TRES_KINDS = ("gres/", "license/", "bb/", "ic/", "fs/")
+QOS_FLAGS = ("DenyOnLimit", "EnforceUsageThreshold", "NoDecay", "NoReserve", "OverPartQOS", "PartitionMaxNodes",
+             "PartitionMinNodes", "PartitionTimeLimit", "Relative", "RequiresReservation",
+             "UsageFactorSafe")  # fmt: skip
+PREEMPT_MODES = ("CLUSTER", "OFF", "CANCEL", "REQUEUE", "SUSPEND", "WITHIN")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: `name` as sacctmgr spells it, the attribute it sets (``limits.`` first if one of `Limits`), its kind.
+
+    A kind with a colon sets one TRES of a list: ``GrpCPUs`` is ``cpu`` of GrpTRES.
+    """
+
+    name: str
+    target: str
+    kind: str
+    aliases: tuple[str, ...] = ()
+
+
+def _limits(*rows: tuple[str, str, str, str]) -> tuple[Field, ...]:
+    return tuple(Field(name, f"limits.{target}", kind, tuple(more.split())) for name, target, kind, more in rows)
+
+
+_COMMON = _limits(
+    ("GrpTRES", "grp_tres", "tres", ""),
+    ("GrpCPUs", "grp_tres", "tres:cpu", ""),
+    ("GrpMemory", "grp_tres", "tres:mem", "GrpMem"),
+    ("GrpNodes", "grp_tres", "tres:node", ""),
+    ("GrpTRESMins", "grp_tres_mins", "tres", ""),
+    ("GrpCPUMins", "grp_tres_mins", "tres:cpu", ""),
+    ("GrpTRESRunMins", "grp_tres_run_mins", "tres", ""),
+    ("GrpCPURunMins", "grp_tres_run_mins", "tres:cpu", ""),
+    ("GrpJobs", "grp_jobs", "count", ""),
+    ("GrpJobsAccrue", "grp_jobs_accrue", "count", ""),
+    ("GrpSubmitJobs", "grp_submit_jobs", "count", "GrpSubmit"),
+    ("GrpWall", "grp_wall_s", "time", ""),
+    ("MaxTRESPerJob", "max_tres", "tres", "MaxTRES MaxTRESPJ"),
+    ("MaxCPUsPerJob", "max_tres", "tres:cpu", "MaxCPUs"),
+    ("MaxNodesPerJob", "max_tres", "tres:node", "MaxNodes"),
+    ("MaxTRESPerNode", "max_tres_per_node", "tres", "MaxTRESPN"),
+    ("MaxTRESMinsPerJob", "max_tres_mins", "tres", "MaxTRESMins MaxTRESMinsPJ"),
+    ("MaxCPUMinsPerJob", "max_tres_mins", "tres:cpu", "MaxCPUMins"),
+    ("MaxWallDurationPerJob", "max_wall_s", "time", "MaxWall MaxWallPJ"),
+    ("MinPrioThreshold", "min_prio_thresh", "count", "MinPrioThresh MinPrioThres"),
+)
+_ASSOCIATION = (
+    *_COMMON,
+    *_limits(
+        ("MaxJobs", "max_jobs", "count", ""),
+        ("MaxJobsAccrue", "max_jobs_accrue", "count", ""),
+        ("MaxSubmitJobs", "max_submit_jobs", "count", "MaxSubmit"),
+    ),
+    Field("Fairshare", "shares", "shares", ("Shares", "Share")),
+    Field("Priority", "priority", "count"),
+    Field("QosLevel", "qos", "names", ("QOS",)),
+    Field("DefaultQOS", "default_qos", "name", ("DefQOS",)),
+    Field("Parent", "parent", "name", ("ParentName", "ParName")),
+)
+_QOS = (
+    *_COMMON,
+    Field("Priority", "priority", "count"),
+    Field("Flags", "flags", "flags"),
+    Field("Preempt", "preempt", "names"),
+    Field("PreemptMode", "preempt_mode", "mode"),
+    Field("PreemptExemptTime", "preempt_exempt_time_s", "duration"),
+    Field("GraceTime", "grace_time_s", "seconds"),
+    Field("UsageFactor", "usage_factor", "factor"),
+    Field("UsageThreshold", "usage_threshold", "factor", ("UsageThres",)),
+    Field("LimitFactor", "limit_factor", "factor"),
+    Field("MaxTRESPerUser", "max_tres_pu", "tres", ("MaxTRESPU",)),
+    Field("MaxCPUsPerUser", "max_tres_pu", "tres:cpu", ("MaxCPUsPU",)),
+    Field("MaxNodesPerUser", "max_tres_pu", "tres:node", ("MaxNodesPU",)),
+    Field("MaxTRESPerAccount", "max_tres_pa", "tres", ("MaxTRESPerAcct", "MaxTRESPA")),
+    Field("MaxTRESRunMinsPerUser", "max_tres_run_mins_pu", "tres", ("MaxTRESRunMinsPU",)),
+    Field("MaxTRESRunMinsPerAccount", "max_tres_run_mins_pa", "tres", ("MaxTRESRunMinsPerAcct", "MaxTRESRunMinsPA")),
+    Field("MaxJobsPerUser", "max_jobs_pu", "count", ("MaxJobsPU", "MaxJobs")),
+    Field("MaxJobsPerAccount", "max_jobs_pa", "count", ("MaxJobsPerAcct", "MaxJobsPA")),
+    Field("MaxJobsAccruePerUser", "max_jobs_accrue_pu", "count", ("MaxJobsAccruePU",)),
+    Field("MaxJobsAccruePerAccount", "max_jobs_accrue_pa", "count", ("MaxJobsAccruePerAcct", "MaxJobsAccruePA")),
+    Field("MaxSubmitJobsPerUser", "max_submit_pu", "count", ("MaxSubmitJobsPU", "MaxSubmitPU", "MaxSubmitJobs")),
+    Field("MaxSubmitJobsPerAccount", "max_submit_pa", "count",
+          ("MaxSubmitJobsPerAcct", "MaxSubmitJobsPA", "MaxSubmitPA")),
+    Field("MinTRESPerJob", "min_tres", "tres", ("MinTRES",)),
+    Field("MinCPUsPerJob", "min_tres", "tres:cpu", ("MinCPUs",)),
+)  # fmt: skip
+# read and without effect on a schedule
+_ASIDE = ("AdminLevel", "Admin", "Classification", "Comment", "Coordinators", "Coordinator", "DefaultWCKey", "DefWCKey",
+          "Description", "Descr", "Email", "Federation", "ID", "Lineage", "LFT", "Organization", "Org", "ParentID",
+          "RawUsage", "RGT", "WCKeys", "WithAssoc")  # fmt: skip
+# would have an effect
+NOT_MODELLED: Mapping[str, str] = {
+    "MaxTRESRunMins": "Slurm 22.05 does not enforce it for associations either",
+    "MaxCPURunMins": "Slurm 22.05 does not enforce it for associations either",
+}
+
+
+class Fields:
+    """A table of fields, looked up by name, alias or column title, without regard to case and spaces.
+
+    sacctmgr also takes the beginning of a name; here it must be the beginning of one field only.
+    """
+
+    def __init__(self, rows: Iterable[Field]) -> None:
+        self._exact: dict[str, Field] = {}
+        for row in rows:
+            for name in (row.name, *row.aliases):
+                self._exact[name.lower()] = row
+        self._names = sorted({row.name for row in rows})
+        self._aside = {name.lower() for name in _ASIDE}
+        self._absent = {name.lower(): (name, why) for name, why in NOT_MODELLED.items()}
+
+    def find(self, name: str) -> Field | None:
+        """The field called `name`; None for one without effect. Raises ValueError(message, expected)."""
+        key = name.replace(" ", "").lower()
+        found = self._exact.get(key)
+        if found is not None or key in self._aside or key in self._absent:
+            return found
+        longer = {row.name: row for known, row in self._exact.items() if known.startswith(key)} if key else {}
+        if len(longer) == 1:
+            return next(iter(longer.values()))
+        if any(known.startswith(key) for known in self._aside):
+            return None
+        if longer:
+            raise ValueError(f"{name!r} is the beginning of several fields", " or ".join(sorted(longer)))
+        raise ValueError(f"unknown field{nearest(name, self._names)}", "a field of sacctmgr")
+
+    def not_modelled(self, name: str) -> str:
+        """Why a field that is read has no effect though it would in Slurm, "" otherwise."""
+        return self._absent.get(name.replace(" ", "").lower(), ("", ""))[1]
+
+
+ASSOCIATION_FIELDS = Fields(_ASSOCIATION)
+QOS_FIELDS = Fields(_QOS)
+
+
+def parse_value(field: Field, text: str) -> Any:
+    """The typed value of `text`; None takes the setting away (an empty value or -1).
+
+    A TRES list is a mapping whose None values take single items away; names are tuples as written, with signs.
+
+    Raises
+    ------
+    ValueError
+        (message, expected) of a value the field does not take.
+    """
+    kind, _, item = field.kind.partition(":")
+    text = text.strip()
+    if kind in ("names", "flags"):
+        return parse_names(text)
+    if kind == "tres":
+        return _tres(f"{item}={text}" if item and text else text)
+    if text.lower() in ("", "-1", "none", "(null)"):
+        return None
+    return _SCALARS[kind](text)
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """``+high,low`` as a tuple in lower case; "" and -1 are empty."""
+    names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
+    return () if names == ("-1",) else names
+
+
+def _tres(text: str) -> dict[str, int | None] | None:
+    if text in ("", "-1"):
+        return None
+    found: dict[str, int | None] = {}
+    for item in text.split(","):
+        name, _, value = (part.strip() for part in item.partition("="))
+        name = name.lower()
+        if name not in TRES_NAMES and not name.startswith(_TRES_KINDS):
+            raise ValueError(f"{name!r} is no TRES{nearest(name, TRES_NAMES)}",
+                             f"{', '.join(TRES_NAMES[:5])}, gres/NAME or license/NAME")  # fmt: skip
+        if name in found:
+            raise ValueError(f"TRES {name!r} is given twice", "each once")
+        if value == "-1":
+            found[name] = None
+            continue
+        try:
+            found[name] = parse_tres(f"{name}={value}")[name]
+        except ValueError as error:
+            raise ValueError(f"{item.strip()!r} is not a TRES", "NAME=COUNT") from error
+    return found
+
+
+def _count(text: str) -> int:
+    try:
+        return parse_count(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a count", "a whole number, or -1 for none") from error
+
+
+def _shares(text: str) -> int:
+    if text.lower() == "parent" or text == str(USE_PARENT):
+        return PARENT_SHARES
+    return _count(text)
+
+
+def _time(text: str) -> int | None:
+    try:
+        return parse_time_limit(text)
+    except DurationError as error:
+        raise ValueError(error.message, error.expected) from error
+
+
+def _seconds(text: str) -> int | None:
+    return int(text) if text.isdecimal() else _time_exact(text)
+
+
+def _time_exact(text: str) -> int | None:
+    try:
+        return parse_duration(text)
+    except DurationError as error:
+        raise ValueError(error.message, error.expected) from error
+
+
+def _factor(text: str) -> float:
+    if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) is None:
+        raise ValueError(f"{text!r} is not a factor", "a number of at least 0")
+    return float(text)
+
+
+def _mode(text: str) -> str:
+    words = [word.strip().upper() for word in text.split(",")]
+    for word in words:
+        if word not in PREEMPT_MODES:
+            raise ValueError(f"unknown preemption mode {word!r}", ", ".join(PREEMPT_MODES))
+    return ",".join(word for word in words if word != "CLUSTER")
+
+
+_SCALARS: dict[str, Callable[[str], Any]] = {
+    "count": _count,
+    "shares": _shares,
+    "time": _time,
+    "duration": _time_exact,
+    "seconds": _seconds,
+    "factor": _factor,
+    "mode": _mode,
+    "name": str.lower,
+}

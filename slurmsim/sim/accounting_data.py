@@ -1,0 +1,56 @@
+"""Accounting data as one run uses them: read, made to go with the cluster and the log, and told to the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slurmsim.config.accounting.load import check_partitions, load_accounting
+from slurmsim.config.findings import Finding, Report
+from slurmsim.core.accounts import Enforcement
+from slurmsim.errors import ConfigError
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.sim.unknown_accounts import CHOICES, settle_unknown
+from slurmsim.workload import Workload
+
+
+def read_accounting(
+    files: Sequence[str], cluster: ClusterSpec, name: str, workload: Workload, unknown: str, findings: list[Finding]
+) -> Accounting | None:
+    """The data of `files` as they go with cluster and log, None when there are no files.
+
+    `name` is the cluster's where it matters, `unknown` a word of ``--unknown-accounts``; warnings join `findings`.
+    Raises ConfigError and WorkloadError.
+    """
+    if unknown not in CHOICES:
+        raise ConfigError(f"{unknown!r}", field="--unknown-accounts", expected=", ".join(CHOICES))
+    if not files:
+        return None
+    report = Report()
+    accounting = load_accounting(files, cluster=name, report=report)
+    check_partitions(accounting, cluster, report)
+    findings += report.findings
+    return settle_unknown(workload, accounting, enforcement(cluster), unknown)
+
+
+def enforcement(cluster: ClusterSpec) -> Enforcement:
+    """AccountingStorageEnforce of the cluster."""
+    return Enforcement.parse(cluster.option("AccountingStorageEnforce") or ())
+
+
+def takes_facts(p: PartitionSpec, accounting: Accounting | None, enforce: Enforcement) -> dict[str, list[str]]:
+    """Whom a partition takes, as the manifest has it: nobody else runs there.
+
+    Without an association no account is denied, and an unknown QOS is none.
+    """
+    if accounting is None:
+        return {}
+    qos = {q.name for q in accounting.qos}
+    lists: dict[str, Sequence[str]] = {
+        "allow_accounts": p.allow_accounts,
+        "deny_accounts": p.deny_accounts if enforce.associations and not p.allow_accounts else (),
+        "allow_qos": p.allow_qos,
+        "deny_qos": [name for name in p.deny_qos if name.lower() in qos] if not p.allow_qos else (),
+    }
+    return {key: [name.lower() for name in names] for key, names in lists.items() if names}

@@ -1,0 +1,52 @@
+"""Usage and fair share of every association as rows of the trace (columns: `slurmsim.trace.schema.SHARES`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from slurmsim.core.controller import Controller
+
+PPM = 1_000_000
+Append = Callable[[tuple[Any, ...]], None]
+
+
+class SharesRecorder:
+    """Notes all associations after a run of the priority thread, at most every so often.
+
+    Parameters
+    ----------
+    controller
+        Whose associations; it keeps usage (`Controller.book`).
+    every_s
+        Seconds from one note to the next at least; 0 notes every run.
+    append
+        Where rows go.
+
+    Notes
+    -----
+    Nothing is decided by it: the factors it asks for are not kept.
+    """
+
+    def __init__(self, controller: Controller, every_s: int, append: Append) -> None:
+        assert controller.book is not None and controller.tree is not None
+        assert controller.recalculation.shares is not None
+        self._book, self._shares = controller.book, controller.recalculation.shares
+        self._branches = controller.tree.branches
+        self._every, self._append = every_s, append
+        self._due = controller.start_time
+        controller.recalculation.on_period.append(self._run)
+
+    def _run(self, _before: int, now: int) -> None:
+        if now < self._due:
+            return
+        self._due = now + self._every
+        used = self._book.used
+        factors = self._shares.preview(used).tolist()
+        seconds = used.tolist()
+        total = seconds[0]
+        for branch, mine in zip(self._branches, seconds, strict=True):
+            spec = branch.spec
+            part = round(mine / total * PPM) if total else 0
+            factor = round(factors[branch.row] * PPM) if branch.is_user else None
+            self._append((now, spec.account, spec.user, spec.partition, int(mine), part, factor))
