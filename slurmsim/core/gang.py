@@ -46,7 +46,13 @@ def takes_turns(cluster: ClusterSpec) -> bool:
 
 
 class Gang:
-    """Active rows of all partitions."""
+    """Active rows of all partitions.
+
+    Attributes
+    ----------
+    finds
+        Per partition, by index: whether there may be anybody whose CPUs its jobs can be given.
+    """
 
     def __init__(self, controller: Controller) -> None:
         c = self.c = controller
@@ -54,6 +60,7 @@ class Gang:
         self._by_partition = c.cluster.option("PreemptType") == "preempt/partition_prio"
         self._lists: list[list[Job]] = [[] for _ in c.partitions]
         self._order = sorted(c.partitions, key=lambda p: -p.tier)  # equal tiers as in the file
+        self.finds = [self._has_rows(p) or any(self._yields(q, p) for q in c.partitions) for p in c.partitions]
         self._place: dict[int, int] = {}  # job id -> where it stands
         self._home: dict[int, int] = {}  # job id -> partition of its list
         self._row: dict[int, int] = {}  # job id -> row of its partition
@@ -268,7 +275,7 @@ class Gang:
         """What is found, and the jobs whose CPUs were free for it."""
         shape, partition = record.shape, record.partition
         sharing = _SHARINGS.get(partition.spec.oversubscribe, _OWN)
-        if sharing == _ALONE:
+        if sharing == _ALONE or not self.finds[partition.index]:
             return None
         lower: dict[int, list[Job]] = {}
         same: list[Job] = []
@@ -312,6 +319,13 @@ class Gang:
             if found is not None:
                 return found, free
         return None
+
+    @staticmethod
+    def _has_rows(partition: Partition) -> bool:
+        return partition.spec.oversubscribe == "FORCE" and partition.spec.oversubscribe_max > 1
+
+    def _yields(self, theirs: Partition, mine: Partition) -> bool:
+        return theirs is not mine and bool(theirs.mask & mine.mask) and not self._hard(theirs, mine)
 
     def _hard(self, theirs: Partition, mine: Partition) -> bool:
         """Whether jobs of partition `theirs` keep their CPUs from those of `mine`."""

@@ -367,7 +367,8 @@ class Preemption:
     def future(self, record: Record, within: Bitmap) -> Forecast | None:
         """Earliest start on the nodes of `within`: now if preemption makes it possible, else as others end."""
         c, shape = self.c, record.shape
-        if not self.candidates(record) and c.gang is None:
+        alone = c.gang is None or not c.gang.finds[record.partition.index]
+        if alone and not self.candidates(record):
             return c.selector.future(shape, c.suspension.occupants(), c.now, within)
         key = (self._key(record), id(shape), within & shape.candidates)
         if key not in self._forecasts:
