@@ -20,9 +20,11 @@ from typing import Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
-from slurmsim.policy import Decisions, Plan, Policy, Start
+from slurmsim.policy import Decisions, Plan, Policy, Reject, Start
 from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
 from slurmsim_policies.slurm_backfill_search import Search
+
+_BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
@@ -118,10 +120,22 @@ class SlurmBackfill(Policy):
         cycle = _Cycle(self, view, now)
         for records in self._independent(view):
             last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
+            cycle.reached = 0
             if last >= 0:
-                records = records[: last + 1]
-                yield from cycle.run_deferring(records) if self._may_defer(view, cycle, records) else cycle.run(records)
+                walked = records[: last + 1]
+                yield from cycle.run_deferring(walked) if self._may_defer(view, cycle, walked) else cycle.run(walked)
+            if view.limits is not None:
+                yield from self._show_limits(view.limits, records[cycle.reached :])
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0
+
+    @staticmethod
+    def _show_limits(limits: Any, records: list[Any]) -> Decisions:
+        """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more."""
+        for record in records:
+            if record.job.queued:
+                held = limits.verdict(record)
+                if held is not None or (limits.shown(record.job) and not limits.stop):
+                    yield Reject(record, held or "None")
 
     def _independent(self, view: Any) -> list[list[Any]]:
         """The queue in order, split by pool where no counter of the cycle can couple the pools.
@@ -152,13 +166,14 @@ class SlurmBackfill(Policy):
             and view.whole_nodes_only
             and not view.preempts
             and not view.closed()
+            and view.limits is None
             and all(record.alone for record in records)
         )
 
     def _last_that_fits(self, view: Any, records: list[Any]) -> int:
         """Index of the last record that would fit into what is free now, -1 if none does."""
         fits: dict[int, bool] = {}
-        pools = view.pools
+        pools, limits = view.pools, view.limits
         free_nodes, free_cpus = view.free_nodes_or_mixed, view.free_cpus
         for at in range(len(records) - 1, -1, -1):
             record = records[at]
@@ -169,7 +184,7 @@ class SlurmBackfill(Policy):
             known = fits.get(key)
             if known is None:
                 known = fits[key] = pools[record.partition.pool].fits(record)
-            if known:
+            if known and (limits is None or limits.bars(record) is None):
                 return at
         return -1
 
@@ -185,7 +200,7 @@ class _Cycle:
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
         self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
-        self.tests = self.started = 0
+        self.tests = self.started = self.reached = 0
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
         self.per_part: dict[int, int] = {}
@@ -193,6 +208,7 @@ class _Cycle:
         self.reserved_part: dict[int, int] = {}
         self.per_array: dict[int, int] = {}
         self.estimates: dict[int, int] = {}
+        self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
         self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         for start, end, nodes in view.closed():
             self.space.take(start // res * res, -(-end // res) * res, nodes)
@@ -206,9 +222,11 @@ class _Cycle:
         p = self.p
         rejected: tuple[int, int] | None = None
         last = len(records) - 1
+        limits = self.view.limits
         for at, record in enumerate(records):
             if at > last:
                 return
+            self.reached = at + 1
             job = record.job
             if self.tests >= p.max_test or self.space.full:
                 p._cut = True
@@ -218,9 +236,19 @@ class _Cycle:
             array = (job.array_key, record.partition.index) if job.sub.array_task_id is not None else None
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
-            if self.view.limit_reason(record) is not None or not self._count(record):
+            if self.view.limit_reason(record) is not None:
+                continue
+            if limits is not None and not limits.stop and (held := limits.before(record)) is not None:
+                yield Plan(record, None)
+                yield Reject(record, held)
+                continue
+            if not self._count(record):
                 continue
             outcome = yield from self._place(record)
+            if outcome == "limited":
+                outcome = ""
+            elif limits is not None and not limits.stop and job.queued and limits.shown(job):
+                yield Reject(record, "None")  # no limit has been found to hold it this time
             if outcome == "started":
                 self.started += 1
                 p._started = True
@@ -264,9 +292,11 @@ class _Cycle:
 
         Plans only take nodes away, so what cannot start now cannot later in this cycle: the walk may end there.
         """
+        limits = self.view.limits
         while last > at:
             record = records[last]
-            if record.job.queued and self.view.could_start(record, self._free_for(self._limit(record))):
+            barred = limits is not None and limits.bars(record) is not None
+            if record.job.queued and not barred and self.view.could_start(record, self._free_for(self._limit(record))):
                 return last
             last -= 1
         return last
@@ -308,8 +338,8 @@ class _Cycle:
         return True
 
     def _test_now_only(self, record: Any) -> bool:
-        p, job = self.p, record.job
-        if record.priority < p.min_prio:
+        p, job, limits = self.p, record.job, self.view.limits
+        if record.priority < ((0 if limits is None else limits.min_prio(record)) or p.min_prio):
             return True
         if p.min_age and job.eligible_time is not None and self.now - job.eligible_time < p.min_age:
             return True
@@ -318,24 +348,42 @@ class _Cycle:
         return bool(p.part_reserve) and self.reserved_part.get(record.partition.index, 0) >= p.part_reserve
 
     def _place(self, record: Any) -> Any:
-        """Start or plan one record; returns "started", "planned" or "" (neither)."""
-        p, view, job = self.p, self.view, record.job
+        """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
+        p, view, job, limits = self.p, self.view, record.job, self.view.limits
         now_only = self._test_now_only(record)
         limit = self._limit(record)
         self.tests += 1
+        if limits is not None and (held := limits.too_many_nodes(record)) is not None:
+            yield Plan(record, None)
+            yield Reject(record, held)
+            return "limited"
         bound = self.now if now_only else view.earliest_possible(record)
-        found = self.search.find(record, limit, self.space, view, bound, now_only=now_only)
+        begin = max((self.blocked.get(name, 0) for name in limits.qos_of(record)), default=0) if self.blocked else 0
+        found = self.search.find(record, limit, self.space, view, bound, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
-            if (yield Start(record, found.within)):
+            started = yield Start(record, found.within)
+            if started:
                 if job.alloc.whole:
                     self._take(self.begin, self._started_until(limit), job.nodes)
                 return "started"
-            found = self.search.find(record, limit, self.space, view, bound, now_only=now_only, refused=True)
+            if started is None and not limits.stop:
+                yield Plan(record, None)
+                return "limited"
+            put_off = _BLOCKED_S if started is None else 0
+            found = self.search.find(
+                record, limit, self.space, view, bound, begin=begin, now_only=now_only, put_off=put_off
+            )
+            if started is None and found is not None and (blocking := limits.blocking_qos(record)):
+                self.blocked[blocking] = max(self.blocked.get(blocking, 0), found.start)
         if found is None:
             return ""
         if not found.nodes:
             self._estimate(job, found.start)
             return ""
+        if limits is not None and not limits.stop and (held := limits.after(record, None, found.nodes)) is not None:
+            yield Plan(record, found.start, promise=False)
+            yield Reject(record, held)
+            return "limited"
         index = record.partition.index
         if p.part_reserve:
             self.reserved_part[index] = self.reserved_part.get(index, 0) + 1

@@ -188,7 +188,7 @@ class DeferredPlans:
                 layer = self._layer(position)
                 space = layer.space
                 assert space is not None
-                found = self._search.find(record, limit, space, layer.outlook, deferred.bound, refused=True)
+                found = self._search.find(record, limit, space, layer.outlook, deferred.bound, put_off=0)
                 final = found is not None and found.nodes and not space.ragged
                 if not self._settle_above(position, max(found.start + limit, found.last) if final else space.end):
                     break

@@ -55,7 +55,7 @@ class Search:
 
     def find(
         self, record: Any, limit: int, space: NodeSpace, outlook: Any, bound: int, *,
-        now_only: bool = False, refused: bool = False,
+        begin: int = 0, now_only: bool = False, put_off: int | None = None,
     ) -> Found | None:  # fmt: skip
         """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
 
@@ -67,12 +67,15 @@ class Search:
             The start is known not to be before this instant.
         now_only
             No start but the one now may be planned for.
-        refused
-            A start now was tried and did not come about.
+        begin
+            Nothing before this instant is tried.
+        put_off
+            A start now was tried and did not come about. 0: plan it as from now; else a limit forbade it: plan it for
+            the next opening, or that many seconds from now.
         """
         now, resolution, shape = self.now, self.resolution, record.shape
         base = self.available & record.partition.mask
-        trying = now  # from here on; a plan that collides with another is tried again from its own start
+        trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
             tries = space.openings(base, trying, limit, shape.min_nodes, bound)
             trying = 0
@@ -90,8 +93,10 @@ class Search:
                     return None
                 start = max(tried, self._overdue(forecast.start))
                 if start <= now:
-                    if not refused:
+                    if put_off is None:
                         return Found(start, within)
+                    if put_off:
+                        start = following or now + put_off
                     following = 0
                 elif now_only:
                     return Found(start, within)

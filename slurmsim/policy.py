@@ -120,7 +120,8 @@ class ClusterView(Protocol):
 class Start:
     """Start `job` now, on nodes the node selector chooses; `within` limits it to some nodes. Outcome: started or not.
 
-    Yielding a Start for a job that does not fit is no error (the outcome is False); for one that is not pending it is.
+    Yielding a Start for a job that does not fit is no error (the outcome is False), nor for one that an accounting
+    limit forbids (None); for one that is not pending it is.
     """
 
     job: Any
@@ -130,13 +131,13 @@ class Start:
 
 @dataclass(slots=True)
 class Plan:
-    """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does.
+    """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does; None: nobody can tell.
 
     The trace gets every change of a `promise`; of mere estimates, which move at every pass, only the first.
     """
 
     job: Any
-    start: int
+    start: int | None
     nodes: Bitmap = 0
     promise: bool = True
 

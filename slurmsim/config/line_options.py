@@ -97,7 +97,7 @@ PARTITION_KEYS = _table(
     _absent("AllowGroups", "jobs of all users are accepted", off=("all",)),
     _honoured("AllowQos", "text", "", "with accounting data (--accounting); ignored with a warning without"),
     _honoured("DenyQos", "text", "", "with accounting data (--accounting); ignored with a warning without"),
-    _absent("QOS", "the limits of a partition QOS are not enforced"),
+    _honoured("QOS", "text", "", "with accounting data (--accounting); ignored with a warning without"),
     _absent("Alternate", "jobs wait in their own partition"),
     _absent("MaxCPUsPerSocket", "jobs may take all CPUs of a socket", off=("unlimited", "infinite", "0"),
             since="23.02"),

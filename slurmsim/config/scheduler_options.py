@@ -85,7 +85,7 @@ _ROWS: tuple[Option, ...] = (
            instead="PreemptParameters=youngest_first"),
     _idle("preempt_send_user_signal", "set", "simulated jobs take no signals", gone="23.02"),
     # would matter, not modelled
-    _absent("assoc_limit_stop", "set", "no association limit is enforced", master="AccountingStorageEnforce"),
+    _flag("assoc_limit_stop"),
     _absent("reduce_completing_frag", "set", "CompleteWait stops all partitions"),
     _absent("defer_batch", "set", "batch jobs are never tried at submission anyway, but the pass at a job's end is not "
             "put off", since="23.02"),

@@ -23,6 +23,7 @@ from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
+from slurmsim.core.limits import Limits
 from slurmsim.core.main_scheduler import MainScheduler
 from slurmsim.core.maintenance import Maintenance, Window
 from slurmsim.core.messages import (
@@ -141,6 +142,7 @@ class Controller:
         self.preemption = Preemption(self) if preempts or gang else None
         self.gang = Gang(self) if gang else None
         self.host = PolicyHost(self, policy)
+        self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, NodesDown: self._nodes_down,
             NodesDrain: self._nodes_drain, NodesResume: self._nodes_resume, Requeue: self._requeue_fact,
@@ -171,6 +173,8 @@ class Controller:
         self.now = now
         if len(facts) > 1:
             facts.sort(key=_order)
+        if self.limits is not None:
+            self.limits.announce(facts)
         handlers = self._handlers
         for fact in facts:
             handlers[type(fact)](fact)
@@ -188,7 +192,8 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
-        if self.event_driven and not self._begin_heap and not self.priority.period_s and self._next_maintenance is None:
+        quiet = not self._begin_heap and self._next_maintenance is None and self.limits is None
+        if self.event_driven and quiet and not self.priority.period_s:
             at = self.host.wake
             if at is not None and at < self.now:
                 at = self.now
@@ -203,6 +208,8 @@ class Controller:
             times.append(self._begin_heap[0][0])
         if self._next_maintenance is not None:
             times.append(self._next_maintenance)
+        if self.limits is not None and self.running and (at := self.limits.overuse.next_scan) is not None:
+            times.append(at)
         at = self.recalculation.wake_at()
         if at is not None:
             times.append(at)
@@ -255,7 +262,9 @@ class Controller:
         if self.accounts is not None:
             self.accounts.admit(job)
         self._set_limit(job)
-        shape = shapes[0]
+        if self.limits is not None:
+            self.limits.admit(job)
+        shape = job.shape
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
         if plain and job.bars is None and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
@@ -268,6 +277,8 @@ class Controller:
         self._created += 1
         self.jobs[job.id] = job
         self.usage.pending(job, +1)
+        if self.limits is not None:
+            self.limits.submitted(job)
         self.events.append((self.now, "SUBMIT", job.id, job.state, job.reason, job.partition.name, "", None, ""))
         if sub.hold:
             self.set_reason(job, Reason.HELD_USER)
@@ -277,6 +288,8 @@ class Controller:
                 self.enqueue(job)
             else:
                 self.eligibility.consider(job)
+            if self.limits is not None and job.queued:
+                self.limits.show(job)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True
@@ -308,6 +321,8 @@ class Controller:
         if asked is None:
             job.limit_fixed = False
             job.time_limit_s = spec.max_time_s if spec.max_time_s is not None else ONE_YEAR_S
+            if self.limits is not None:
+                self.limits.give_limit(job)
         else:
             job.limit_fixed = True
             # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
@@ -381,6 +396,8 @@ class Controller:
         else:
             values = self.priority.recalculate(job, self.now)
         job.priority = min(values)
+        if self.event_driven and self.limits is not None and self.limits.withhold(job):
+            return
         job.queued = True
         self.main.dirty = True
         behind = self.queue.add(job, values, wanted)
@@ -453,6 +470,8 @@ class Controller:
             newly = self.suspension.alone(job)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
+        if self.limits is not None:
+            self.limits.began(job)
         insort(self.running, (job.end_limit, job.id, job))
         if job.depth and scheduler != "Main":
             self.backfilled += 1
@@ -504,6 +523,8 @@ class Controller:
             self.accrual.left(job)
         if self.limited:
             self.limited.pop(job.id, None)
+        if self.limits is not None:
+            self.limits.gone(job)
         self.actions.append(Finished(job))
         if self.gang is not None:
             self.gang.ended(job)
@@ -525,6 +546,8 @@ class Controller:
             at = bisect_left(self.running, entry)
             del self.running[at]
             self.suspension.ended(job)
+        if self.limits is not None:
+            self.limits.released(job)
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
         if not self.event_driven:
@@ -596,6 +619,8 @@ class Controller:
         self.eligibility.forget(job)
         if self.accrual is not None:
             self.accrual.held(job)
+        if self.limits is not None:
+            self.limits.held_back(job)
         job.priority = 0
         self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.record("HOLD", job)
@@ -618,6 +643,8 @@ class Controller:
             assert job.start_time is not None
             self.move_end(job, job.start_time + fact.time_limit_s)
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
+        if self.limits is not None:
+            self.limits.time_limit_changed(job)
         self.record("LIMIT", job, value=fact.time_limit_s)
         self._edited()
         self._limits_changed()
@@ -737,6 +764,8 @@ class Controller:
                 job = next(job for end, _, job in running if self._limit_time(end, job) <= now)
                 self.actions.append(Kill(job))
                 self.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+        if self.limits is not None:
+            self.limits.overuse.scan(now)
         if now >= self.recalculation.next_at:
             self.recalculation.run_if_due(now)
 
@@ -756,6 +785,8 @@ class Controller:
         if (whole.nodes, whole.cpus, whole.running, whole.pending) != (busy, cpus, count, pending):
             raise InvariantError("usage totals differ from a recount")
         self.recalculation.check()
+        if self.limits is not None:
+            self.limits.check()
 
 
 def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:

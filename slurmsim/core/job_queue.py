@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import Job
 from slurmsim.core.partitions import Partition
@@ -33,7 +33,7 @@ class Record:
     the same job in another partition).
     """
 
-    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape", "slot")
+    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape", "slot", "standing")
 
     key: Key
 
@@ -41,6 +41,7 @@ class Record:
         self.job, self.partition, self.shape = job, partition, shape
         self.need = shape.unit_need  # asked for at every pass
         self.alone = shape.by_count and len(job.partitions) == 1 and job.sub.array_task_id is None
+        self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.free_state import Supposed
 from slurmsim.core.job_queue import Record
+from slurmsim.core.limit_reasons import LIMIT_REASONS
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class MainScheduler:
         c = self.c
         if c.accrual is not None:
             c.accrual.look(c.now)
+        limits = c.limits
         records = c.queue.snapshot()
         usable = c.table.up
         blocked: set[int] = set()
@@ -207,6 +209,9 @@ class MainScheduler:
                 if len(blocked) >= len(waiting) and self._settle_rest(records, at, limit, examined):
                     break
                 continue
+            if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
+                c.set_reason(job, held)
+                continue
             if record.shape.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
                 continue
             if (usable & record.partition.mask).bit_count() < record.shape.min_nodes:
@@ -217,9 +222,13 @@ class MainScheduler:
                 c.set_reason(job, job.bars[index].text)
                 continue
             allowed = c.open_to(job, usable)
-            alloc = c.selector.place(record.shape, c.table, allowed)
-            if alloc is None and c.suspension.jobs:
+            held = None if limits is None else limits.before(record) or limits.too_many_nodes(record)
+            alloc = c.selector.place(record.shape, c.table, allowed) if held is None else None
+            if alloc is None and held is None and c.suspension.jobs:
                 alloc = c.suspension.beside(record.shape, allowed)
+            if limits is not None and (held := held or limits.after(record, alloc)) is not None:
+                usable = self._held(record, held, usable, blocked)
+                continue
             if alloc is None and preemption is not None:
                 alloc = preemption.make_room(record, allowed)
             if alloc is not None:
@@ -274,6 +283,15 @@ class MainScheduler:
                 self._behind(record)
         return True
 
+    def _held(self, record: Record, reason: str, usable: Bitmap, blocked: set[int]) -> Bitmap:
+        """A limit holds a job: it blocks nobody, unless assoc_limit_stop says so or it requires its nodes by name."""
+        shape, limits = record.shape, self.c.limits
+        self.c.set_reason(record.job, reason)
+        named = shape.required and shape.required.bit_count() >= shape.min_nodes
+        if named or (limits is not None and limits.stop):
+            return self._block(record, usable, blocked, exempt=True)
+        return usable
+
     def _block(self, record: Record, usable: Bitmap, blocked: set[int], *, exempt: bool) -> Bitmap:
         """Rule B: a job that must wait keeps those behind it off its partition's nodes. Returns what stays usable."""
         job, shape = record.job, record.shape
@@ -283,7 +301,8 @@ class MainScheduler:
             since = job.eligible_time
             if self.min_age_reserve and (since is None or self.c.now - since < self.min_age_reserve):
                 return usable
-            if record.priority < self.min_prio_reserve:
+            least = (0 if self.c.limits is None else self.c.limits.min_prio(record)) or self.min_prio_reserve
+            if record.priority < least:
                 return usable
         blocked.add(record.partition.index)
         return usable & ~record.partition.mask

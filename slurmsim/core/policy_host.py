@@ -17,6 +17,7 @@ from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.limits import Limits
 
 
 _CPUS, _NODES = attrgetter("n_cpus"), attrgetter("n_nodes")
@@ -274,6 +275,11 @@ class View:
                 return bar.text
         return reason
 
+    @property
+    def limits(self) -> Limits | None:
+        """Association and QOS limits, None where none are enforced."""
+        return self.c.limits
+
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
         if self.c.preemption is not None:
@@ -375,9 +381,13 @@ class PolicyHost:
                 return
         self.wake = None
         while True:
+            if self.policy.event_driven and self.c.limits is not None:
+                self.c.limits.sweep()
             self.changed = False
             self.passes += 1
             self.run()
+            if self.policy.event_driven and self.c.limits is not None:
+                self.c.limits.sweep()
             if not (self.changed and self.c.event_driven):
                 return  # else a job started that had also waited in another pool
 
@@ -403,6 +413,13 @@ class PolicyHost:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
+    def _forbidden(self, record: Record, reason: str) -> None:
+        """A limit forbids the start. A policy that is the scheduler does not see the job until it may."""
+        if self.policy.event_driven and self.c.limits is not None:
+            self.c.limits.refuse(record.job, reason)
+        else:
+            self.c.set_reason(record.job, reason)
+
     def _broken(self, error: Exception) -> SlurmSimError:
         """`error`, raised by the policy's code, as one line that says where."""
         if isinstance(error, SlurmSimError):
@@ -422,6 +439,9 @@ class PolicyHost:
             job = decision.job
             if isinstance(job, Record):
                 job = job.job
+            if decision.start is None:
+                job.planned_start, job.planned_nodes = None, 0
+                return None
             self._check_time(decision, decision.start, self.c.now)
             if job.planned_start != decision.start:
                 first = job.planned_start is None
@@ -447,8 +467,8 @@ class PolicyHost:
             text = f"yielded {type(decision).__name__} for {time!r} (expected whole seconds, at least {earliest})"
             raise PolicyError(self.policy.name, text)
 
-    def _start(self, decision: Start) -> bool:
-        """Start the job if it fits; False if it does not."""
+    def _start(self, decision: Start) -> bool | None:
+        """Start the job if it fits; False if it does not, None if a limit forbids it."""
         target = decision.job
         c = self.c
         records: Sequence[Record]
@@ -458,10 +478,16 @@ class PolicyHost:
             records, job = c.queue.jobs.get(target.id, ()), target
         else:
             raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
+        if c.limits is not None and job.id in c.limits.waiting:
+            return None  # refused in this very pass
         if job.state != JobState.PENDING or not job.queued:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
+        held: str | None = None
         for record in records:
             if c.keeps_out(job, record.partition, record.shape) is not None:
+                continue
+            limits = c.limits
+            if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
                 continue
             within = decision.within
             if c.maintenance.windows:
@@ -469,9 +495,15 @@ class PolicyHost:
             alloc = c.selector.place(record.shape, c.table, within)
             if alloc is None and c.suspension.jobs:
                 alloc = c.suspension.beside(record.shape, within)
+            asked = limits is not None and (alloc is not None or c.preemption is not None)
+            if asked and limits is not None and (held := limits.after(record, alloc)) is not None:
+                continue
             if alloc is None and c.preemption is not None:
                 alloc = c.preemption.make_room(record, within)
             if alloc is not None:
                 c.start(record, alloc, self._label)
                 return True
+        if held is not None:
+            self._forbidden(records[0], held)
+            return None
         return False

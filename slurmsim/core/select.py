@@ -356,7 +356,8 @@ class Selector:
         if key in self._forecasts:
             return self._forecasts[key]
         found = self._future_by_placement(shape, running, now, within, exact)
-        self._forecasts[key] = found
+        if found is None or found.start != now:  # "now" would be another instant next time
+            self._forecasts[key] = found
         return found
 
     def _future_by_placement(

@@ -159,7 +159,6 @@ def test_jobs_that_must_share_cores_are_refused(text: str) -> None:
         ("MaxTime=10 DefaultTime=20", "DefaultTime=20: above MaxTime of partition p: MaxTime is used"),
         ("MinNodes=3 MaxNodes=2", "MinNodes=3: above MaxNodes=2 of partition p: its jobs never start"),
         ("DefMemPerCPU=5 DefMemPerNode=6", "DefMemPerCPU=5: ignored, as DefMemPerNode is set too"),
-        ("QOS=high", "QOS=high: not modelled (PartitionName=p): the limits of a partition QOS are not enforced"),
         ("ExclusiveUser=YES", "ExclusiveUser=YES: not modelled (PartitionName=p): nodes are shared between users"),
         ("RootOnly=YES", "RootOnly=YES: not modelled (PartitionName=p): jobs of all users are accepted"),
         ("ReqResv=YES", "ReqResv=YES: not modelled (PartitionName=p): jobs without a reservation are accepted"),

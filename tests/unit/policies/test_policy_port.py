@@ -140,7 +140,7 @@ def crash(view: Any, now: int) -> Any:
         (lambda view, now: [WakeAt(now)], "yielded WakeAt for 0 (expected whole seconds, at least 1)"),
         (lambda view, now: [WakeAt(1.5)], "yielded WakeAt for 1.5 (expected whole seconds, at least 1)"),
         (lambda view, now: [Plan(view.pending[0], -1)], "yielded Plan for -1 (expected whole seconds, at least 0)"),
-        (lambda view, now: [Plan(view.pending[0], None)], "yielded Plan for None (expected whole seconds, at least 0)"),
+        (lambda view, now: [Plan(view.pending[0], "x")], "yielded Plan for 'x' (expected whole seconds, at least 0)"),
         (lambda view, now: None, "TypeError: 'NoneType' object is not iterable"),
         (lambda view, now: view.nothing, "AttributeError: 'View' object has no attribute 'nothing'"),
     ],

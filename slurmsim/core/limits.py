@@ -1,0 +1,364 @@
+"""Association, QOS and partition-QOS limits: who may submit, who may start, who is ended.
+
+Only with AccountingStorageEnforce=limits. The main pass, backfill and every other policy ask the same questions: may
+nodes be looked for (`before`), may this allocation or plan be had (`after`), can the job start at all now, whatever
+nodes are free (`bars`). A policy that is the scheduler itself does not see jobs a limit bars, so they hold up nobody.
+What has been *used* is fair share's to count (`Ledger`); its periods come here too (`period`).
+Mirrors src/slurmctld/acct_policy.c (22.05) and its callers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.claims import Claim
+from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.job_queue import Record
+from slurmsim.core.limit_counters import LimitCounters
+from slurmsim.core.limit_reasons import LIMIT_REASONS
+from slurmsim.core.limit_rules import UNLIMITED_MIN, Demand
+from slurmsim.core.messages import Fact, Submit
+from slurmsim.core.overuse import Overuse
+from slurmsim.errors import SubmitError
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+    from slurmsim.core.nodes import Allocation
+    from slurmsim.core.partitions import Partition
+    from slurmsim.core.shape import Shape
+
+REFUSED = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+class Standing:
+    """The demand of equal jobs and what was found of it, until a counter changes."""
+
+    __slots__ = ("bars", "before", "claim", "demand", "limit_s", "shape", "stamp", "verdict")
+
+    def __init__(self, claim: Claim, demand: Demand, shape: Shape, limit_s: int) -> None:
+        self.claim, self.demand, self.shape, self.limit_s = claim, demand, shape, limit_s
+        self.stamp = -1
+        self.before: str | None = None
+        self.bars: str | None = None
+        self.verdict: str | None = None
+
+    def judge(self) -> None:
+        """Work out what holds the jobs now."""
+        claim, demand = self.claim, self.demand
+        self.before = next((r.reason for r in claim.before if r.broken(demand)), None)
+        found = self.before
+        if found is None and claim.max_nodes is not None and self.shape.min_nodes > claim.max_nodes[0]:
+            found = claim.max_nodes[1]
+        self.bars = self.verdict = found
+        if found is None:
+            broken = [r for r in claim.after if r.broken(demand)]
+            self.verdict = broken[0].reason if broken else None
+            self.bars = next((r.reason for r in broken if r.sure), None)
+
+
+class Limits:
+    """The tests, and what follows from them.
+
+    Parameters
+    ----------
+    controller
+        With its association tree; `controller.enforce.safe` is AccountingStorageEnforce=safe.
+
+    Attributes
+    ----------
+    stop
+        SchedulerParameters=assoc_limit_stop: a limited job blocks its partition in the main scheduler.
+    waiting
+        Jobs an event-driven policy does not see, by id.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        c = self.c = controller
+        assert c.tree is not None
+        self.counters = LimitCounters(c.tree, c.billing, c.table.n, safe=c.enforce.safe)
+        self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
+        self.waiting: dict[int, Job] = {}
+        self._standings: dict[tuple[int, int, int, bool], Standing] = {}
+        self._capped: dict[tuple[int, int], Shape] = {}
+        self._arrays: Counter[int] = Counter()
+        self._refused_arrays: dict[int, str] = {}
+        self._swept = (-1, -1)
+        self.overuse = Overuse(c, self.counters, self.waiting)
+        c.recalculation.on_period.append(self.period)
+
+    # -- submission -----------------------------------------------------------------------------------------------
+
+    def announce(self, facts: Sequence[Fact]) -> None:
+        """What comes at this instant: a job array is taken or refused as a whole."""
+        self._arrays = Counter(
+            f.sub.array_job_id for f in facts if type(f) is Submit and f.sub.array_job_id is not None
+        )
+        self._refused_arrays = {}
+
+    def admit(self, job: Job) -> None:
+        """Test a submission and keep it to the nodes it may get.
+
+        Raises SubmitError with the limit's name and Slurm's text; nothing has changed then.
+        """
+        if job.branch is None:
+            return
+        array = job.sub.array_job_id
+        if array is not None and array in self._refused_arrays:
+            raise SubmitError(self._refused_arrays[array])
+        n_jobs = 1 if array is None else self._arrays.get(array, 1)
+        shapes = list(job.shapes)
+        for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True)):
+            claim = self.counters.claim(job, partition)
+            assert claim is not None
+            if n_jobs:  # a later task was accepted with the first
+                demand = self._asked(job, 1.0, partition, shape)
+                demand.n_jobs = n_jobs
+                reason = next((r.reason for r in claim.submit if r.broken(demand)), None)
+                if reason is not None:
+                    if array is not None:
+                        self._refused_arrays[array] = f"{reason}: {REFUSED}"
+                    raise SubmitError(f"{reason}: {REFUSED}")
+            shapes[at] = self._cap(shape, claim)
+        if array is not None:
+            self._arrays[array] = 0
+        job.shapes = tuple(shapes)
+        job.shape = job.shapes[0]
+
+    def give_limit(self, job: Job) -> None:
+        """A job without a time limit gets the shortest wall time its limits know (acct_policy's _set_time_limit)."""
+        claims = [self.counters.claim(job, partition) for partition in job.partitions]
+        walls = [wall for claim in claims if claim is not None for wall in claim.walls_min]
+        if walls:
+            job.limit_fixed = True
+            job.time_limit_s = min(job.time_limit_s, min(walls) * 60)
+
+    def submitted(self, job: Job) -> None:
+        """`job` is in the job table."""
+        self.counters.submitted(job)
+        if not self.counters.held:
+            self.overuse.ask_for_periods()
+
+    def show(self, job: Job) -> None:
+        """`job` was submitted: sbatch's own test already names a limit that bars it."""
+        reason = self.before(self.c.queue.jobs[job.id][0])
+        if reason is not None:
+            self.c.set_reason(job, reason)
+
+    def _cap(self, shape: Shape, claim: Claim) -> Shape:
+        """`shape` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
+        if claim.max_nodes is None or not shape.min_nodes <= claim.max_nodes[0] < shape.max_nodes:
+            return shape
+        most = claim.max_nodes[0]
+        capped = self._capped.get((id(shape), most))
+        if capped is None:
+            capped = self._capped[id(shape), most] = copy(shape)
+            capped.max_nodes = most
+            capped.target_nodes = min(capped.target_nodes, most)
+            capped.possible = None
+            capped.limits_met = set()
+        return capped
+
+    # -- what a job asks for --------------------------------------------------------------------------------------
+
+    def _asked(self, job: Job, factor: float, partition: Partition, shape: Shape) -> Demand:
+        """The demand of a job nobody has chosen nodes for; its time limit counts `factor` times."""
+        if job.limit_fixed:
+            minutes = UNLIMITED_MIN if job.time_limit_s >= ONE_YEAR_S else -(-job.time_limit_s // 60)
+        else:
+            most = partition.spec.max_time_s
+            minutes = UNLIMITED_MIN if most is None else most // 60
+        counts = self.c.billing.requested(job, shape)
+        counts["cpu"], counts["node"] = shape.min_cpus, shape.target_nodes
+        vector = self.counters.vector(counts, partition)
+        return Demand(int(minutes * factor), job.limit_fixed, vector, shape.required, shape.target_nodes)
+
+    def _standing(self, record: Record) -> Standing | None:
+        job = record.job
+        known: Standing | None = record.standing
+        if known is None or known.shape is not record.shape or known.limit_s != job.time_limit_s:
+            claim = self.counters.claim(job, record.partition)
+            if claim is None:
+                return None
+            key = (id(claim), id(record.shape), job.time_limit_s, job.limit_fixed)
+            known = self._standings.get(key)
+            if known is None:
+                demand = self._asked(job, claim.factor_safe, record.partition, record.shape)
+                known = self._standings[key] = Standing(claim, demand, record.shape, job.time_limit_s)
+            record.standing = known
+        version = self.counters.version
+        if known.stamp != version:
+            known.stamp = version
+            known.judge()
+        return known
+
+    # -- the tests of a pass --------------------------------------------------------------------------------------
+
+    def before(self, record: Record) -> str | None:
+        """The limit that forbids to even look for nodes, None if there is none."""
+        standing = self._standing(record)
+        return None if standing is None else standing.before
+
+    def too_many_nodes(self, record: Record) -> str | None:
+        """The node limit below the least number of nodes the job needs, or None."""
+        standing = self._standing(record)
+        if standing is None or standing.claim.max_nodes is None:
+            return None
+        most, reason = standing.claim.max_nodes
+        return reason if record.shape.min_nodes > most else None
+
+    def after(self, record: Record, alloc: Allocation | None, nodes: Bitmap = 0) -> str | None:
+        """The limit an allocation would break, None if there is none.
+
+        Without an allocation the nodes planned (`nodes`), or what was asked for, is judged instead: slurmctld asks
+        this also when it has found no nodes, so that a limited job blocks nobody.
+        """
+        standing = self._standing(record)
+        if standing is None or not standing.claim.after:
+            return None
+        demand = standing.demand
+        if alloc is not None:
+            tres = self.counters.vector(self.c.billing.allocated(alloc), record.partition)
+            demand = Demand(demand.minutes, demand.given, tres, alloc.mask, alloc.n_nodes)
+        elif nodes:
+            demand = self._planned(record, demand, nodes)
+        return next((r.reason for r in standing.claim.after if r.broken(demand)), None)
+
+    def _planned(self, record: Record, demand: Demand, nodes: Bitmap) -> Demand:
+        """The demand on the nodes of a plan, whose shares nobody has worked out."""
+        shape, n_nodes = record.shape, nodes.bit_count()
+        counts = self.c.billing.requested(record.job, shape)
+        counts["cpu"] = max(self.c.table.cpus_on(nodes), shape.min_cpus) if shape.whole else shape.min_cpus
+        counts["mem"] += (n_nodes - shape.min_nodes) * shape.mem_node
+        counts["node"] = n_nodes
+        vector = self.counters.vector(counts, record.partition)
+        # all of them count as new ones: slurmctld looks for nodes in use only where an allocation has been made
+        return Demand(demand.minutes, demand.given, vector, shape.required, n_nodes)
+
+    def bars(self, record: Record) -> str | None:
+        """The limit that surely forbids a start now, whatever nodes are free; remembered until a counter changes."""
+        standing = self._standing(record)
+        return None if standing is None else standing.bars
+
+    def verdict(self, record: Record) -> str | None:
+        """The first limit that what the job asks for breaks now, None if there is none."""
+        standing = self._standing(record)
+        return None if standing is None else standing.verdict
+
+    @staticmethod
+    def shown(job: Job) -> bool:
+        """Whether the reason `job` shows is a limit."""
+        return job.reason in LIMIT_REASONS
+
+    def blocking_qos(self, record: Record) -> str:
+        """The QOS whose group limit holds the record's job, "" when it is not one."""
+        standing = self._standing(record)
+        if standing is None or not record.job.reason.startswith("QOSGrp"):
+            return ""
+        return next((r.qos for r in standing.claim.after if r.broken(standing.demand)), "")
+
+    @staticmethod
+    def qos_of(record: Record) -> tuple[str, str]:
+        """QOS of the record's job and partition, "" for none."""
+        own, part = record.job.qos_spec, record.partition.qos
+        return own.name if own is not None else "", part.name if part is not None else ""
+
+    def min_prio(self, record: Record) -> int:
+        """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
+        standing = self._standing(record)
+        return 0 if standing is None else standing.claim.min_prio
+
+    # -- what the controller tells --------------------------------------------------------------------------------
+
+    def held_back(self, job: Job) -> None:
+        """`job` was held."""
+        self.waiting.pop(job.id, None)
+
+    def began(self, job: Job) -> None:
+        """`job` has its allocation."""
+        held = self.counters.began(job, self.c.now)
+        if held is not None:
+            self.overuse.began(job, held)
+
+    def released(self, job: Job) -> None:
+        """`job` has given its allocation back."""
+        held = self.counters.released(job)
+        if held is not None:
+            self.overuse.released(held)
+            self._reconsider()
+
+    def gone(self, job: Job) -> None:
+        """`job` has reached a final state."""
+        self.counters.gone(job)
+        self.held_back(job)
+
+    def resized(self, job: Job) -> None:
+        """`job` holds other nodes than before."""
+        self.released(job)
+        self.began(job)
+
+    def time_limit_changed(self, job: Job) -> None:
+        """A running job may use more or less than it started with."""
+        self.counters.owe(job, self.c.now)
+
+    def period(self, _before: int, now: int) -> None:
+        """The priority thread has run: what is used has grown or decayed, what is owed shrinks."""
+        counters = self.counters
+        if not (counters.owes or counters.spendable):
+            return
+        if counters.owes:
+            for job_id in counters.held:
+                counters.owe(self.c.jobs[job_id], now)
+        counters.version += 1
+        self.overuse.usage_changed()
+        if self.c.queue.jobs:
+            self.c.main.dirty = True
+            self.c.host.changed = True
+        self._reconsider()
+
+    # -- policies that are the scheduler --------------------------------------------------------------------------
+
+    def withhold(self, job: Job) -> bool:
+        """Keep `job` from an event-driven policy while a limit bars it in all its partitions."""
+        records = [Record(job, p, s, 0, False) for p, s in zip(job.partitions, job.shapes, strict=True)]
+        reasons = [self.bars(record) for record in records]
+        if any(reason is None for reason in reasons):
+            return False
+        self.waiting[job.id] = job
+        self.c.set_reason(job, reasons[0] or Reason.NONE)
+        return True
+
+    def _reconsider(self) -> None:
+        """A counter changed: those no limit bars any more may be queued again."""
+        waiting = list(self.waiting.values())
+        self.waiting.clear()
+        for job in waiting:
+            if job.state == JobState.PENDING and not job.queued:
+                self.c.eligibility.consider(job)
+
+    def sweep(self) -> None:
+        """Take jobs a limit bars now out of the queue, so that they hold up nobody."""
+        state = (self.counters.version, len(self.c.queue))
+        if self._swept == state:
+            return
+        for records in list(self.c.queue.jobs.values()):
+            reasons = [self.bars(record) for record in records]
+            if None not in reasons:
+                self.refuse(records[0].job, reasons[0] or Reason.NONE)
+        self._swept = (self.counters.version, len(self.c.queue))
+
+    def refuse(self, job: Job, reason: str) -> None:
+        """An event-driven policy may not start `job` now: it waits where the policy does not see it."""
+        self.c.withdraw(job)
+        self.waiting[job.id] = job
+        self.c.set_reason(job, reason)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Recount all counters; raises InvariantError on a difference."""
+        self.counters.check([entry[2] for entry in (*self.c.running, *self.c.suspension.jobs)])
