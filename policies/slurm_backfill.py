@@ -167,6 +167,7 @@ class SlurmBackfill(Policy):
             and len(cycle.space.times) + 2 * n < self.space_size
             and len(view.pools) == 1
             and view.whole_nodes_only
+            and not view.preempts
             and not view.reserved
             and view.limits is None
             and all(record.alone for record in records)
@@ -196,6 +197,7 @@ class _Cycle:
 
     def __init__(self, policy: SlurmBackfill, view: Any, now: int) -> None:
         self.p, self.view, self.now = policy, view, now
+        self.preempts = view.preempts
         res = policy.resolution
         self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
         self.search = Search(view, now, res, policy.window, self.licenses)
@@ -214,7 +216,7 @@ class _Cycle:
         self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         if policy.running_reserve:
             for job in view.running:
-                if job.alloc.whole:
+                if job.alloc.whole and not view.may_be_preempted(job):
                     self.space.take(self.begin, job.end_limit // res * res, job.nodes)
 
     def run(self, records: list[Any]) -> Decisions:
@@ -231,7 +233,7 @@ class _Cycle:
             if self.tests >= p.max_test or self.space.full:
                 p._cut = True
                 return
-            if not job.queued:
+            if not job.queued or (self.preempts and self.view.preempting(record)):
                 continue
             array = None
             if job.sub.array_task_id is not None:

@@ -22,6 +22,7 @@ from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
+from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.model.accounting import Accounting
@@ -160,6 +161,9 @@ def prepare(options: RunOptions) -> Prepared:
             raise
         raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
                           expected=error.expected) from None  # fmt: skip
+    if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
+        findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
+                                f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else []
     if options.reservations:
@@ -383,6 +387,9 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
             **takes_facts(p, accounting, enforce),
         }  # fmt: skip
+        if takes_turns(cluster):  # those of an equal tier run on the same CPUs
+            equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
+            partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory, "licenses": dict(cluster.option("Licenses"))}  # fmt: skip
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from slurmsim.duration import FORMATS, parse_time_limit
+from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
 from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
@@ -153,6 +153,13 @@ def _time(text: str, _option: Option) -> int | None:
         raise ValueError(f"{text!r} is not a time", FORMATS) from None
 
 
+def _duration(text: str, _option: Option) -> int | None:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time", FORMATS) from None
+
+
 def _memory(text: str, _option: Option) -> int | None:
     if text.lower() in ("unlimited", "infinite"):
         return None
@@ -221,6 +228,7 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "count or unlimited": _count_or_unlimited,  # None when unlimited
     "minutes": _minutes,  # whole minutes in the file, seconds in the spec; None when unlimited
     "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
+    "duration": _duration,  # as time, to the second
     "memory": _memory,  # MiB; 0 and UNLIMITED give None
     "choice": _choice,
     "exit codes": _exit_codes,

@@ -14,7 +14,6 @@ from slurmsim.config.option import Option, Status, nearest, split_words
 
 _KEY = "SchedulerParameters"
 _NO_CLOCK = "a pass takes no time in a simulation, so nothing interrupts it"
-_PREEMPT = "no job is preempted"
 _HETJOB = "heterogeneous jobs are not modelled"
 _STEPS = "job steps are not simulated"
 _NEVER = ("bf_interval", "sched_interval")  # -1 switches these off
@@ -78,6 +77,14 @@ _ROWS: tuple[Option, ...] = (
     _absent("bf_allow_magnetic_slot", "set", "a magnetic reservation is used only once it has begun"),
     _absent("bf_topopt_enable", "set", "topology is not modelled", since="24.11", master="TopologyPlugin"),
     _absent("bf_topopt_iterations", "count", "topology is not modelled", since="24.11", master="TopologyPlugin"),
+    # preemption; since 23.02 in PreemptParameters
+    Option("preempt_reorder_count", "count", Status.HONOURED, "times", 1, low=0, gone="23.02",
+           instead="PreemptParameters=reorder_count"),
+    Option("preempt_strict_order", "set", Status.HONOURED, "", False, gone="23.02",
+           instead="PreemptParameters=strict_order"),
+    Option("preempt_youngest_first", "set", Status.HONOURED, "", False, gone="23.02",
+           instead="PreemptParameters=youngest_first"),
+    _idle("preempt_send_user_signal", "set", "simulated jobs take no signals", gone="23.02"),
     # would matter, not modelled
     _flag("assoc_limit_stop"),
     _absent("reduce_completing_frag", "set", "CompleteWait stops all partitions"),
@@ -91,9 +98,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("enable_user_top", "set", "scontrol top is not modelled", master="scontrol top"),
     _absent("spec_cores_first", "set", "specialised cores are counted, not placed", master="CoreSpecCount"),
     _absent("extra_constraints", "set", "--extra is not modelled", since="23.11", master="--extra"),
-    *(_absent(name, kind, _PREEMPT, gone="23.02", master="PreemptType") for name, kind in (
-        ("preempt_reorder_count", "count"), ("preempt_send_user_signal", "set"), ("preempt_strict_order", "set"),
-        ("preempt_youngest_first", "set"))),
     # no effect on a schedule
     _idle("allow_zero_lic", "set", "a request for no license is met"),
     _idle("bb_array_stage_cnt", "count", "burst buffers are not modelled"),

@@ -22,6 +22,7 @@ from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.deadlines import Deadlines
 from slurmsim.core.eligibility import Eligibility
+from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
 from slurmsim.core.licenses import Licenses
@@ -43,9 +44,11 @@ from slurmsim.core.messages import (
     Requeued,
     RequeueHold,
     ResizeJob,
+    Resume,
     SetPartitionState,
     SetTimeLimit,
     Submit,
+    Suspend,
 )  # fmt: skip
 from slurmsim.core.node_states import NodeStates
 from slurmsim.core.nodes import Allocation
@@ -54,12 +57,14 @@ from slurmsim.core.partitions import Partition
 from slurmsim.core.patience import Patience
 from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.power import launch, make_power
+from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
 from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
 from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.core.suspension import Suspension
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.model.accounting import Accounting
@@ -147,6 +152,11 @@ class Controller:
         self.recalculation = Recalculation(self)
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
+        self.suspension = Suspension(self)
+        gang = takes_turns(cluster) and not self.event_driven
+        preempts = cluster.option("PreemptType") != "preempt/none" and not self.event_driven
+        self.preemption = Preemption(self) if preempts or gang else None
+        self.gang = Gang(self) if gang else None
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -155,6 +165,7 @@ class Controller:
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
             Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
+            Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
         }  # fmt: skip
 
     # -- the two calls a driver makes ---------------------------------------------------------------------------
@@ -167,6 +178,8 @@ class Controller:
         elif self.reservations.all:
             self.reservations.jobs.serve()
         self.host.run_if_due(now)
+        if self.preemption is not None:
+            self.main.follow_up()
         return self.actions
 
     def note(self, now: int, facts: list[Fact]) -> list[Action]:
@@ -223,6 +236,9 @@ class Controller:
         if not self.event_driven:
             at = self.main.next_time(self.now)
             if at is not None:
+                times.append(at)
+        for source in (self.preemption, self.gang):
+            if source is not None and (at := source.next_time(self.now)) is not None:
                 times.append(at)
         at = self.host.next_time(self.now)
         if at is not None:
@@ -379,6 +395,23 @@ class Controller:
         """Of `nodes`, those no other user's job closes to the record's job."""
         return nodes if self.owners is None else self.owners.open_to(record, nodes)
 
+    def reach(self, record: Record, nodes: Bitmap, limit: int) -> Bitmap:
+        """Of `nodes`, those the record's job may use from now for `limit` seconds, whoever has them."""
+        nodes = self.free_to(record, nodes)
+        if self.reservations.all:
+            nodes &= self.reservations.access.examine(record, self.now, limit).nodes
+        return nodes
+
+    def place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
+        """Nodes of `nodes` and shares of them for the record's job, free now for `limit` seconds; None for none."""
+        if self.reservations.all:
+            alloc = self.reservations.access.place(record, nodes, limit)
+        else:
+            alloc = self.selector.place(record.shape, self.table, self.free_to(record, nodes))
+        if alloc is None and self.suspension.jobs:
+            alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
+        return alloc
+
     def enqueue(self, job: Job) -> None:
         """`job` is independent and not held: it may start from now on.
 
@@ -494,6 +527,8 @@ class Controller:
         if self.accrual is not None:
             self.accrual.left(job)
         newly = self.table.allocate(alloc)
+        if self.suspension.jobs:
+            newly = self.suspension.alone(job)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
         if self.owners is not None:
@@ -508,6 +543,8 @@ class Controller:
              scheduler)
         )  # fmt: skip
         launch(self, job)
+        if self.gang is not None:
+            self.gang.started(job)
         if not self.event_driven:
             self.host.changed = True
         if self.eligibility.dependents:
@@ -553,7 +590,7 @@ class Controller:
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now; its nodes are free at once."""
-        was_running = job.alloc is not None and job.state == JobState.RUNNING
+        was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
         if was_running:
             self._give_back(job, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
         else:
@@ -571,24 +608,29 @@ class Controller:
         if self.limits is not None:
             self.limits.gone(job)
         self.actions.append(Finished(job))
+        if self.gang is not None:
+            self.gang.ended(job)
         self.eligibility.ended(job, was_running)
 
     def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
         assert job.alloc is not None
         if self.book is not None:
             self.book.ended(job, self.now)
-        freed = self.table.release(job.alloc)
         self.selector.forget_future()
-        self.usage.change(job, -1, freed)
+        if job.state == JobState.SUSPENDED:
+            freed = self.suspension.leave(job)
+        else:
+            freed = self.table.release(job.alloc)
+            self.usage.change(job, -1, self.suspension.alone(job) if self.suspension.jobs else freed)
+            entry = (job.end_limit, job.id, job)
+            del self.running[bisect_left(self.running, entry)]
+            self.suspension.ended(job)
         if self.owners is not None:
             self.owners.remove(job)
         if self.limits is not None:
             self.limits.released(job)
         if job.claims:
             self.licenses.give_back(job)
-        entry = (job.end_limit, job.id, job)
-        at = bisect_left(self.running, entry)
-        del self.running[at]
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
         if self.node_states.to_reboot:
@@ -603,8 +645,7 @@ class Controller:
         job = self.jobs.get(fact.job_id)
         if job is None:
             return
-        running = job.state == JobState.RUNNING
-        if not running:
+        if job.state == JobState.PENDING:
             job.start_time = None
         else:
             job.exit_code = "0:15"
@@ -613,7 +654,7 @@ class Controller:
 
     def _requeue_fact(self, fact: Requeue) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is not None and job.state == JobState.RUNNING:
+        if job is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED):
             self.requeue(job)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
@@ -624,6 +665,7 @@ class Controller:
         assert job.alloc is not None
         run = copy(job)
         run.state, run.reason, run.end_time = state, reason, self.now
+        run.suspended_s = self.suspension.seconds(job)
         self.actions += [Kill(job), Requeued(run)]
         nodes = self.state.node_list(job.alloc)
         self._give_back(job)
@@ -641,7 +683,10 @@ class Controller:
         job.reason = Reason.BEGIN_TIME
         self._set_limit(job)
         self.usage.pending(job, +1)
+        job.suspended_s, job.preempt_time = 0, None
         self.record("REQUEUE", job, nodes=nodes)
+        if self.gang is not None:
+            self.gang.ended(job)
         self.eligibility.consider(job)
 
     def _edited(self) -> None:
@@ -689,17 +734,24 @@ class Controller:
         job = self.jobs.get(fact.job_id)
         if job is None:
             return
-        if job.state == JobState.RUNNING:
-            assert job.end_limit is not None and job.start_time is not None
-            del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
-            job.end_limit = job.start_time + fact.time_limit_s
-            insort(self.running, (job.end_limit, job.id, job))
+        if job.state != JobState.PENDING and job.preempt_time is None:
+            assert job.start_time is not None
+            self.move_end(job, job.start_time + fact.time_limit_s)
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
         if self.limits is not None:
             self.limits.time_limit_changed(job)
         self.record("LIMIT", job, value=fact.time_limit_s)
         self._edited()
         self._limits_changed()
+
+    def move_end(self, job: Job, end: int) -> None:
+        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        jobs = self.running if job.state == JobState.RUNNING else self.suspension.jobs
+        assert job.end_limit is not None
+        del jobs[bisect_left(jobs, (job.end_limit, job.id, job))]
+        job.end_limit = end
+        insort(jobs, (end, job.id, job))
+        self.selector.forget_future()
 
     def _set_partition_state(self, fact: SetPartitionState) -> None:
         partition = self.state.by_name[fact.partition]
@@ -739,7 +791,10 @@ class Controller:
         if self.event_driven:
             return end
         own = job.partition.spec.over_time_limit_s
-        due = end + (self.over_limit_s if own is None else own)
+        return self.scan_after(end + (self.over_limit_s if own is None else own))
+
+    def scan_after(self, due: int) -> int:
+        """The first time-limit scan at or after `due`."""
         return due + (self.start_time - due) % LIMIT_SCAN_S
 
     def _next_limit_time(self) -> int:
@@ -764,6 +819,10 @@ class Controller:
                 else:
                     self.main.time_came()
                 self.eligibility.consider(job)
+        if self.preemption is not None:
+            self.preemption.timers(now)
+        if self.gang is not None:
+            self.gang.timers(now)
         running = self.running
         if self.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
             while running and self._next_limit_time() <= now:
@@ -778,7 +837,7 @@ class Controller:
     def check(self) -> None:
         """Recount everything; raises InvariantError on any difference. For tests and debugging."""
         running = [entry[2] for entry in self.running]
-        self.table.check(running)
+        self.table.check([*running, *self.suspension.check()], self.suspension.crowded)
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
         if any(job.bars is not None and job.partition.index in job.bars for job in running):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -125,6 +125,8 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        # puts a list in order by rules a key cannot tell (preempt/qos); None for none
+        self.arrange: Callable[[list[Record]], list[Record]] | None = None
         self.watcher: QueueColumns | None = None  # told of every record that comes and goes
 
     def __len__(self) -> int:
@@ -187,9 +189,8 @@ class JobQueue:
 
     def snapshot(self) -> list[Record]:
         """All records in order, as a list of its own."""
-        if len(self.pools) == 1:
-            return self.pools[0].records.copy()
-        return list(self.records())
+        found = self.pools[0].records.copy() if len(self.pools) == 1 else list(self.records())
+        return found if self.arrange is None else self.arrange(found)
 
     def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
         """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""

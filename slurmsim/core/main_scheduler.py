@@ -147,6 +147,19 @@ class MainScheduler:
         if self._begun:
             self._begun = False
             self.c.host.changed = True
+        if self.c.preemption is not None:
+            self.follow_up()
+
+    def follow_up(self) -> None:
+        """Victims are gone within the instant: the pass their last epilog asks for."""
+        preemption = self.c.preemption
+        assert preemption is not None
+        while preemption.freed:
+            preemption.freed = False
+            if self._now and self.enabled:
+                self._now = False
+                self.passes += 1
+                self.run(full=False)
 
     # -- the pass -------------------------------------------------------------------------------------------------
 
@@ -167,11 +180,16 @@ class MainScheduler:
         cut = False  # somebody was not looked at
         # (array, partition, reservation) of the record before, when its task was rejected
         array: tuple[int, int, Reservation | None] | None = None
+        preemption = c.preemption
+        if preemption is not None:
+            preemption.in_progress.clear()
         waiting = {p.index for p in c.partitions if any(q.per_partition.get(p.index) for q in c.queue.pools)}
         for at, record in enumerate(records):
             job = record.job
             if job.state != JobState.PENDING or not job.queued:
                 continue
+            if preemption is not None and job.id in preemption.in_progress:
+                continue  # others make room for it in another partition
             index = record.partition.index
             own = record.reservation
             if own is not None and reservations.access.too_small(record):
@@ -227,15 +245,13 @@ class MainScheduler:
                 c.patience.look(job)
             held = None if limits is None else limits.before(record) or limits.too_many_nodes(record)
             time_limit = None if job.deadline is None else c.deadlines.limit(job, job.time_limit_s)
-            if held is not None:
-                alloc = None
-            elif reservations.all:
-                alloc = reservations.access.place(record, usable, time_limit or job.time_limit_s)
-            else:
-                alloc = c.selector.place(record.shape, c.table, c.free_to(record, usable))
+            seconds = time_limit or job.time_limit_s
+            alloc = c.place_now(record, usable, seconds) if held is None else None
             if limits is not None and (held := held or limits.after(record, alloc)) is not None:
                 usable = self._held(record, held, usable, blocked)
                 continue
+            if alloc is None and preemption is not None:
+                alloc = preemption.make_room(record, c.reach(record, usable, seconds))
             if alloc is not None:
                 waited = len(c.queue)
                 c.start(record, alloc, SCHEDULER, time_limit)
@@ -284,7 +300,7 @@ class MainScheduler:
         c = self.c
         if limit is not None and examined + len(records) - at - 1 > limit:
             return False  # the pass ends before the queue does
-        if self.part_depth or len(c.queue.pools) > 1:
+        if self.part_depth or len(c.queue.pools) > 1 or c.queue.arrange is not None:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]

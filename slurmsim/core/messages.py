@@ -143,6 +143,22 @@ class ResizeJob:
 
 
 @dataclass(slots=True)
+class Suspend:
+    """scontrol suspend of a running job by an administrator: it gives its CPUs away and keeps its memory."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Resume:
+    """scontrol resume of a suspended job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
 class Hold:
     """scontrol hold (priority 0, by the user or an administrator)."""
 
@@ -236,6 +252,7 @@ Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
+    | Suspend | Resume
 )  # fmt: skip
 
 
@@ -249,6 +266,20 @@ class Launch:
 @dataclass(slots=True)
 class Kill:
     """Take the job's processes away; the controller has already given back its nodes."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Pause:
+    """Stop the job's processes where they are; its run time stands still until `Continue` (or a `Kill`)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Continue:
+    """Let the paused job's processes go on."""
 
     job: Job
 
@@ -299,4 +330,6 @@ class ReservationRefused:
     text: str
 
 
-Action = Launch | Kill | Finished | Requeued | Resized | Boot | Refused | ReservationRefused
+Action = (
+    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | ReservationRefused
+)  # fmt: skip

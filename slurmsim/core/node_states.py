@@ -90,8 +90,10 @@ class NodeStates:
         self.to_reboot &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
         c.reservations.nodes_lost()
-        for job in [entry[2] for entry in c.running if entry[2].nodes & mask]:
-            if job.sub.no_kill and job.nodes & ~mask:
+        for job in [entry[2] for entry in (*c.running, *c.suspension.jobs) if entry[2].nodes & mask]:
+            if job.alloc is None or job.id not in c.jobs:
+                continue  # gone with one of the others
+            if job.sub.no_kill and job.nodes & ~mask and job.state == JobState.RUNNING:
                 c.resizes.keep(job, job.nodes & ~mask)
             elif job.sub.requeue and c.cluster.option("JobRequeue"):
                 c.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
@@ -157,7 +159,7 @@ class NodeStates:
 
     def freed(self, mask: Bitmap) -> None:
         """Jobs left the nodes of `mask`: reboot those that wait for it."""
-        now = mask & self.to_reboot & self.c.table.idle
+        now = mask & self.to_reboot & self.c.table.idle & ~self.c.suspension.nodes
         if now:
             self.to_reboot &= ~now
             self.drained &= ~now

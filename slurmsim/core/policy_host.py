@@ -131,8 +131,11 @@ class PoolView:
         return (entry for entry in self.c.running if entry[2].partition.pool == self.index)
 
     def fits(self, record: Record, within: Bitmap | None = None) -> bool:
-        """Whether the record's job could start now."""
-        return self.c.selector.fits(record.shape, within)
+        """Whether the record's job could start now, if need be by preemption."""
+        c = self.c
+        if c.selector.fits(record.shape, within):
+            return True
+        return c.preemption is not None and c.preemption.could(record, within)
 
     def closed(self) -> list[tuple[int, int, Bitmap]]:
         """Reservations and maintenance, now and to come: (start, end, nodes)."""
@@ -148,9 +151,10 @@ class PoolView:
 
     def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
         """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
+        c = self.c
         if record.shape.switches:
-            self.c.patience.look(record.job)
-        return self.c.selector.future(record.shape, self.c.running, self.c.now, within, exact=exact)
+            c.patience.look(record.job)
+        return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, exact=exact)
 
     def limit_reason(self, record: Record) -> str | None:
         """The partition limit that keeps this record from starting, or None."""
@@ -207,11 +211,12 @@ class View:
     def earliest_start(self, job: Job) -> int | None:
         """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
         c = self.c
+        occupants = c.suspension.occupants()
         found = [
             max(forecast.start, c.now)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
             if c.keeps_out(job, partition, shape) is None
-            and (forecast := c.selector.future(shape, c.running, c.now, partition.mask & c.table.up, exact=True))
+            and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
 
@@ -223,12 +228,16 @@ class View:
     @property
     def free_cpus(self) -> int:
         """CPUs free on usable nodes."""
+        if self.c.preemption is not None:
+            return self.c.table.cpus_on(self.c.table.up)
         return sum_free_cpus(self.c)
 
     @property
     def free_nodes_or_mixed(self) -> int:
         """Usable nodes that are not taken whole."""
         table = self.c.table
+        if self.c.preemption is not None:
+            return table.up.bit_count()  # whoever has them may have to go
         return ((table.idle | table.mixed) & table.up).bit_count()
 
     @property
@@ -332,15 +341,22 @@ class View:
 
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
-        return self.c.selector.earliest_by_count(record.shape, self.c.running, self.c.now)
+        if self.c.preemption is not None:
+            return self.c.now
+        return self.c.selector.earliest_by_count(record.shape, self.c.suspension.occupants(), self.c.now)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
         """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
-        return self.c.selector.too_few_by(record.shape, self.c.running, within, time)
+        if self.c.preemption is not None:
+            return False
+        return self.c.selector.too_few_by(record.shape, self.c.suspension.occupants(), within, time)
 
     def could_start(self, record: Record, within: Bitmap) -> bool:
         """Whether the record's job would fit now on the nodes of `within`."""
-        return self.c.selector.could_start(record.shape, within)
+        c = self.c
+        if c.selector.could_start(record.shape, within):
+            return True
+        return c.preemption is not None and c.preemption.could(record, within)
 
     def future(self, record: Record, within: Bitmap, when: int = 0, limit: int = 0) -> Forecast | None:
         """Slurm's future test: earliest start on the nodes of `within` (Selector.future).
@@ -351,7 +367,22 @@ class View:
         if record.shape.switches:
             c.patience.look(record.job)
         trim = c.reservations.access.trimmer(record, when, limit) if c.reservations.partial else None
-        return c.selector.future(record.shape, c.running, c.now, within, trim=trim)
+        if c.preemption is not None:
+            return c.preemption.future(record, within, trim)
+        return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, trim=trim)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether jobs may have to make way for others."""
+        return self.c.preemption is not None
+
+    def preempting(self, record: Record) -> bool:
+        """Whether others were stopped for the record's job in this cycle: it is tried in no other partition."""
+        return self.c.preemption is not None and record.job.id in self.c.preemption.in_progress
+
+    def may_be_preempted(self, job: Job) -> bool:
+        """Whether running `job` might have to make way for somebody."""
+        return self.c.preemption is not None and self.c.preemption.mode(job) != "OFF"
 
     def outlook(self) -> Outlook:
         """What running jobs will give back when, as it is now: holds while further jobs start."""
@@ -377,10 +408,12 @@ def sum_free_cpus(controller: Controller) -> int:
     table = controller.table
     if table.cores is not None:
         return table.total_cpus
-    if table.up == table.everything:
+    crowded = controller.suspension.crowded
+    if table.up == table.everything and not crowded:
         return table.total_cpus - table.alloc_cpus
     mixed = table.mixed & table.up
-    return table.cpus_on(table.idle & table.up) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
+    free = table.free_cpus[to_indices(mixed)] if mixed else table.free_cpus[:0]
+    return table.cpus_on(table.idle & table.up) + int(free.clip(min=0).sum())
 
 
 class PolicyHost:
@@ -399,6 +432,10 @@ class PolicyHost:
         self.wake: int | None = None
         self._label = "Backfill" if policy.name == "backfill" else policy.name
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
+
+    def count_no_more(self, job: Job) -> None:
+        """`job` is suspended: from now on counting units does not tell what its pool can do."""
+        self.view.pools[job.partition.pool].units = None
 
     def next_time(self, now: int) -> int | None:
         """When the policy must be called next, None if only a new event can matter."""
@@ -434,6 +471,8 @@ class PolicyHost:
 
     def run(self) -> None:
         """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""
+        if self.c.preemption is not None:
+            self.c.preemption.in_progress.clear()
         try:
             decisions = self.policy.schedule(self.view, self.c.now)
             if type(decisions) is tuple and not decisions:
@@ -541,16 +580,14 @@ class PolicyHost:
             limits = c.limits
             if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
                 continue
-            within = decision.within
-            if c.reservations.all:
-                within = c.table.everything if within is None else within
-                alloc = c.reservations.access.place(record, within, job.time_limit_s if limit is None else limit)
-            else:
-                if c.owners is not None:
-                    within = c.free_to(record, c.table.everything if within is None else within)
-                alloc = c.selector.place(record.shape, c.table, within)
-            if alloc is not None and limits is not None and (held := limits.after(record, alloc)) is not None:
+            within = c.table.everything if decision.within is None else decision.within
+            seconds = job.time_limit_s if limit is None else limit
+            alloc = c.place_now(record, within, seconds)
+            asked = limits is not None and (alloc is not None or c.preemption is not None)
+            if asked and limits is not None and (held := limits.after(record, alloc)) is not None:
                 continue
+            if alloc is None and c.preemption is not None:
+                alloc = c.preemption.make_room(record, c.reach(record, within, seconds))
             if alloc is not None:
                 c.start(record, alloc, self._label, limit)
                 return True

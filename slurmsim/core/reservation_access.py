@@ -135,9 +135,9 @@ class ReservationAccess:
         return state
 
     def _held(self, r: Reservation, gone: int) -> Mapping[int, int]:
-        """CPUs its running jobs hold, by node."""
+        """CPUs its jobs hold, by node."""
         held: dict[int, int] = {}
-        for _, _, job in self.c.running[gone:]:
+        for _, _, job in self.c.suspension.occupants()[gone:]:
             if job.reservation is r and job.alloc is not None:
                 a = job.alloc
                 counts = [a.cpus] * a.n_nodes if isinstance(a.cpus, int) else a.cpus.tolist()

@@ -120,7 +120,7 @@ class Recorder:
             memory, gpus = job.shape.memory_asked, job.shape.gpus_asked
             where = ",".join(p.name for p in job.partitions) if job.start_time is None else job.partition.name
         unlimited = job.time_limit_s == ONE_YEAR_S
-        run_time = end - start if start is not None and end is not None else None
+        run_time = end - start - job.suspended_s if start is not None and end is not None else None
         return (
             job.id, job.array_key if task is not None else None, task, job.name, job.user, job.account, where, job.qos,
             job.n_nodes, job.n_cpus, gpus, memory, cpus, mem, gres, *self._amounts(job.sub.request),

@@ -45,7 +45,7 @@ JOBS: dict[str, tuple[str, str]] = {
     "reason": ("text", "reason at the end; of a refused submission Slurm's message"),
     "priority": ("int64", "priority at start, or at the end of the run"),
     "restarts": ("int64", "how often it was requeued"),
-    "run_time_s": ("int64?", "end - start"),
+    "run_time_s": ("int64?", "end - start, less the time it was suspended"),
     "wait_s": ("int64?", "start - submit"),
     "scheduler": ("text", "Main, Backfill or the policy that started it; Reservation: apart from the policy"),
     "held_since": ("int64?", "since when it had these nodes: its start, the boot before it, or its last resize"),
@@ -59,7 +59,7 @@ EVENTS: dict[str, tuple[str, str]] = {
     "event": (
         "text",
         "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"
-        " READY RESIZE POWER RESERVATION",
+        " READY RESIZE POWER RESERVATION SUSPEND RESUME PREEMPT",
     ),
     "job_id": ("int64?", "job, null for node events and reservations"),
     "state": (

@@ -12,7 +12,7 @@ from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import RawRuns, runs_from_rows
 
 # Phases of a job's life.
-UNKNOWN, PENDING, RUNNING, FINISHED, TURNED_AWAY = range(5)
+UNKNOWN, PENDING, RUNNING, FINISHED, TURNED_AWAY, SUSPENDED = range(6)
 # Event -> (phases in which it may happen, phase after it or None for the same).
 LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "SUBMIT": ((UNKNOWN,), PENDING),
@@ -21,19 +21,22 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "START": ((PENDING,), RUNNING),
     "READY": ((RUNNING,), None),
     "RESIZE": ((RUNNING,), None),
-    "END": ((PENDING, RUNNING), FINISHED),
-    "REQUEUE": ((RUNNING, FINISHED), PENDING),
-    "CANCEL": ((PENDING, RUNNING), None),
-    "REASON": ((PENDING, RUNNING), None),
+    "END": ((PENDING, RUNNING, SUSPENDED), FINISHED),
+    "REQUEUE": ((RUNNING, SUSPENDED, FINISHED), PENDING),
+    "SUSPEND": ((RUNNING,), SUSPENDED),
+    "RESUME": ((SUSPENDED,), RUNNING),
+    "PREEMPT": ((RUNNING, SUSPENDED), None),
+    "CANCEL": ((PENDING, RUNNING, SUSPENDED), None),
+    "REASON": ((PENDING, RUNNING, SUSPENDED), None),
     "PLAN": ((PENDING,), None),
-    "PRIORITY": ((PENDING, RUNNING), None),
-    "LIMIT": ((PENDING, RUNNING), None),
+    "PRIORITY": ((PENDING, RUNNING, SUSPENDED), None),
+    "LIMIT": ((PENDING, RUNNING, SUSPENDED), None),
     "HOLD": ((PENDING,), None),
     "RELEASE": ((PENDING,), None),
 }
 _KINDS = list(LEGAL)
 _OTHERS = ("NODE", "POWER", "RESERVATION")  # events that belong to no job
-_PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused")
+_PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused", "suspended")
 
 
 @dataclass(slots=True)

@@ -42,8 +42,6 @@ def test_a_recorded_configuration() -> None:
 def test_what_is_not_modelled_is_said_by_name() -> None:
     cluster, findings = parse_cluster(ACCOUNTING, "acct.conf")
     assert said(findings) == [
-        "acct.conf:16: warning: PreemptType=preempt/partition_prio: not modelled: no job is preempted: jobs of higher "
-        "tier or QOS start first but wait for nodes",
         "acct.conf:24: warning: AllowGroups=root: not modelled (PartitionName=closed): jobs of all users are accepted",
     ]
     assert cluster.option("Licenses") == (("matlab", 4), ("fluent", 10))

@@ -21,11 +21,14 @@ from slurmsim.core.job import Job
 from slurmsim.core.messages import (
     Boot,
     Cancel,
+    Continue,
     Fact,
     Finished,
     JobEnded,
+    Kill,
     Launch,
     NodesBooted,
+    Pause,
     Refused,
     ReservationRefused,
     Submit,
@@ -66,7 +69,8 @@ class World:
     boot
         Seconds a node takes to boot.
     plan_all
-        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
+        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing. Without
+        `every_cycle` only those that something happened before.
     accounting
         Associations and QOS.
     """
@@ -79,12 +83,15 @@ class World:
         start: int = 0,
         topology: str = "",
         plan_all: bool = False,
+        every_cycle: bool = True,
         boot: int = 30,
         accounting: Accounting | None = None,
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
-            more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
+            more = {"slurmsim_plan_all": ""}
+            if every_cycle:
+                more["slurmsim_every_cycle"] = ""
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
         self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
@@ -98,6 +105,10 @@ class World:
         self._count = 0
         self._run: dict[int, tuple[int | None, str, str]] = {}
         self._names: dict[int, str] = {}
+        self._left: dict[int, int | None] = {}
+        self._since: dict[int, int] = {}
+        self._timer: dict[int, int] = {}
+        self._void: set[int] = set()
 
     # -- what users do --------------------------------------------------------------------------------------------
 
@@ -143,7 +154,9 @@ class World:
     def _instant(self, now: int) -> None:
         facts: list[Fact] = []
         while self._future and self._future[0][0] <= now:
-            facts.append(heapq.heappop(self._future)[2])
+            _, count, fact = heapq.heappop(self._future)
+            if count not in self._void:
+                facts.append(fact)
         self.now = now
         self.told.append((now, list(facts)))
         names = self._names
@@ -160,10 +173,29 @@ class World:
             elif isinstance(action, ReservationRefused):
                 self.refused[action.name] = action.text
             elif isinstance(action, Launch):
-                run, state, code = self._run[action.job.id]
-                if run is not None:
-                    self.tell(JobEnded(action.job.id, state, code, action.job.restarts), now + run)
+                self._go_on(action.job, self._run[action.job.id][0])
+            elif isinstance(action, Kill):
+                self._void.add(self._timer.get(action.job.id, 0))
+            elif isinstance(action, Pause):
+                self._pause(action.job)
+            elif isinstance(action, Continue):
+                self._go_on(action.job, self._left[action.job.id])
         self.controller.check()
+
+    def _go_on(self, job: Job, left: int | None) -> None:
+        """The job's processes run and have `left` seconds to go."""
+        _, state, code = self._run[job.id]
+        self._left[job.id] = left
+        self._since[job.id] = self.now
+        if left is not None:
+            self.tell(JobEnded(job.id, state, code, job.restarts), self.now + left)
+            self._timer[job.id] = self._count
+
+    def _pause(self, job: Job) -> None:
+        left = self._left[job.id]
+        if left is not None:
+            self._left[job.id] = left - (self.now - self._since[job.id])
+            self._void.add(self._timer[job.id])
 
     # -- what there is to see -------------------------------------------------------------------------------------
 
