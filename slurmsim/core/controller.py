@@ -146,13 +146,13 @@ class Controller:
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
         self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
         self._next_recalc = start_time
+        self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
         self.power = make_power(self)
         self.usage.power = self.power
         self.recalculation = Recalculation(self)
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
-        self.suspension = Suspension(self)
         gang = takes_turns(cluster) and not self.event_driven
         preempts = cluster.option("PreemptType") != "preempt/none" and not self.event_driven
         self.preemption = Preemption(self) if preempts or gang else None

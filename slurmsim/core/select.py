@@ -146,6 +146,8 @@ class Selector:
         else:
             idx = self._indices(mask)
             free_cpus = free.free_cpus[idx] if busy is None or free.cores is None else free.cores.left(idx, busy)
+            if shape.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
+                free_cpus = np.where(free_cpus == self.table.cpus[idx], free_cpus, 0)
             cpus = self._usable(shape, free, idx, free_cpus)
         have = None
         if shape.gres:

@@ -286,6 +286,10 @@ class Suspension:
         states = [job.id for job in c.jobs.values() if job.state == JobState.SUSPENDED]
         if sorted(ids) != sorted(states) or not set(self._parked) <= set(ids):
             raise InvariantError("suspended jobs differ from a recount")
+        held = [(job, self.held(job)) for _, _, job in self.jobs]
+        holders = [SimpleNamespace(id=job.id, alloc=a) for job, a in held if a is not None]
+        if c.table.cores is not None:
+            return holders  # the table knows which cores each has
         unchecked = 0
         used = np.zeros(c.table.n, np.int64)
         for _, _, job in c.running:
@@ -295,8 +299,7 @@ class Suspension:
                 unchecked |= job.nodes
         if any(used[i] > c.table.cpus[i] and not unchecked >> i & 1 for i in range(c.table.n)):
             raise InvariantError("jobs that run at once share CPUs")
-        held = [(job, self.held(job)) for _, _, job in self.jobs]
-        return [SimpleNamespace(id=job.id, alloc=a) for job, a in held if a is not None]
+        return holders
 
 
 def _remove(entries: list[Entry], job: Job) -> Entry:
