@@ -21,6 +21,7 @@ from slurmsim.core.associations import AssociationTree
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.deadlines import Deadlines
+from slurmsim.core.edits import Edits
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -46,7 +47,6 @@ from slurmsim.core.messages import (
     ResizeJob,
     Resume,
     SetPartitionState,
-    SetTimeLimit,
     Submit,
     Suspend,
 )  # fmt: skip
@@ -148,6 +148,7 @@ class Controller:
         self._next_recalc = start_time
         self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
+        self.edits_of_jobs = Edits(self)
         self.power = make_power(self)
         self.usage.power = self.power
         self.recalculation = Recalculation(self)
@@ -163,7 +164,7 @@ class Controller:
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self._requeue_fact,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
-            Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
+            Hold: self.hold, Release: self._release, **self.edits_of_jobs.handlers(),
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
         }  # fmt: skip
@@ -451,7 +452,9 @@ class Controller:
             behind = self.queue.add_through(self.reservations.jobs.of(job), job, values, wanted)
         else:
             behind = self.queue.add(job, values, wanted)
-        if job.reason not in (Reason.NONE, Reason.BEGIN_TIME):
+        if job.reason in _KEPT_UNTIL_LOOKED_AT and not self.event_driven and self.main.enabled:
+            self.queue.unasked[job.id] = job
+        elif job.reason != Reason.NONE:
             self.set_reason(job, Reason.NONE)
         if behind and not self.event_driven and job.reason == Reason.NONE:
             self.set_reason(job, Reason.PRIORITY)
@@ -694,6 +697,11 @@ class Controller:
         self.changed()
         self.main.request()
 
+    def edited(self) -> None:
+        """The same of a job or a partition, which may then start where it could not, or not where it could."""
+        self._edited()
+        self._limits_changed()
+
     def changed(self) -> None:
         """What is free, or usable, is not what plans were made from."""
         self.selector.forget_future()
@@ -703,7 +711,7 @@ class Controller:
 
     # -- edits ----------------------------------------------------------------------------------------------------
 
-    def _hold(self, fact: Hold) -> None:
+    def hold(self, fact: Hold) -> None:
         job = self.jobs.get(fact.job_id)
         if job is None or job.state != JobState.PENDING:
             return
@@ -730,20 +738,6 @@ class Controller:
         self.main.request()
         self.host.changed = True
 
-    def _set_time_limit(self, fact: SetTimeLimit) -> None:
-        job = self.jobs.get(fact.job_id)
-        if job is None:
-            return
-        if job.state != JobState.PENDING and job.preempt_time is None:
-            assert job.start_time is not None
-            self.move_end(job, job.start_time + fact.time_limit_s)
-        job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
-        if self.limits is not None:
-            self.limits.time_limit_changed(job)
-        self.record("LIMIT", job, value=fact.time_limit_s)
-        self._edited()
-        self._limits_changed()
-
     def move_end(self, job: Job, end: int) -> None:
         """The end of `job`, running or suspended, by its limit is `end` from now on."""
         jobs = self.running if job.state == JobState.RUNNING else self.suspension.jobs
@@ -758,8 +752,7 @@ class Controller:
         partition.state = fact.state
         for shape in self.state.shapes.values():
             shape.limits_met.clear()
-        self._edited()
-        self._limits_changed()
+        self.edited()
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
@@ -861,6 +854,8 @@ def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:
     return policy.name == "builtin" and basic and len({p.priority_tier for p in cluster.partitions}) == 1
 
 
+# slurmctld finds out that these are over when it builds a queue or, of the last one, when it tries the job
+_KEPT_UNTIL_LOOKED_AT = (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
 _ENFORCED: dict[str, str] = {
     Reason.PARTITION_TIME_LIMIT: "Requested time limit is invalid (missing or exceeds some limit)",
     Reason.PARTITION_NODE_LIMIT: "Node count specification invalid",

@@ -125,6 +125,7 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        self.unasked: dict[int, Job] = {}  # may start, and still show what kept them out
         # puts a list in order by rules a key cannot tell (preempt/qos); None for none
         self.arrange: Callable[[list[Record]], list[Record]] | None = None
         self.watcher: QueueColumns | None = None  # told of every record that comes and goes
@@ -178,6 +179,8 @@ class JobQueue:
             if self.watcher is not None:
                 self.watcher.removed(record)
         self.fresh.pop(job.id, None)
+        if self.unasked:
+            self.unasked.pop(job.id, None)
         return ahead
 
     def records(self) -> Iterator[Record]:

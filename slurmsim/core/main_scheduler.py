@@ -168,6 +168,8 @@ class MainScheduler:
         c = self.c
         if c.accrual is not None:
             c.accrual.look(c.now)
+        if c.queue.unasked:
+            self._independent_now()
         limits = c.limits
         records = c.queue.snapshot()
         usable = c.table.up
@@ -286,6 +288,14 @@ class MainScheduler:
                     usable &= ~own.nodes
         if not cut and (limit is None or examined <= limit):
             self.dirty = self._requested
+
+    def _independent_now(self) -> None:
+        """The queue is built: who waits for no time and no job any more says so (job_independent)."""
+        c = self.c
+        for job in list(c.queue.unasked.values()):
+            if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):
+                c.set_reason(job, Reason.NONE)
+        c.queue.unasked.clear()
 
     def _behind(self, record: Record) -> None:
         self.c.set_reason(record.job, Reason.PRIORITY)
