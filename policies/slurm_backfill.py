@@ -393,6 +393,8 @@ class _Cycle:
             if started is None and found is not None and (blocking := limits.blocking_qos(record)):
                 self.blocked[blocking] = max(self.blocked.get(blocking, 0), found.start)
         if found is None:
+            if job.planned_start is not None and job.id not in self.estimates:
+                yield Plan(record, None)  # a cycle begins without the plans of the one before
             return ""
         if not found.nodes:
             self._estimate(job, found.start)

@@ -319,6 +319,8 @@ class Controller:
                 self.eligibility.consider(job)
             if self.limits is not None and job.queued:
                 self.limits.show(job)
+            if self.unusable and job.queued and sub.array_task_id is None and not self.event_driven:
+                self.main.show_unavailable(job)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True
@@ -405,10 +407,11 @@ class Controller:
 
     def place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
         """Nodes of `nodes` and shares of them for the record's job, free now for `limit` seconds; None for none."""
+        heavier = 0 if self.limits is None else self.limits.heavier(record)
         if self.reservations.all:
-            alloc = self.reservations.access.place(record, nodes, limit)
+            alloc = self.reservations.access.place(record, nodes, limit, heavier)
         else:
-            alloc = self.selector.place(record.shape, self.table, self.free_to(record, nodes))
+            alloc = self.selector.place(record.shape, self.table, self.free_to(record, nodes), heavier=heavier)
         if alloc is None and self.suspension.jobs:
             alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
         return alloc
@@ -674,6 +677,7 @@ class Controller:
         self._give_back(job)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
+        job.split()
         job.restarts += 1
         job.alloc, job.nodes = None, 0
         job.partition, job.shape = job.partitions[0], job.shapes[0]
@@ -719,6 +723,7 @@ class Controller:
         self._forget(job)
         self.deadlines.register(job)
         self.eligibility.forget(job)
+        job.split()
         if self.accrual is not None:
             self.accrual.held(job)
         if self.limits is not None:

@@ -101,6 +101,7 @@ class Edits:
     def _done(self, job: Job) -> None:
         """`job` has changed: its priority follows, and everything is looked at again."""
         c = self.c
+        c.eligibility.arrays.split(job)
         if job.state == JobState.PENDING and job.reason not in (Reason.BAD_CONSTRAINTS,) and not is_held(job.reason):
             self._reprioritise(job)
         c.edited()

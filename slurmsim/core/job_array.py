@@ -1,8 +1,8 @@
 """Job arrays: which tasks of a throttled array may be in the queue, and how long ended tasks are remembered.
 
-Mirrors job_array_start_test and _job_array_comp (job_mgr.c, 22.05): a task may start while fewer than ``%N`` others run.
-Here the lowest tasks hold the places and only they are queued, which comes to the same. A task whose begin time is to come
-holds no place; while the array is full it shows JobArrayTaskLimit all the same, since slurmctld asks that first.
+Mirrors job_array_start_test and _job_array_comp (job_mgr.c, 22.05): a task may start while fewer than ``%N`` others
+run. Here the first tasks hold the places and only they are queued, which comes to the same. A task whose begin time is
+to come holds no place; while the array is full it shows JobArrayTaskLimit all the same, as slurmctld asks that first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class JobArray:
         self.limit = limit
         self.active: set[int] = set()  # ids of queued or running tasks, no more than the limit
         self.tasks: dict[int, int] = {}  # index -> job id
-        self.waiting: list[tuple[int, int]] = []  # (index, job id) of those there is no room for
+        self.waiting: list[tuple[int, int]] = []  # (rank, job id) of those there is no room for
         self.later: dict[int, Job] = {}  # those there is room for and whose begin time is to come
         self.live = 0  # tasks without a final state
         self.ended: list[tuple[int, int]] = []  # (end, job id) of the others until the last has ended
@@ -80,8 +80,7 @@ class JobArrays:
                 self._wait(array, other)
 
     def _wait(self, array: JobArray, job: Job) -> None:
-        assert job.sub.array_task_id is not None
-        entry = (job.sub.array_task_id, job.id)
+        entry = (job.rank, job.id)
         at = bisect_left(array.waiting, entry)
         if array.waiting[at : at + 1] != [entry]:  # a release may find it waiting already
             array.waiting.insert(at, entry)
@@ -98,11 +97,22 @@ class JobArrays:
             array.waiting = [entry for entry in array.waiting if entry[1] != job.id]
 
     def _move_up(self, array: JobArray) -> None:
-        """Tasks that wait take the places there are, lowest index first."""
+        """Tasks that wait take the places there are: split ones, then the lowest index."""
         while array.waiting and not array.full:
             following = self.c.jobs.get(array.waiting.pop(0)[1])
             if following is not None:
                 self.c.eligibility.consider(following)
+
+    def split(self, job: Job) -> None:
+        """`job` was changed: if it is a task, it has a record of its own from now on."""
+        if job.sub.array_task_id is None:
+            return
+        array = self.by_id[job.array_key]
+        waits = (job.rank, job.id) in array.waiting
+        array.waiting = [entry for entry in array.waiting if entry[1] != job.id]
+        job.split()
+        if waits:
+            self._wait(array, job)
 
     def throttle(self, array_id: int, limit: int | None) -> None:
         """Let `limit` tasks of the array run at a time from now on (None: any number). Those that run go on."""

@@ -1,9 +1,10 @@
 """The queue of jobs that may start: one record per job, partition and reservation, always in Slurm's order.
 
 Order (job_scheduler.c sort_job_queue, without preemption): records with a reservation first, higher partition tier,
-higher priority, earlier submit, lower job id (array tasks by array id, then index), earlier reservation. Under
-sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of creation,
-whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
+higher priority, earlier submit, lower job id (array tasks by array id, split ones first, then index), then earlier
+reservation.
+Under sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of
+creation, whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
 """
 
 from __future__ import annotations
@@ -63,8 +64,7 @@ class Record:
         if fifo:
             self.key = (0, job.order, 0, 0, 0, last)
             return
-        task = job.sub.array_task_id
-        self.key = (tier, -priority, job.submit_time, job.array_key, -1 if task is None else task, last)
+        self.key = (tier, -priority, job.submit_time, job.array_key, job.rank, last)
 
 
 class PoolQueue:
@@ -203,7 +203,7 @@ class JobQueue:
             record.priority = value
             if not fifo:
                 key = record.key
-                record.key = (key[0], -value, key[2], key[3], key[4], key[5])
+                record.key = (key[0], -value, key[2], key[3], record.job.rank, key[5])
             job = record.job
             job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
             pools.add(record.partition.pool)

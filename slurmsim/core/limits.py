@@ -211,6 +211,24 @@ class Limits:
         most, reason = standing.claim.max_nodes
         return reason if record.shape.min_nodes > most else None
 
+    def heavier(self, record: Record) -> Bitmap:
+        """Nodes that count as one heavier than they are for the record's job.
+
+        Where a node limit counts together with other jobs, the nodes those have are preferred: of the nodes of one line
+        of slurm.conf the others weigh one more. A line none of whose nodes they have stays as it is (_build_node_list).
+        """
+        standing = self._standing(record)
+        if standing is None or not standing.claim.preferred:
+            return 0
+        theirs: Bitmap = 0
+        for in_use in standing.claim.preferred:
+            theirs |= in_use.nodes
+        if not theirs:
+            return 0
+        lines = [line & record.shape.candidates for line in self.c.table.lines]
+        others = [line & ~theirs for line in lines if line & theirs]
+        return sum(others)  # the lines have no node in common
+
     def after(self, record: Record, alloc: Allocation | None, nodes: Bitmap = 0) -> str | None:
         """The limit an allocation would break, None if there is none.
 

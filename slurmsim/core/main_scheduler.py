@@ -19,7 +19,9 @@ from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.job import Job
     from slurmsim.core.reservation import Reservation
+    from slurmsim.core.shape import Shape
     from slurmsim.model.cluster import ClusterSpec
 
 SCHEDULER = "Main"
@@ -71,6 +73,9 @@ class MainScheduler:
         self._requested = False
         self._now = False
         self._last_loop_pass = controller.start_time
+        # whether requests (by id of their shape) could be served by the nodes that were up when last asked
+        self._up_then: Bitmap = 0
+        self._served: dict[int, bool] = {}
 
     # -- triggers -------------------------------------------------------------------------------------------------
 
@@ -361,6 +366,31 @@ class MainScheduler:
         if not c.selector.possible(shape):
             return Reason.BAD_CONSTRAINTS
         return Reason.RESOURCES if group & ~table.idle else self._not_available(record, usable)
+
+    def show_unavailable(self, job: Job) -> None:
+        """sbatch's own test of `job`, now queued: it names the nodes that are down if the others could not serve it.
+
+        Nothing is said about jobs in the way, or of a limit that is named already. Array tasks are not tested.
+        """
+        c = self.c
+        record = max(c.queue.jobs[job.id], key=lambda record: record.partition.tier)
+        shape = record.shape
+        if c.limit_reason(job, record.partition, shape) is not None or job.reason in LIMIT_REASONS:
+            return
+        up = c.table.up
+        if shape.candidates & ~up and c.selector.possible(shape) and not self._could_run(shape, up):
+            c.set_reason(job, self._not_available(record, up))
+
+    def _could_run(self, shape: Shape, up: Bitmap) -> bool:
+        """Whether the nodes `up`, were they free, could serve `shape`; remembered until others are."""
+        if self._up_then != up:
+            self._up_then = up
+            self._served.clear()
+        known = self._served.get(id(shape))
+        if known is None:
+            empty = Supposed.empty(self.c.table)
+            known = self._served[id(shape)] = self.c.selector.place(shape, empty, up) is not None
+        return known
 
     def _not_available(self, record: Record, usable: Bitmap) -> str:
         c, shape = self.c, record.shape
