@@ -310,6 +310,8 @@ class _Cycle:
     def _limit(self, record: Any) -> int:
         """Seconds to plan with: the limit, or the minimum where one is given (and no deadline)."""
         job = record.job
+        if record.unreserved and self.preempts:
+            return 60  # NoReserve: a minute will do, as others may preempt it
         limit = int(min(job.time_limit_s, self.view.max_limit(record)))
         return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
 
@@ -354,6 +356,8 @@ class _Cycle:
 
     def _test_now_only(self, record: Any) -> bool:
         p, job, limits = self.p, record.job, self.view.limits
+        if record.unreserved:
+            return True
         if record.priority < ((0 if limits is None else limits.min_prio(record)) or p.min_prio):
             return True
         if p.min_age and job.eligible_time is not None and self.now - job.eligible_time < p.min_age:

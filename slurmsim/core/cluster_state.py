@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
+
+if TYPE_CHECKING:
+    from slurmsim.core.job import Job
 
 _DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
@@ -79,7 +83,7 @@ class ClusterState:
         self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
-        self.shapes: dict[tuple[int, int], Shape] = {}
+        self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
 
@@ -108,6 +112,12 @@ class ClusterState:
             shapes = tuple([compile_shape(self, sub.request, p) for p in partitions])
             found = self._compiled[key] = partitions, shapes
         return found
+
+    def lift(self, job: Job, flags: frozenset[str]) -> None:
+        """The QOS of `job` lifts limits of its partitions."""
+        job.shapes = tuple([compile_shape(self, job.sub.request, p, lifted=flags) for p in job.partitions])
+        job.shape = job.shapes[0]
+        job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
 
     def node_list(self, a: Allocation) -> str:
         """The allocation's nodes as Slurm prints them."""
@@ -143,10 +153,14 @@ class ClusterState:
 
 
 def compile_shape(
-    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True
-) -> Shape:
-    """The shape of (request, partition), made once; without `patient` one that takes any number of switches."""
-    key = (id(request), partition.index if patient else -1 - partition.index)
+    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True,
+    lifted: frozenset[str] = frozenset(),
+) -> Shape:  # fmt: skip
+    """The shape of (request, partition), made once; without `patient` one that takes any number of switches.
+
+    `lifted`: limits of the partition that do not count, by the flags of a QOS that say so.
+    """
+    key = (id(request), partition.index if patient else -1 - partition.index, lifted)
     shape = state.shapes.get(key)
     if shape is None:
         spec, option = partition.spec, state.cluster.option
@@ -159,6 +173,7 @@ def compile_shape(
             default_mem_cpu=per_cpu, default_mem_node=per_node,
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not request.switches else state.tree, patient=patient,
+            lifted=lifted,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

@@ -59,6 +59,7 @@ from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.power import launch, make_power
 from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
+from slurmsim.core.qos_flags import QosFlags
 from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
@@ -153,6 +154,7 @@ class Controller:
         self.usage.power = self.power
         self.recalculation = Recalculation(self)
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
+        self.qos_flags = QosFlags(self)
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         gang = takes_turns(cluster) and not self.event_driven
         preempts = cluster.option("PreemptType") != "preempt/none" and not self.event_driven
@@ -282,6 +284,7 @@ class Controller:
         job = Job(sub, partitions, shapes, self.now)
         if self.accounts is not None:
             self.accounts.admit(job)
+            self.qos_flags.heed(job)
         if job.claims:
             if sub.reservation:
                 self.reservations.jobs.claim(job, sub.reservation)
@@ -289,9 +292,9 @@ class Controller:
         self._set_limit(job)
         if self.limits is not None:
             self.limits.admit(job)
-        shape = job.shape
+        shape, shapes = job.shape, job.shapes
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
-        if plain and job.bars is None and job.time_limit_s in shape.limits_met:
+        if plain and job.bars is None and not job.threshold and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
@@ -338,7 +341,7 @@ class Controller:
         possible = [self.selector.possible(s) for s in shapes]
         if not broken and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
-        if not broken and all(possible) and job.bars is None:
+        if not broken and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.edits
         enforce = self.cluster.option("EnforcePartLimits")
         if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
@@ -362,18 +365,18 @@ class Controller:
     def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
         """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
         spec = partition.spec
-        if job.bars is None and partition.state == "UP" and job.time_limit_s in shape.limits_met:
+        if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
             return None
         if shape.min_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
         if spec.max_cpus_per_node is not None and shape.min_cpus > spec.max_cpus_per_node * partition.total_nodes:
             return Reason.PARTITION_CONFIG
         asked = shape.request
-        too_few = asked.max_nodes and asked.max_nodes < spec.min_nodes
-        too_many = spec.max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > spec.max_nodes
+        too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
+        too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
         if shape.min_nodes > partition.total_nodes or too_few or too_many:
             return Reason.PARTITION_NODE_LIMIT
-        if spec.max_time_s is not None and job.limit_fixed and job.time_limit_s > spec.max_time_s:
+        if shape.part_max_time_s is not None and job.limit_fixed and job.time_limit_s > shape.part_max_time_s:
             return Reason.PARTITION_TIME_LIMIT
         if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
@@ -381,6 +384,8 @@ class Controller:
             return Reason.PARTITION_DOWN
         if partition.state == "INACTIVE":
             return Reason.PARTITION_INACTIVE
+        if job.threshold and self.qos_flags.too_low(job):
+            return Reason.QOS_USAGE_THRESHOLD
         if partition.state == "UP":
             shape.limits_met.add(job.time_limit_s)
         return None

@@ -41,7 +41,7 @@ class Job:
         "licenses", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions",
         "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued",
         "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes",
-        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "time_limit_s",
+        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold", "time_limit_s",
         "time_min_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
@@ -52,6 +52,7 @@ class Job:
         self.branch: Branch | None = None
         self.qos_spec: Qos | None = None
         self.bars: Bars | None = None
+        self.threshold = 0.0  # fair share below which its QOS lets it wait
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
         self.submit_time = self.first_submit = now

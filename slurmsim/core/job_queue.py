@@ -33,10 +33,12 @@ class Record:
     """One job in one partition, as the scheduler walks it.
 
     `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
-    the same job in another partition).
+    the same job in another partition). `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
     """
 
-    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing")
+    __slots__ = (
+        "alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing", "unreserved",
+    )  # fmt: skip
 
     key: Key
 
@@ -47,7 +49,9 @@ class Record:
         self.job, self.partition, self.shape, self.reservation = job, partition, shape, reservation
         self.need = shape.unit_need  # asked for at every pass
         plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
-        self.alone = plain and shape.by_count
+        qos = job.qos_spec
+        self.unreserved = qos is not None and "NoReserve" in qos.flags
+        self.alone = plain and shape.by_count and not self.unreserved
         self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)

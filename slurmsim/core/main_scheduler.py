@@ -76,6 +76,9 @@ class MainScheduler:
         # whether requests (by id of their shape) could be served by the nodes that were up when last asked
         self._up_then: Bitmap = 0
         self._served: dict[int, bool] = {}
+        # nodes of jobs that share with nobody, and when that was worked out
+        self._taken: Bitmap = 0
+        self._taken_at = -1
 
     # -- triggers -------------------------------------------------------------------------------------------------
 
@@ -365,7 +368,24 @@ class MainScheduler:
             return Reason.RESOURCES
         if not c.selector.possible(shape):
             return Reason.BAD_CONSTRAINTS
-        return Reason.RESOURCES if group & ~table.idle else self._not_available(record, usable)
+        return Reason.RESOURCES if group & self._in_the_way(shape) else self._not_available(record, usable)
+
+    def _in_the_way(self, shape: Shape) -> Bitmap:
+        """Nodes whose jobs keep `shape` off them altogether: all jobs if it shares nodes with none, else exclusive ones.
+
+        With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
+        """
+        c = self.c
+        if c.cluster.option("PreemptType") != "preempt/none":
+            return 0
+        if shape.exclusive:
+            return c.table.everything & ~c.table.idle
+        if self._taken_at != c.generation:
+            self._taken_at, self._taken = c.generation, 0
+            for _, _, job in (*c.running, *c.suspension.jobs):
+                if job.shape.exclusive:
+                    self._taken |= job.nodes
+        return self._taken
 
     def show_unavailable(self, job: Job) -> None:
         """sbatch's own test of `job`, now queued: it names the nodes that are down if the others could not serve it.

@@ -44,10 +44,11 @@ class Patience:
         if job.state != JobState.PENDING or self.c.jobs.get(job.id) is not job:
             return
         state, request = self.c.state, job.sub.request
-        job.shapes = tuple([compile_shape(state, request, p, patient=False) for p in job.partitions])
+        lifted = job.shape.lifted
+        job.shapes = tuple([compile_shape(state, request, p, patient=False, lifted=lifted) for p in job.partitions])
         job.shape = job.shapes[0]
         for record in self.c.queue.jobs.get(job.id, ()):
-            record.shape = compile_shape(state, request, record.partition, patient=False)
+            record.shape = compile_shape(state, request, record.partition, patient=False, lifted=lifted)
         if self.c.event_driven:
             self.c.edits += 1
             self.c.generation += 1

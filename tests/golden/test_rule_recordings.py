@@ -137,25 +137,31 @@ PartitionName=strict Nodes=ALL MaxTime=INFINITE OverTimeLimit=0"""
     w = world("n[1-3]", parts, "OverTimeLimit=1")
     w.sbatch("-p main -J t1 -n1 -t 1", 1000, at=6)
     w.sbatch("-p strict -J t2 -n1 -t 1", 1000, at=6)
+    w.sbatch("-p strict -J t3 -n1 -t 1", None, at=6)  # ignores SIGTERM
+    w.sbatch("-p strict -J t4 -n1 -t 3", None, at=6)  # asks for a signal, and goes on
     w.sbatch("-p main -J t5 -n1", 20, at=6)
+    w.sbatch(f"-p main -J t6 -n1 -t {365 * 86400}s", 20, at=6)  # UNLIMITED
     w.sbatch("-p main -J t7 -n1 -t 90", 20, at=6)
     w.sbatch("-p inf -J t8 -n1", 1000, at=6)
     w.sbatch("-p inf -J t9 -n1", 1000, at=6)
     w.sbatch("-p main -J u1 -n1 -t 10", 1000, at=6)
     w.until(14)
     assert w["t5"].time_limit_s == 420
-    assert w.reason("t7") == "PartitionTimeLimit"
+    assert w.reasons("t6 t7") == {"t6": "PartitionTimeLimit", "t7": "PartitionTimeLimit"}
     w.tell(SetTimeLimit(w.id("t7"), 1800), 15)
     w.tell(SetTimeLimit(w.id("t9"), 60), 15)
     w.tell(SetTimeLimit(w.id("u1"), 240), 15)
     w.until(290)
     assert w.state("t7") == "COMPLETED" and w.start("t7") in range(15, 19)
-    ends = {n: (w.state(n), w[n].end_time, w.reason(n)) for n in ("t1", "t2", "t9")}
+    ends = {n: (w.state(n), w[n].end_time, w.reason(n)) for n in ("t1", "t2", "t3", "t4", "t9")}
     assert ends == {
         "t1": ("TIMEOUT", 150, "TimeLimit"),  # 66 + 60 allowed, found at 2:30
         "t2": ("TIMEOUT", 90, "TimeLimit"),
+        "t3": ("TIMEOUT", 90, "TimeLimit"),  # killed 30 s later, COMPLETING until then: not modelled
+        "t4": ("TIMEOUT", 210, "TimeLimit"),
         "t9": ("TIMEOUT", 150, "TimeLimit"),
     }
+    assert w.reason("t6") == "PartitionTimeLimit"
     assert (w.state("t8"), w.state("u1")) == ("RUNNING", "RUNNING")  # u1: 246 + 60 is not over yet
 
 
