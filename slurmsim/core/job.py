@@ -41,8 +41,8 @@ class Job:
         "licenses", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions",
         "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued",
         "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes",
-        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold", "time_limit_s",
-        "time_min_s", "user", "waits_for", "within_limits",
+        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold",
+        "time_limit_s", "time_min_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:

@@ -37,7 +37,8 @@ class Record:
     """
 
     __slots__ = (
-        "alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing", "unreserved",
+        "alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing",
+        "unreserved",
     )  # fmt: skip
 
     key: Key

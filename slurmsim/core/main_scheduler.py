@@ -371,7 +371,7 @@ class MainScheduler:
         return Reason.RESOURCES if group & self._in_the_way(shape) else self._not_available(record, usable)
 
     def _in_the_way(self, shape: Shape) -> Bitmap:
-        """Nodes whose jobs keep `shape` off them altogether: all jobs if it shares nodes with none, else exclusive ones.
+        """Nodes whose jobs keep `shape` off them altogether: exclusive ones, or any if it shares nodes with none.
 
         With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
         """
