@@ -85,7 +85,7 @@ CASES = [
         "partition",
         "job 3 wants partition 'gpu'",
         "and 2 other jobs likewise",
-    ),  # fmt: skip
+    ),
     sacct(
         "circular dependencies",
         SACCT_HEADER + "\n" + sacct_job(1, Dependency="afterok:2") + sacct_job(2, Dependency="afterok:1"),
