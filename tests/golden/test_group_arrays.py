@@ -6,6 +6,7 @@ Times are seconds after 08:00:00 of the recording.
 from __future__ import annotations
 
 from golden.oracle_cluster import oracle_world
+from unit.core.world import HEAD, World
 
 from slurmsim.core.messages import Hold, Release, SetArrayLimit
 
@@ -81,3 +82,24 @@ def test_a_lower_throttle_takes_nobody_s_nodes() -> None:
     w.until(160)
     assert [i for i in range(10) if w.state(f"a_{i}") == "RUNNING"] == [2, 3]
     assert {w.reason(f"a_{i}") for i in range(4, 10)} == {"Resources"}
+
+
+def test_the_throttle_is_shown_until_the_task_is_tried() -> None:
+    """Asked of slurmctld 22.05.8: behind a blocked partition nobody tries a task that has room again."""
+    conf = (
+        f"{HEAD}MinJobAge=100000\nKillWait=5\nSchedulerParameters=bf_interval=10\n"
+        "NodeName=n[1-2] Sockets=1 CoresPerSocket=4 RealMemory=8000\nPartitionName=main Nodes=ALL Default=YES\n"
+    )
+    w = World(conf, "backfill", plan_all=True)
+    w.sbatch("-J r1 -w n1 -N1 --exclusive -t 3", 170, at=10)
+    w.sbatch("-J big -N2 --exclusive -t 5", 20, at=14)
+    w.sbatch("-J arr -a 1-3%1 -N1 --exclusive -t 2", 30, at=14)
+    w.until(28)
+    assert (w.nodes("arr_1"), w["arr_1"].scheduler) == ("n2", "Backfill")
+    assert w.reasons("big arr_2 arr_3") == {
+        "big": "Resources", "arr_2": "JobArrayTaskLimit", "arr_3": "JobArrayTaskLimit",
+    }  # fmt: skip
+    w.until(140)
+    # the second went by backfill too; the third would be in the way of big, which is planned for 3:10
+    assert w.state("arr_2") == "COMPLETED" and w.planned("big")[0] == 190
+    assert (w.reason("arr_3"), w.planned("arr_3")[0]) == ("JobArrayTaskLimit", 480)
