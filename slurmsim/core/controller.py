@@ -160,7 +160,7 @@ class Controller:
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
-            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self._requeue_fact,
+            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self.requeues.on_requeue,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
             Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
@@ -651,11 +651,6 @@ class Controller:
             job.exit_code = "0:15"
             self.actions.append(Kill(job))
         self.finish(job, JobState.CANCELLED, Reason.NONE)
-
-    def _requeue_fact(self, fact: Requeue) -> None:
-        job = self.jobs.get(fact.job_id)
-        if job is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED):
-            self.requeue(job)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
         """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.

@@ -95,7 +95,7 @@ class NodeStates:
                 continue  # gone with one of the others
             if job.sub.no_kill and job.nodes & ~mask and job.state == JobState.RUNNING:
                 c.resizes.keep(job, job.nodes & ~mask)
-            elif job.sub.requeue and c.cluster.option("JobRequeue"):
+            elif c.requeues.wanted(job):
                 c.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
             else:
                 c.actions.append(Kill(job))
