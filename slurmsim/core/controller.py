@@ -144,7 +144,7 @@ class Controller:
         self._begin_heap: list[tuple[int, int]] = []
         self.alarms = Alarms()
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
-        self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
+        self.patience = Patience(self)
         self._next_recalc = start_time
         self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
@@ -554,7 +554,7 @@ class Controller:
         """The nodes of `job` have booted: its processes start, and its limit counts from now."""
         assert job.end_limit is not None
         del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
-        job.start_time, job.end_limit = self.now, self.now + job.time_limit_s
+        job.start_time, job.end_limit, job.suspended_s = self.now, self.now + job.time_limit_s, 0
         insort(self.running, (job.end_limit, job.id, job))
         self.record("READY", job)
         self.actions.append(Launch(job))

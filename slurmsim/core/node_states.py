@@ -43,6 +43,8 @@ class NodeStates:
         Nodes with DRAIN, with FAIL, and with a reboot issued.
     to_reboot
         Nodes that will be rebooted as soon as no job is on them.
+    asap
+        Those of them and of `booting` whose DRAIN the reboot ends, whoever set it.
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -53,6 +55,7 @@ class NodeStates:
         self.failing: Bitmap = 0
         self.booting: Bitmap = 0
         self.to_reboot: Bitmap = 0
+        self.asap: Bitmap = 0
         self.return_to_service = int(controller.cluster.option("ReturnToService"))
 
     def handlers(self) -> dict[type, Callable[[Any], None]]:
@@ -88,6 +91,7 @@ class NodeStates:
         self.silent = self.silent | mask if fact.reason == SILENT else self.silent & ~mask
         self.booting &= ~mask
         self.to_reboot &= ~mask
+        self.asap &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
         c.reservations.nodes_lost()
         for job in [entry[2] for entry in (*c.running, *c.suspension.jobs) if entry[2].nodes & mask]:
@@ -154,6 +158,7 @@ class NodeStates:
         self.to_reboot |= mask
         if fact.asap:
             self.drained |= mask
+            self.asap |= mask
             self._changed("DRAIN", fact.reason or "reboot requested", fact.nodes)
         self.freed(mask)
 
@@ -162,7 +167,6 @@ class NodeStates:
         now = mask & self.to_reboot & self.c.table.idle & ~self.c.suspension.nodes
         if now:
             self.to_reboot &= ~now
-            self.drained &= ~now
             self.booting |= now
             names = self._names(now)
             self._changed("DRAIN+REBOOT", "reboot issued", names)
@@ -175,6 +179,8 @@ class NodeStates:
         mask &= self.booting
         if mask:
             self.booting &= ~mask
+            self.drained &= ~(mask & self.asap)
+            self.asap &= ~mask
             self._back(self._names(mask))
 
     def _power(self, fact: NodesPower) -> None:

@@ -56,7 +56,7 @@ def join_requeued(
     _compare(report, raw, run, requeued, row, _booted(history))
     merged_row, known = raw.row.copy(), raw.known.copy()
     merged_row[run], known[run] = jobs.n + row, True
-    return records, RawRuns(merged_row, raw.start, raw.end, raw.partition, raw.nodes, known, raw.resized)
+    return records, RawRuns(merged_row, raw.start, raw.end, raw.partition, raw.nodes, known, raw.resized, told=raw.told)
 
 
 def owners(jobs: Table, records: Table) -> IntArray:

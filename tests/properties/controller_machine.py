@@ -274,7 +274,8 @@ class ControllerMachine(RuleBasedStateMachine):
                 break
             else:
                 idle += 1
-                self.step(wake, [])
+                lost = controller.node_states.down  # by power saving, whose boots nobody answered in time
+                self.step(wake, [NodesResume(tuple(self.names))] if lost else [])
         stuck = [job for job in controller.jobs.values() if not self.may_stay(job)]
         assert not stuck, f"never started: {[(job.id, job.state, job.reason) for job in stuck]}"
         approve(controller, self.ended, self.events, self.runs)
@@ -293,8 +294,9 @@ class ControllerMachine(RuleBasedStateMachine):
             if not book.all:
                 break
             self.step(self.now + 1, [DeleteReservation(r.name) for r in book.all])
-            self.wakes(self.now + 60)
-            self.now += 60
+            until = self.now + 60
+            self.wakes(until)
+            self.now = until
         self.step(self.now, [Release(job_id) for job_id, job in self.model.jobs.items() if job.held])
 
     def may_stay(self, job: Any) -> bool:

@@ -21,6 +21,7 @@ from slurmsim.core.messages import (
     NodesDown,
     NodesDrain,
     NodesFail,
+    NodesReboot,
     NodesRegister,
     NodesResume,
     NodesUndrain,
@@ -80,6 +81,7 @@ class Nodes:
     returns: int = 0  # ReturnToService
     down: set[int] = field(default_factory=set)
     silent: set[int] = field(default_factory=set)
+    rebooted: set[int] = field(default_factory=set)  # ASAP: when that ends their DRAIN is not known here
     closed: dict[str, set[int]] = field(default_factory=lambda: {"DRAIN": set(), "FAIL": set()})
 
     def usable(self, node: int) -> bool:
@@ -95,14 +97,20 @@ class Nodes:
                 self.silent -= which
                 if self.returns == 2:  # they answer, which brings them back at once
                     self.down -= which
-        elif isinstance(fact, NodesDrain | NodesFail):
-            self.closed["DRAIN" if isinstance(fact, NodesDrain) else "FAIL"] |= which
+        elif isinstance(fact, NodesDrain):
+            self.closed["DRAIN"] |= which - self.rebooted
+        elif isinstance(fact, NodesFail):
+            self.closed["FAIL"] |= which
+        elif isinstance(fact, NodesReboot) and fact.asap:
+            self.rebooted |= which
+            self.closed["DRAIN"] -= which
         elif isinstance(fact, NodesUndrain | NodesResume):
             self.closed["DRAIN"] -= which
             if isinstance(fact, NodesResume):
                 self.closed["FAIL"] -= which
                 self.down -= which
                 self.silent -= which
+                self.rebooted -= which
         elif isinstance(fact, NodesRegister):
             self.down -= (set(), which & self.silent, which)[self.returns]
             self.silent -= which

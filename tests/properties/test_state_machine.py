@@ -248,11 +248,13 @@ class AllFacts(UsualFacts):
             return True
         if self.judge is None:
             return False
-        empty = c.selector.place(job.shape, c.table)
-        if empty is None:
-            return False
-        job.alloc, job.nodes = empty, empty.mask
-        return bool(self.judge.broken(job, [job]))
+        for job.partition, job.shape in zip(job.partitions, job.shapes, strict=True):
+            empty = c.selector.place(job.shape, c.table)
+            if empty is not None:
+                job.alloc, job.nodes = empty, empty.mask
+                if not self.judge.broken(job, [job]):
+                    return False
+        return True
 
 
 TestController = UsualFacts.TestCase

@@ -87,7 +87,7 @@ def test_overbooking_and_busy_nodes_equal_a_count(jobs: list[dict[str, Any]], ch
     wanted = sweep_module.resources(facts, runs)
     nothing = np.zeros(0, np.int64)
     found = sweep_module.sweep(
-        facts, runs, wanted, Outages(nothing, nothing, nothing, nothing), np.zeros(facts.n, np.int64), 10_000, chunk
+        facts, runs, wanted, Outages(nothing, nothing, nothing, nothing, nothing), np.zeros(facts.n, np.int64), 10_000, chunk
     )
     over, busy = naive(jobs)
     told = {(wanted[o.resource].check, facts.names[o.node], int(runs.times[o.time])) for o in found.overbooked}
