@@ -83,8 +83,11 @@ class NodeStates:
 
     # -- facts ----------------------------------------------------------------------------------------------------
 
-    def set_down(self, fact: NodesDown) -> None:
-        """Nodes are lost: jobs on them go on without them (--no-kill), are requeued, or end with NODE_FAIL."""
+    def set_down(self, fact: NodesDown, *, answering: bool = True) -> None:
+        """Nodes are lost: jobs on them go on without them (--no-kill), are requeued, or end with NODE_FAIL.
+
+        With ReturnToService=2 nodes that are still `answering` come back at once.
+        """
         c = self.c
         mask = c._mask(fact.nodes)
         self.down |= mask
@@ -104,8 +107,7 @@ class NodeStates:
             else:
                 c.actions.append(Kill(job))
                 c.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
-        if self.return_to_service == 2 and fact.reason != SILENT:
-            # the nodes still answer, and any answer of a node that is DOWN brings it back
+        if self.return_to_service == 2 and fact.reason != SILENT and answering:
             self._register(NodesRegister(fact.nodes))
 
     def _drain(self, fact: NodesDrain) -> None:

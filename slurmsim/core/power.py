@@ -198,7 +198,7 @@ class PowerSaving:
             self.off |= lost
             self._tell("POWERED_DOWN", lost)
             names = tuple(self.c.table.names[i] for i in to_indices(lost).tolist())
-            self.c.node_states.set_down(NodesDown(names, TIMED_OUT))
+            self.c.node_states.set_down(NodesDown(names, TIMED_OUT), answering=False)
         self._plan_scan()
 
     def _decay(self, now: int) -> None:

@@ -270,12 +270,13 @@ class ControllerMachine(RuleBasedStateMachine):
             elif on := [job for _, _, job in controller.running if job.id in self.processes]:
                 idle = 0
                 self.step(self.now + 1, [JobEnded(on[0].id, "COMPLETED", "0:0", on[0].restarts)])
+            elif controller.node_states.down:  # by power saving, whose boots were not answered in time
+                self.step(self.now + 1, [NodesResume(tuple(self.names))])
             elif wake is None:
                 break
             else:
                 idle += 1
-                lost = controller.node_states.down  # by power saving, whose boots nobody answered in time
-                self.step(wake, [NodesResume(tuple(self.names))] if lost else [])
+                self.step(wake, [])
         stuck = [job for job in controller.jobs.values() if not self.may_stay(job)]
         assert not stuck, f"never started: {[(job.id, job.state, job.reason) for job in stuck]}"
         approve(controller, self.ended, self.events, self.runs)

@@ -248,10 +248,10 @@ class AllFacts(UsualFacts):
             return True
         if self.judge is None:
             return False
-        for job.partition, job.shape in zip(job.partitions, job.shapes, strict=True):
-            empty = c.selector.place(job.shape, c.table)
+        for partition, shape in zip(job.partitions, job.shapes, strict=True):
+            empty = c.selector.place(shape, c.table)
             if empty is not None:
-                job.alloc, job.nodes = empty, empty.mask
+                job.partition, job.alloc, job.nodes = partition, empty, empty.mask
                 if not self.judge.broken(job, [job]):
                     return False
         return True
