@@ -141,9 +141,10 @@ class SlurmBackfill(Policy):
                     yield Reject(record, held or "None")
 
     def _independent(self, view: Any) -> list[list[Any]]:
-        """The queue in order, split by pool where no counter of the cycle can couple the pools.
+        """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
 
         Pools share no node, so their plans do not meet; each may then be walked only as far as it can start anything.
+        A job with records in several starts from the first of them all.
         """
         records = view.records()
         counters = self.max_start or self.max_user or self.max_assoc or self.one_resv
@@ -152,7 +153,10 @@ class SlurmBackfill(Policy):
             return [records]
         split: list[list[Any]] = [[] for _ in view.pools]
         for record in records:
-            split[record.partition.pool].append(record)
+            pool = record.partition.pool
+            if not record.alone and any(p.pool != pool for p in record.job.partitions):
+                return [records]
+            split[pool].append(record)
         return split
 
     def _may_defer(self, view: Any, cycle: _Cycle, records: list[Any]) -> bool:

@@ -74,6 +74,7 @@ class ClusterState:
         if shares and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions)
         self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
+        self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions)
         defaults = [p for p in self.partitions if p.spec.default]
@@ -102,6 +103,11 @@ class ClusterState:
                 found = tuple([self.by_name[n] for n in key])
             self._resolved[key] = found
         return found
+
+    def switch_wait(self, request: ResourceRequest) -> int:
+        """Seconds a job waits for nodes on few enough leaf switches."""
+        asked = request.switch_wait_s
+        return self.max_switch_wait_s if asked is None else min(asked, self.max_switch_wait_s)
 
     def compiled(self, sub: Submission) -> tuple[tuple[Partition, ...], tuple[Shape, ...]]:
         """Partitions of a submission and its request's shape in each. Raises SubmitError with Slurm's text."""
@@ -172,8 +178,8 @@ def compile_shape(
             request, partition, state.table, memory_consumable=state.selector.memory_consumable,
             default_mem_cpu=per_cpu, default_mem_node=per_node,
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
-            tree=None if state.tree_optional and not request.switches else state.tree, patient=patient,
-            lifted=lifted,
+            tree=None if state.tree_optional and not request.switches else state.tree,
+            patient=patient and state.switch_wait(request) > 0, lifted=lifted,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

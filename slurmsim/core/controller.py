@@ -145,7 +145,7 @@ class Controller:
         self._begin_heap: list[tuple[int, int]] = []
         self.alarms = Alarms()
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
-        self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
+        self.patience = Patience(self)
         self._next_recalc = start_time
         self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
@@ -163,7 +163,7 @@ class Controller:
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
-            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self._requeue_fact,
+            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self.requeues.on_requeue,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
             Hold: self.hold, Release: self._release, **self.edits_of_jobs.handlers(),
@@ -565,7 +565,7 @@ class Controller:
         """The nodes of `job` have booted: its processes start, and its limit counts from now."""
         assert job.end_limit is not None
         del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
-        job.start_time, job.end_limit = self.now, self.now + job.time_limit_s
+        job.start_time, job.end_limit, job.suspended_s = self.now, self.now + job.time_limit_s, 0
         insort(self.running, (job.end_limit, job.id, job))
         self.record("READY", job)
         self.actions.append(Launch(job))
@@ -662,11 +662,6 @@ class Controller:
             job.exit_code = "0:15"
             self.actions.append(Kill(job))
         self.finish(job, JobState.CANCELLED, Reason.NONE)
-
-    def _requeue_fact(self, fact: Requeue) -> None:
-        job = self.jobs.get(fact.job_id)
-        if job is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED):
-            self.requeue(job)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
         """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.

@@ -17,17 +17,10 @@ if TYPE_CHECKING:
 
 
 class Patience:
-    """Ends the waits.
+    """Ends the waits."""
 
-    Parameters
-    ----------
-    max_wait_s
-        max_switch_wait, seconds: no job waits longer.
-    """
-
-    def __init__(self, controller: Controller, max_wait_s: int) -> None:
+    def __init__(self, controller: Controller) -> None:
         self.c = controller
-        self.max_wait_s = max_wait_s
         self._waiting: set[int] = set()
 
     def look(self, job: Job) -> None:
@@ -35,9 +28,7 @@ class Patience:
         if job.id in self._waiting:
             return
         self._waiting.add(job.id)
-        asked = job.sub.request.switch_wait_s
-        wait = self.max_wait_s if asked is None else min(asked, self.max_wait_s)
-        self.c.alarms.set(self.c.now + wait, lambda: self._over(job))
+        self.c.alarms.set(self.c.now + self.c.state.switch_wait(job.sub.request), lambda: self._over(job))
 
     def _over(self, job: Job) -> None:
         self._waiting.discard(job.id)
