@@ -11,6 +11,12 @@ end; so it is final when every deferred record above begins later than that, els
 in another order is possible because a node space is the same up to the first boundary of what is missing in it: Slurm
 merges equal neighbours one pair a plan, and where a second pair is left (`NodeSpace.ragged`), boundaries depend on
 the number of plans made, so then everything above is settled first.
+
+A record that turns out to begin later than asked for is not planned. That it does shows either from counting nodes,
+as soon as enough plans above are known, or from the search, once every deferred record above that begins before the
+latest end in question is settled. What is still missing then begins after all that the tries up to the instant in
+question read, boundaries included: if none of them gives a start by that instant, none does with all plans made. (A
+missing boundary may cut the row of tries short or prolong it, but only behind a try whose next is later than that.)
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ from typing import Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
 from slurmsim.policy import Plan
+from slurmsim_policies.slurm_backfill_hopeless import Hopeless
 from slurmsim_policies.slurm_backfill_search import NEVER, Search
 
 
@@ -74,6 +81,8 @@ class _Deferred:
     ----------
     bound
         No sooner can it begin, as far as known; `NEVER` once it is planned or nothing will be planned for it.
+    kind, need
+        Whose fate it shares (`Hopeless`), and how many nodes it needs.
     seen
         The profile `bound` was counted on.
     """
@@ -82,6 +91,8 @@ class _Deferred:
     record: Any
     limit: int
     bound: int
+    kind: int
+    need: int
     seen: CapacityProfile | None = None
 
 
@@ -109,12 +120,12 @@ class DeferredPlans:
         self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         self._made: list[Plan] = []
 
-    def defer(self, position: int, record: Any, limit: int) -> None:
-        """Pass over `record`, the one at `position` of the queue; positions ascend.
+    def defer(self, position: int, record: Any, limit: int, kind: int) -> None:
+        """Pass over `record` of that `kind_of`, the one at `position` of the queue; positions ascend.
 
         The first of a cycle is planned all the same: when its turn comes is what people look at.
         """
-        deferred = _Deferred(position, record, limit, self._search.now)
+        deferred = _Deferred(position, record, limit, self._search.now, kind, record.shape.node_need)
         if not self._first_seen:
             self._first_seen = True
             if self._may_begin_by(self._ground.end, deferred):
@@ -203,7 +214,7 @@ class DeferredPlans:
             if len(self._layers) == before:
                 break
         if late:
-            deferred.bound = by + 1
+            deferred.bound, deferred.kind = by + 1, -1  # too few nodes are not the reason
             return True
         deferred.bound = NEVER
         if found is None or not found.nodes:
@@ -216,10 +227,15 @@ class DeferredPlans:
     def _settle_above(self, position: int, until: int, wanted: Callable[[], bool]) -> bool:
         """Settle what stands before `position` and begins by `until`, as long as `wanted` holds; whether it does."""
         by = self._last_of(until)
+        hopeless = Hopeless()
         for other in self._waiting:
             if other.position >= position:
                 break
-            if other.bound <= by and self._may_begin_by(by, other) and not self._settle(other, by, wanted):
+            if other.bound > by or hopeless.covers(other.kind, other.limit, other.need):
+                continue
+            if not self._may_begin_by(by, other):
+                hopeless.add(other.kind, other.limit, other.need)
+            elif not self._settle(other, by, wanted):
                 return False
         return True
 
