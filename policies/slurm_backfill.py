@@ -23,6 +23,7 @@ from slurmsim.capacity import NodeSpace
 from slurmsim.policy import Decisions, Plan, Policy, Reject, Start
 from slurmsim_policies.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
+from slurmsim_policies.slurm_backfill_hopeless import Hopeless, kind_of
 from slurmsim_policies.slurm_backfill_search import Search
 
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
@@ -276,25 +277,28 @@ class _Cycle:
         """As `run`, but plans are made only where a start depends on them (see `DeferredPlans`)."""
         view, now = self.view, self.now
         deferred = DeferredPlans(self.search, self.space, view.outlook())
+        hopeless = Hopeless()  # what cannot start
         n_free = view.free_nodes
         for at, record in enumerate(records):
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
                 continue
-            limit = self._limit(record)
-            if record.shape.node_need <= n_free:
+            limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
+            if need <= n_free and not hopeless.covers(kind, limit, need):
 
                 def fits(record: Any = record, limit: int = limit) -> bool:
                     return bool(view.could_start(record, deferred.free_for(limit)))
 
                 settled = fits() and deferred.settle(now + limit, fits)
                 yield from deferred.new_plans()
-                if settled and (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
+                if not settled:
+                    hopeless.add(kind, limit, need)
+                elif (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
                     self.p._started = True
                     deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
                     n_free = view.free_nodes
                     continue
-            deferred.defer(at, record, limit)
+            deferred.defer(at, record, limit, kind)
         yield from deferred.new_plans()
 
     def _last_startable(self, records: list[Any], at: int, last: int) -> int:

@@ -314,6 +314,11 @@ class View:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""
         return self.c.free_to(record, nodes)
 
+    @property
+    def owned(self) -> bool:
+        """Whether users may have nodes to themselves, so that `free_to` must be asked."""
+        return self.c.owners is not None
+
     def max_limit(self, record: Record) -> int:
         """The partition's MaxTime in seconds, a year when unlimited."""
         limit = record.partition.spec.max_time_s
