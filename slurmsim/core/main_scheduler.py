@@ -67,6 +67,7 @@ class MainScheduler:
         self._requested = False
         self._now = False
         self._last_loop_pass = controller.start_time
+        self._reordered = False  # this pass walks the queue in an order of the policy's
 
     # -- triggers -------------------------------------------------------------------------------------------------
 
@@ -152,7 +153,9 @@ class MainScheduler:
         if c.accrual is not None:
             c.accrual.look(c.now)
         limits = c.limits
-        records = c.queue.snapshot()
+        queue = c.queue.snapshot()
+        records = c.host.in_order(queue)
+        self._reordered = records is not queue
         usable = c.table.up
         blocked: set[int] = set()
         per_partition: dict[int, int] = {}
@@ -250,7 +253,7 @@ class MainScheduler:
         c = self.c
         if limit is not None and examined + len(records) - at - 1 > limit:
             return False  # the pass ends before the queue does
-        if self.part_depth or len(c.queue.pools) > 1:
+        if self.part_depth or self._reordered or len(c.queue.pools) > 1:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]
