@@ -21,6 +21,7 @@ from typing import Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
 from slurmsim.policy import Decisions, Plan, Policy, Reject, Start
+from slurmsim_policies.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
 from slurmsim_policies.slurm_backfill_search import Search
 
@@ -58,7 +59,8 @@ class SlurmBackfill(Policy):
         self.min_age = _number(p, "bf_min_age_reserve", 0)
         self.min_prio = _number(p, "bf_min_prio_reserve", 0)
         self.one_resv = "bf_one_resv_per_job" in p
-        self.running_reserve = "bf_running_job_reserve" in p
+        self.licenses = "bf_licenses" in p
+        self.running_reserve = self.licenses or "bf_running_job_reserve" in p
         self.plan_all = "slurmsim_plan_all" in p  # tests compare with and without the shortcut
         counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
@@ -127,7 +129,8 @@ class SlurmBackfill(Policy):
                 yield from cycle.run_deferring(walked) if self._may_defer(view, cycle, walked) else cycle.run(walked)
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[cycle.reached :])
-        self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0
+        # a reservation in force touches its nodes every 5 s, which is a change as well
+        self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
 
     @staticmethod
     def _show_limits(limits: Any, records: list[Any]) -> Decisions:
@@ -165,7 +168,8 @@ class SlurmBackfill(Policy):
             and len(cycle.space.times) + 2 * n < self.space_size
             and len(view.pools) == 1
             and view.whole_nodes_only
-            and not view.closed()
+            and not view.preempts
+            and not view.reserved
             and view.limits is None
             and all(record.alone for record in records)
         )
@@ -194,8 +198,10 @@ class _Cycle:
 
     def __init__(self, policy: SlurmBackfill, view: Any, now: int) -> None:
         self.p, self.view, self.now = policy, view, now
+        self.preempts = view.preempts
         res = policy.resolution
-        self.search = Search(view, now, res, policy.window)
+        self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
+        self.search = Search(view, now, res, policy.window, self.licenses)
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
         self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
@@ -209,17 +215,15 @@ class _Cycle:
         self.estimates: dict[int, int] = {}
         self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
         self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
-        for start, end, nodes in view.closed():
-            self.space.take(start // res * res, -(-end // res) * res, nodes)
         if policy.running_reserve:
             for job in view.running:
-                if job.alloc.whole:
+                if job.alloc.whole and not view.may_be_preempted(job):
                     self.space.take(self.begin, job.end_limit // res * res, job.nodes)
 
     def run(self, records: list[Any]) -> Decisions:
         """Walk `records` in order; the last of them fits into what is free now."""
         p = self.p
-        rejected: tuple[int, int] | None = None
+        rejected: Any = None
         last = len(records) - 1
         limits = self.view.limits
         for at, record in enumerate(records):
@@ -230,9 +234,11 @@ class _Cycle:
             if self.tests >= p.max_test or self.space.full:
                 p._cut = True
                 return
-            if not job.queued:
+            if not job.queued or (self.preempts and self.view.preempting(record)):
                 continue
-            array = (job.array_key, record.partition.index) if job.sub.array_task_id is not None else None
+            array = None
+            if job.sub.array_task_id is not None:
+                array = (job.array_key, record.partition.index, record.reservation)
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
             if self.view.limit_reason(record) is not None:
@@ -242,6 +248,8 @@ class _Cycle:
                 yield Reject(record, held)
                 continue
             if not self._count(record):
+                continue
+            if job.licenses and self.licenses is None and not self.view.licensed(record):
                 continue
             outcome = yield from self._place(record)
             if outcome == "limited":
@@ -301,7 +309,16 @@ class _Cycle:
         return last
 
     def _limit(self, record: Any) -> int:
-        return int(min(record.job.time_limit_s, self.view.max_limit(record)))
+        """Seconds to plan with: the limit, or the minimum where one is given (and no deadline)."""
+        job = record.job
+        limit = int(min(job.time_limit_s, self.view.max_limit(record)))
+        return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
+
+    def _granted(self, record: Any, limit: int) -> int | None:
+        """The limit a job started now gets; None: its own."""
+        if record.job.deadline is not None:
+            return int(self.view.deadline_limit(record, limit))
+        return limit if record.job.time_min_s else None
 
     def _free_for(self, limit: int) -> Bitmap:
         """Usable nodes no plan needs before now + `limit`, busy or not; remembered and kept up to date."""
@@ -360,8 +377,10 @@ class _Cycle:
         begin = max((self.blocked.get(name, 0) for name in limits.qos_of(record)), default=0) if self.blocked else 0
         found = self.search.find(record, limit, self.space, view, bound, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
-            started = yield Start(record, found.within)
+            started = yield Start(record, found.within, time_limit_s=self._granted(record, limit))
             if started:
+                if self.licenses is not None:
+                    self.licenses.take(record, self.begin, self._started_until(limit))
                 if job.alloc.whole:
                     self._take(self.begin, self._started_until(limit), job.nodes)
                 return "started"
@@ -390,6 +409,8 @@ class _Cycle:
             self._estimate(job, found.start)
             yield Plan(record, found.start, found.nodes, promise=False)
         self._take(found.first, found.last, found.nodes)
+        if self.licenses is not None:
+            self.licenses.take(record, found.first, found.last)
         return "planned"
 
     def _started_until(self, limit: int) -> int:

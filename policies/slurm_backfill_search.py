@@ -5,11 +5,13 @@ Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
+from slurmsim_policies.licenses import PlannedLicenses
 
 
 @dataclass(slots=True)
@@ -46,9 +48,14 @@ class Search:
         Seconds.
     resolution, window
         bf_resolution and bf_window, seconds.
+    licenses
+        With bf_licenses: what is left of them over time.
     """
 
-    def __init__(self, view: Any, now: int, resolution: int, window: int) -> None:
+    def __init__(
+        self, view: Any, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None
+    ) -> None:
+        self.view, self.licenses, self.reserved = view, licenses, view.reserved
         self.now, self.resolution, self.window = now, resolution, window
         self.available: Bitmap = view.available()
         self._free_to = view.free_to
@@ -78,7 +85,10 @@ class Search:
         base = self._free_to(record, self.available & record.partition.mask)
         trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
-            tries = space.openings(base, trying, limit, shape.min_nodes, bound)
+            if self.reserved or (self.licenses is not None and record.job.licenses):
+                tries = self._tries_reserved(record, space, base, trying, limit)
+            else:
+                tries = space.openings(base, trying, limit, shape.min_nodes, bound)
             trying = 0
             for tried, following, within in tries:
                 if following and not now_only and outlook.too_few_by(record, within, following):
@@ -87,7 +97,10 @@ class Search:
                     return None
                 forecast = None
                 if not shape.required & ~within:
-                    forecast = outlook.future(record, within)
+                    if self.reserved:
+                        forecast = self.view.future(record, within, tried, limit)
+                    else:
+                        forecast = outlook.future(record, within)
                 if forecast is None:
                     if following and not now_only:
                         continue
@@ -113,6 +126,26 @@ class Search:
                     break
                 return Found(start, within, first, last, nodes)
         return None
+
+    def _tries_reserved(
+        self, record: Any, space: NodeSpace, base: Bitmap, at: int, limit: int
+    ) -> Iterator[tuple[int, int, Bitmap]]:
+        """As `NodeSpace.openings`, where reservations decide what may be used from when on, or planned licenses."""
+        view, res = self.view, self.resolution
+        while at:
+            access = view.access(record, at, limit)
+            if access.verdict:
+                return
+            start = access.start
+            _, at, free = next(iter(space.openings(base & access.nodes, start, limit, 0, 0)))
+            if access.overlap and (end := view.next_reservation_end(start)):
+                end = -(-end // res) * res + 1
+                if end < self.now + self.window and (not at or end < at):
+                    at = end
+            if self.licenses is not None and (short := self.licenses.short_until(record, start, start + limit)):
+                at = short if short < space.end else 0
+                continue
+            yield start, at, free
 
     def earliest(
         self, record: Any, length: int, space: NodeSpace, outlook: Any, after: int, by: int

@@ -136,6 +136,8 @@ class ClusterView(Protocol):
 class Start:
     """Start `job` now, on nodes the node selector chooses; `within` limits it to some nodes. Outcome: started or not.
 
+    With `time_limit_s` the job gets that limit instead of its own (--time-min).
+
     Yielding a Start for a job that does not fit is no error (the outcome is False), nor for one that an accounting
     limit forbids (None); for one that is not pending it is.
     """
@@ -143,6 +145,7 @@ class Start:
     job: Any
     within: Bitmap | None = None
     partition: Any = None
+    time_limit_s: int | None = None
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +22,17 @@ from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
+from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
+from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import BOOT_S, Simulation
 from slurmsim.until import parse_until
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from slurmsim.trace.reader import Trace
 
 LIMIT_SCAN_S = 30
+_time = attrgetter("time")
 GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
 Progress = Callable[[Simulation], None]
 
@@ -65,6 +70,7 @@ class RunOptions:
     unknown_accounts: str = "stop"
     shares_s: int | None = None
     boot_s: int | None = None
+    reservations: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -93,6 +99,7 @@ class Prepared:
     endless: Iterable[Any] = ()
     hashes: dict[str, Any] = field(default_factory=dict)
     accounting: Accounting | None = None
+    notes: list[str] = field(default_factory=list)  # warnings that only running could find
 
 
 def prepare(options: RunOptions) -> Prepared:
@@ -154,8 +161,14 @@ def prepare(options: RunOptions) -> Prepared:
             raise
         raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
                           expected=error.expected) from None  # fmt: skip
+    if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
+        findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
+                                f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     until = parse_until(options.until, workload) if options.until is not None else None
-    timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else ()
+    timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else []
+    if options.reservations:
+        timed = sorted([*read_reservations(Path(options.reservations), cluster, workload, until), *timed], key=_time)
+    drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
     endless: Iterable[Any] = ()
     if options.mtbf_s is not None or options.mttr_s is not None:
         endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
@@ -197,6 +210,8 @@ def execute(
         recorder.unfinished()
         for sub, text in simulation.refused:
             prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
+        for name, text in simulation.refused_reservations:
+            prepared.notes.append(f"warning: reservation {name}: refused as Slurm would: {text}")
         writer.write_json("run.json", manifest(prepared))
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
@@ -276,6 +291,7 @@ def run(
     accounting: str | Path | Sequence[str | Path] = (),
     unknown_accounts: str = "stop",
     shares: int | None = None,
+    reservations: str | Path | None = None,
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -290,6 +306,7 @@ def run(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
         accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
+        reservations=None if reservations is None else str(reservations),
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -298,6 +315,8 @@ def run(
     folder, summary, interrupted = execute(prepared, report=report)
     if summary["refused"]:
         warnings.warn(refused_warning(summary["refused"]), stacklevel=2)
+    for note in prepared.notes:
+        warnings.warn(note, stacklevel=2)
     if interrupted:
         raise KeyboardInterrupt
     return read_trace(folder)
@@ -368,8 +387,11 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
             **takes_facts(p, accounting, enforce),
         }  # fmt: skip
+        if takes_turns(cluster):  # those of an equal tier run on the same CPUs
+            equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
+            partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
-            "memory_tracked": memory}  # fmt: skip
+            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses"))}  # fmt: skip
 
 
 def _same_size(a: Any, b: Any) -> bool:

@@ -34,6 +34,8 @@ COMPACT: dict[str, str] = {
 # Words of records, never of a job the controller knows: of a run that ended in a requeue, as Slurm's accounting calls
 # it; and of a submission that was refused, of which Slurm keeps no record at all.
 REQUEUED: Final = "REQUEUED"
+# What squeue shows for a pending job that was held because its reservation ended or was deleted.
+RESV_DEL_HOLD: Final = "RESV_DEL_HOLD"
 REFUSED: Final = "REFUSED"
 RESIZING: Final = "RESIZING"  # the record of a size a job had before it got another
 SPECIAL_EXIT: Final = "SPECIAL_EXIT"  # how a job is shown that was requeued into that hold; it is pending
@@ -98,3 +100,22 @@ class NodeState:
     DOWN: Final = "DOWN"
     DRAINED: Final = "DRAINED"
     DRAINING: Final = "DRAINING"
+
+
+def deleted_reservation(name: str) -> str:
+    """The reason of a job whose reservation is gone."""
+    return f"Reservation {name} was deleted"
+
+
+def is_held(reason: str) -> bool:
+    """Whether a job with this reason waits for its release."""
+    return reason in HELD_REASONS or reason[-12:] == " was deleted"
+
+
+def shown_state(state: str, reason: str) -> str:
+    """The state squeue prints for a job in `state` with `reason`.
+
+    >>> shown_state("PENDING", "Reservation r1 was deleted"), shown_state("RUNNING", "None")
+    ('RESV_DEL_HOLD', 'RUNNING')
+    """
+    return RESV_DEL_HOLD if state == JobState.PENDING and reason.endswith(" was deleted") else state

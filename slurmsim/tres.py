@@ -171,3 +171,25 @@ def _gres_item(item: str) -> GresItem:
     if rest and not _COUNT.fullmatch(rest[0]):  # "gpu:a100" names a type, "gpu:2" a count
         return GresItem(name, rest[0], 1)
     return GresItem(name, "", parse_count(rest[0]) if rest else 1)
+
+
+def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
+    """``a:2,b`` as ((name, count), …), one entry a name, 1 where no count is given.
+
+    Raises
+    ------
+    ValueError
+        A count that is no number, an empty name, or OR (``|``, Slurm 25.05), which is not modelled.
+
+    >>> parse_licenses("mat:2,flu,mat")
+    (('mat', 3), ('flu', 1))
+    """
+    found: dict[str, int] = {}
+    for item in filter(None, text.replace(";", ",").split(",")):
+        name, colon, count = item.partition(":")
+        if not name or "|" in item or any(c.isspace() for c in item):
+            raise ValueError(f"{item!r} is no license and count")
+        if colon and not (count.isascii() and count.isdigit()):
+            raise ValueError(f"{item!r} is no license and count")
+        found[name] = found.get(name, 0) + (int(count) if colon else 1)
+    return tuple(found.items())

@@ -13,6 +13,16 @@ EXPECTED = "seconds of the log's clock, +D-HH:MM:SS after its first job, or YYYY
 
 def parse_until(text: str, workload: Workload) -> int:
     """Absolute second on the workload's clock. Raises ConfigError if it is no time or before the first job."""
+    at = parse_moment(text, workload)
+    first = int(workload.ints["submit"].min()) if len(workload) else 0
+    if at < first:
+        raise ConfigError(f"{text!r} is before the first job is submitted ({first})", field="--until",
+                          expected=EXPECTED)  # fmt: skip
+    return at
+
+
+def parse_moment(text: str, workload: Workload) -> int:
+    """The same for any time, also one before the first job. Raises ConfigError if it is no time."""
     first = int(workload.ints["submit"].min()) if len(workload) else 0
     try:
         if text.startswith("+"):
@@ -29,7 +39,4 @@ def parse_until(text: str, workload: Workload) -> int:
             at = int(moment.timestamp()) - workload.header.epoch
     except ValueError:
         raise ConfigError(f"{text!r} is no time", field="--until", expected=EXPECTED) from None
-    if at < first:
-        raise ConfigError(f"{text!r} is before the first job is submitted ({first})", field="--until",
-                          expected=EXPECTED)  # fmt: skip
     return at

@@ -40,6 +40,7 @@ INT_COLUMNS: dict[str, tuple[str, int]] = {
     "priority": ("explicitly set priority; -1 none", -1),
     "hold": ("1 for -H", 0),
     "requeue": ("0 for --no-requeue", 1),
+    "deadline": ("--deadline, absolute; -1 not given", -1),
     "cancel_at": ("time the user cancels the job; -1 never", -1),
     "exit_code": ("exit status of the script", 0),
     "exit_signal": ("signal that ended the script, 0 none", 0),
@@ -69,6 +70,8 @@ TEXT_COLUMNS: dict[str, str] = {
     " --exclusive=user --gpus-per-node= --gpus-per-task= --gpus-per-socket= --sockets-per-node= --mem-per-gpu="
     " --no-kill --kill-on-invalid-dep=",
     "dependency": "Slurm dependency expression on job ids of this workload: afterok:12:13,afterany:4",
+    "reservation": "--reservation: one name, or several to choose from",
+    "licenses": "--licenses: mat:2,flu",
     "outcome": "what ends the job if no limit, failure or cancel does: COMPLETED, FAILED, OUT_OF_MEMORY, NODE_FAIL;"
     " empty means COMPLETED (exit code 0) or FAILED (any other)",
     "log_state": "recorded final state",

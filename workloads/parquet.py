@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 IntColumn = npt.NDArray[np.int64]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 METADATA_KEY = b"slurmsim.workload"
 ROW_GROUP = 1 << 17
 REQUIRED = ("job_id", "submit")
@@ -39,9 +39,9 @@ OPTIONS: tuple[Option, ...] = ()
 _LOWEST: dict[str, int] = {
     "job_id": 1, "submit": 0, "run_time": -1, "time_limit": -2, "time_min": -1, "nodes": -1, "nodes_max": -1,
     "tasks": -1, "cpus_per_task": 1, "tasks_per_node": -1, "mem_per_node": -1, "mem_per_cpu": -1, "begin": -1,
-    "nice": -2_147_483_645, "priority": -1, "cancel_at": -1, "exit_code": 0, "exit_signal": 0, "array_job_id": -1,
-    "array_task_id": -1, "array_limit": -1, "think_after": -1, "depends_on": -1, "log_eligible": -1, "log_start": -1,
-    "log_end": -1,
+    "nice": -2_147_483_645, "priority": -1, "deadline": -1, "cancel_at": -1, "exit_code": 0, "exit_signal": 0,
+    "array_job_id": -1, "array_task_id": -1, "array_limit": -1, "think_after": -1, "depends_on": -1, "log_eligible": -1,
+    "log_start": -1, "log_end": -1,
 }  # fmt: skip
 _POSITIVE_OR_MISSING = ("nodes", "nodes_max", "tasks", "tasks_per_node")
 _FLAGS = ("exclusive", "oversubscribe", "contiguous", "hold", "requeue")

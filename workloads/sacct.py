@@ -280,6 +280,3 @@ class _Reading:
     def _name_what_is_lost(self) -> None:
         restarts = self.columns.ints("Restarts", fields.parse_number)
         self.ledger.repair(restarts > 0, "restarted (Restarts > 0), only its last run is replayed")
-        for name, what in (("Reservation", "ran in a reservation"), ("Licenses", "asked for licenses")):
-            asked = self.columns.text(name).codes > 0
-            self.ledger.repair(asked, f"{what}, replayed without")

@@ -162,6 +162,9 @@ class Request:
         self.ints["contiguous"] = self.line("contiguous", 0)
         self.ints["nice"] = self.line("nice", 0)
         self.ints["requeue"] = self.line("requeue", 1)
+        self.ints["time_min"] = self.line("time_min")
+        for name, field in (("reservation", "Reservation"), ("licenses", "Licenses")):
+            self.texts[name] = self.columns.text(field)
         self.texts["node_list"] = self.line_text("node_list")
         self.texts["exclude"] = self.line_text("exclude")
         self.texts["options"] = self.line_text("options")

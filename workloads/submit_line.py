@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from slurmsim.duration import parse_time_limit
 from slurmsim.tres import parse_memory
 
 # Options with a value: short letter -> long name. Those of interest are handled in `_apply`.
@@ -54,6 +55,7 @@ class SubmitLine:
     nice: int = 0
     requeue: int = 1
     array_limit: int = -1
+    time_min: int = -1
     dependency: str = ""
     node_list: str = ""
     exclude: str = ""
@@ -126,6 +128,8 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
             found.array_limit = int(throttle[1]) if throttle and int(throttle[1]) else -1
         case "dependency":
             found.dependency = value
+        case "time-min":
+            found.time_min = _seconds(value)
         case "nodelist":
             found.node_list = value
         case "exclude":
@@ -134,6 +138,13 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
 
 def _count(value: str) -> int:
     return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else -1
+
+
+def _seconds(value: str) -> int:
+    try:
+        return parse_time_limit(value) or -1
+    except ValueError:
+        return -1
 
 
 def _mib(value: str) -> int:

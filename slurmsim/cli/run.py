@@ -34,6 +34,9 @@ def add_parser(subparsers: Any) -> None:
         help="CSV of time,action,nodes[,until][,reason]: down, drain, undrain, fail, resume, register, reboot, "
         "reboot-asap, maintenance",
     )
+    p.add_argument(
+        "--reservations", metavar="FILE", help="advance reservations: TOML, or the output of scontrol show reservation"
+    )
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
     p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
@@ -75,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
+        reservations=args.reservations,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json
@@ -88,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
         folder, summary, interrupted = execute(prepared, progress=progress)
     if summary["refused"]:
         print(f"slurmsim: {refused_warning(summary['refused'])}", file=sys.stderr)
+    for note in prepared.notes:
+        print(f"slurmsim: {note}", file=sys.stderr)
     if args.json:
         print(json.dumps(summary, indent=2))
     elif talkative:

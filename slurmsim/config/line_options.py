@@ -9,7 +9,6 @@ from slurmsim.config.option import Option, Status
 
 _OFF = ("no", "0", "false", "down")  # spellings of a flag that is not set
 _FREE = "nodes are not real machines"
-_PREEMPT = "no job is preempted"
 
 
 def _honoured(name: str, kind: str = "text", default: Any = None, why: str = "", **more: Any) -> Option:
@@ -80,6 +79,8 @@ PARTITION_KEYS = _table(
     _honoured("Priority", "count", None, "sets PriorityTier and PriorityJobFactor", low=0, high=65_533),
     _honoured("State", "choice", "UP", choices=("UP", "DOWN", "DRAIN", "INACTIVE")),
     _honoured("OverTimeLimit", "minutes", None, "the cluster's when unset"),
+    _honoured("PreemptMode", "text", None, "the cluster's when unset"),
+    _honoured("GraceTime", "count", 0, "seconds", low=0),
     _honoured("LLN", "flag", False),
     _absent("RootOnly", "jobs of all users are accepted", "flag", off=_OFF, default=False),
     _absent("ReqResv", "jobs without a reservation are accepted", "flag", off=_OFF, default=False),
@@ -106,8 +107,6 @@ PARTITION_KEYS = _table(
     _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
     _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",)),
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",)),
-    _absent("PreemptMode", _PREEMPT, master="PreemptType"),
-    _absent("GraceTime", _PREEMPT, "count", master="PreemptType", low=0),
     _absent("PowerDownOnIdle", "nodes are powered down by SuspendTime alone", "flag", off=_OFF, since="23.02"),
     _honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never"),
     _honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),

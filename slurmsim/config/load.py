@@ -168,7 +168,10 @@ def _build(
     for line in extra["partitionname"]:
         if (name := line.pairs[0].value) not in named:
             report.error(Place(), "--set PartitionName", "", f"no partition is called {name!r}{nearest(name, named)}")
-    partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report)
+    modes = frozenset(options["PreemptMode"])
+    if options["SelectType"] == "select/linear":
+        modes -= {"GANG"}  # nobody takes turns
+    partitions = read_partitions([*objects["partitionname"], *extra["partitionname"]], table, sets, report, modes)
     if options["AccountingStorageType"] == "accounting_storage/slurmdbd":
         for partition in partitions:
             check_weights(partition.tres_billing_weights, options, Place(), f"TRESBillingWeights of {partition.name}",

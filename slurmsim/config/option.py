@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from slurmsim.duration import FORMATS, parse_time_limit
+from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
-from slurmsim.tres import parse_memory, parse_weights
+from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
@@ -153,6 +153,13 @@ def _time(text: str, _option: Option) -> int | None:
         raise ValueError(f"{text!r} is not a time", FORMATS) from None
 
 
+def _duration(text: str, _option: Option) -> int | None:
+    try:
+        return parse_duration(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time", FORMATS) from None
+
+
 def _memory(text: str, _option: Option) -> int | None:
     if text.lower() in ("unlimited", "infinite"):
         return None
@@ -204,6 +211,15 @@ def _weights(text: str, _option: Option) -> tuple[tuple[str, float], ...]:
         raise ValueError(f"{text!r} is no list of TRES weights", "TRES=FACTOR,…") from None
 
 
+def _licenses(text: str, _option: Option) -> tuple[tuple[str, int], ...]:
+    if text.lower() in ("", "(null)"):
+        return ()
+    try:
+        return parse_licenses(text)
+    except ValueError as error:
+        raise ValueError(str(error), "name:count,name:count") from None
+
+
 KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "text": lambda text, _option: text,
     "words": _words,
@@ -212,9 +228,11 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "count or unlimited": _count_or_unlimited,  # None when unlimited
     "minutes": _minutes,  # whole minutes in the file, seconds in the spec; None when unlimited
     "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
+    "duration": _duration,  # as time, to the second
     "memory": _memory,  # MiB; 0 and UNLIMITED give None
     "choice": _choice,
     "exit codes": _exit_codes,
     "seconds": _seconds,  # -1 and INFINITE give -1: never
     "weights": _weights,  # TRES weights by lower-cased name; memory per MiB
+    "licenses": _licenses,  # ((name, count), …)
 }

@@ -118,6 +118,8 @@ _ROWS: tuple[Option, ...] = (
     _honoured("Epilog", "text", "", "takes no time; a job's end causes a pass at once, not by the loop"),
     _honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; the other words have no effect"),
     _honoured("OverTimeLimit", "minutes", 0, low=0, high=65_533 * 60),
+    _honoured("ResvOverRun", "minutes", 0, "jobs of a reservation end that long after it", low=0, high=65_533 * 60),
+    _honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
     _honoured("DefMemPerCPU", "memory", None),
     _honoured("DefMemPerNode", "memory", None),
     # priority
@@ -144,6 +146,17 @@ _ROWS: tuple[Option, ...] = (
     _honoured("AccountingStorageType", "choice", "accounting_storage/none",
               "without slurmdbd the age factor is ignored, as in real Slurm",
               choices=("accounting_storage/none", "accounting_storage/slurmdbd")),
+    # preemption
+    _honoured("PreemptType", "choice", "preempt/none", "under sched/backfill and sched/builtin; other policies never "
+              "preempt", choices=("preempt/none", "preempt/partition_prio", "preempt/qos", "(null)"),
+              off=("preempt/none", "none", "(null)", "")),
+    _honoured("PreemptMode", "words", ("OFF",), "no SUSPEND with select/linear or preempt/qos"),
+    _honoured("PreemptExemptTime", "duration", None, "-1 none"),
+    _honoured("PreemptParameters", "words", (), "min_exempt_priority, reorder_count, strict_order, youngest_first",
+              since="23.02"),
+    _honoured("SchedulerTimeSlice", "count", 30, "seconds; with PreemptMode=GANG", low=5, high=65_533),
+    _honoured("MessageTimeout", "count", 10, "with KillWait, how long a preempting job takes no further victims", low=1,
+              high=65_533),
     # nodes
     _honoured("GresTypes", "words", ()),
     _honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2),
@@ -163,14 +176,7 @@ _ROWS: tuple[Option, ...] = (
     _honoured("SuspendExcParts", "words", ()),
     _absent("SuspendExcStates", "nodes in any state are powered down when idle", since="23.02"),
     # would change schedules, not modelled
-    _absent("PreemptType", "no job is preempted: jobs of higher tier or QOS start first but wait for nodes",
-            off=("preempt/none", *_NONE), kind="choice", choices=("preempt/none", "preempt/partition_prio",
-                                                                 "preempt/qos", "none")),
-    _absent("PreemptMode", "no job is preempted", off=("off", "gang"), master="PreemptType"),
-    _absent("PreemptExemptTime", "no job is preempted", master="PreemptType"),
-    _absent("PreemptParameters", "no job is preempted", master="PreemptType", since="23.02"),
-    _absent("Licenses", "jobs do not wait for licenses"),
-    _absent("LicenseParameters", "jobs do not wait for licenses", master="Licenses", since="26.05"),
+    _absent("LicenseParameters", "licenses are simple counts", since="26.05"),
     _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),
     _absent("FederationParameters", "one cluster is simulated alone"),
     _absent("JobSubmitPlugins", "submissions are taken as the log has them", off=("job_submit/none", *_NONE)),
@@ -185,7 +191,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
     _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",), kind="count", low=0),
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",), kind="memory"),
-    _absent("ResvOverRun", "reservations end on time", off=("0",), kind="minutes"),
     _absent("AllowSpecResourcesUsage", "specialised cores are never given to jobs", off=("no", "0", "false", "down"),
             kind="flag"),
     _absent("FrontendName", "front-end systems are not modelled", refuse=True, gone="25.05"),
@@ -193,7 +198,6 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("parameter of a plugin that decides", "PrioritySiteFactorParameters PriorityParameters MCSParameters "
                "BurstBufferParameters"),
     *_harmless("parameter of a plugin that decides", "CliFilterParameters", since="25.11"),
-    *_harmless("gang scheduling is part of preemption", "SchedulerTimeSlice", kind="count"),
     *_harmless("job ids never wrap in a simulation", "MaxJobId", kind="count"),
     Option("MaxJobCount", "count", Status.HARMLESS, "sbatch waits and tries again; here it need not", 10_000, low=1),
     Option("FirstJobId", "count", Status.HARMLESS, "jobs have the ids of the workload", 1, low=1, high=67_043_328),
@@ -236,7 +240,7 @@ _ROWS: tuple[Option, ...] = (
                "SlurmctldPort SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg SlurmctldSyslogDebug SlurmdDebug "
                "SlurmdLogFile SlurmdPidFile SlurmdSpoolDir SlurmdSyslogDebug SrunPortRange "
                "StateSaveLocation TmpFS X11Parameters"),
-    *_harmless("about daemons and messages", "EioTimeout MessageTimeout SlurmSchedLogLevel SlurmctldTimeout SlurmdPort "
+    *_harmless("about daemons and messages", "EioTimeout SlurmSchedLogLevel SlurmctldTimeout SlurmdPort "
                "TCPTimeout TreeWidth GetEnvTimeout KeepAliveTime", kind="count"),
     *_harmless("about daemons and messages", "DataParserParameters", since="24.11"),
     *_harmless("about daemons and messages", "SlurmrestdParameters SlurmstepdParameters", since="25.05"),

@@ -20,9 +20,16 @@ _DEFAULT_SHARE = 4  # jobs a resource for YES and FORCE without a count
 
 
 def read_partitions(
-    lines: Iterable[ConfLine], table: NodeTable, sets: Mapping[str, frozenset[str]], report: Report
+    lines: Iterable[ConfLine],
+    table: NodeTable,
+    sets: Mapping[str, frozenset[str]],
+    report: Report,
+    modes: frozenset[str] = frozenset(),
 ) -> tuple[PartitionSpec, ...]:
-    """PartitionName lines; a name met again overrides what it gives anew, the last ``Default=YES`` wins."""
+    """PartitionName lines; a name met again overrides what it gives anew, the last ``Default=YES`` wins.
+
+    `modes` are the words of the cluster's PreemptMode.
+    """
     found: dict[str, Attributes] = {}
     defaults = Attributes(PARTITION_KEYS, Place())
     default_partition = ""
@@ -43,16 +50,23 @@ def read_partitions(
             elif default_partition == name:
                 default_partition = ""
         found[name] = attributes.over(found[name]) if name in found else attributes
-    specs = [_spec(name, attributes, table, sets, report) for name, attributes in found.items()]
+    for name, attributes in found.items():
+        _check_preempt_mode(name, attributes, modes, report)
+    specs = [_spec(name, attributes, table, sets, report, "GANG" in modes) for name, attributes in found.items()]
     return tuple(replace(spec, default=spec.name == default_partition) for spec in specs)
 
 
 def _spec(
-    name: str, attributes: Attributes, table: NodeTable, sets: Mapping[str, frozenset[str]], report: Report
+    name: str,
+    attributes: Attributes,
+    table: NodeTable,
+    sets: Mapping[str, frozenset[str]],
+    report: Report,
+    gang: bool,
 ) -> PartitionSpec:
     get = attributes.get
     _contradictions(name, attributes, report)
-    share, share_max = _oversubscribe(attributes, report)
+    share, share_max = _oversubscribe(attributes, report, gang)
     both = get("priority")
     def_cpu, def_node = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
     max_cpu, max_node = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
@@ -121,7 +135,7 @@ def _nodes(
     return tuple(sorted(members, key=natural_key))
 
 
-def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
+def _oversubscribe(attributes: Attributes, report: Report, gang: bool) -> tuple[str, int]:
     """The OverSubscribe word and how many jobs may share a resource."""
     text, place = attributes.text("oversubscribe") or "NO", attributes.place_of("oversubscribe")
     word, colon, count = text.upper().partition(":")
@@ -133,7 +147,11 @@ def _oversubscribe(attributes: Attributes, report: Report) -> tuple[str, int]:
     if colon and (not count.isdigit() or not 1 <= int(count) <= 1_000):
         report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
         return "NO", 1
-    return word, int(count) if colon else _DEFAULT_SHARE
+    share = int(count) if colon else _DEFAULT_SHARE
+    if share > 1 and word == "YES" and gang:
+        report.warning(place, "OverSubscribe", text, "not modelled: with PreemptMode=GANG --oversubscribe does nothing")
+        return "NO", 1
+    return word, share
 
 
 def _over_time_limit(attributes: Attributes) -> int | None:
@@ -161,6 +179,18 @@ def _contradictions(name: str, attributes: Attributes, report: Report) -> None:
     if most is not None and least > most:
         report.warning(attributes.place_of("minnodes"), "MinNodes", str(least),
                        f"above MaxNodes={most} of partition {name}: its jobs never start")  # fmt: skip
+
+
+def _check_preempt_mode(name: str, attributes: Attributes, modes: frozenset[str], report: Report) -> None:
+    """A partition's own PreemptMode must be one the cluster can carry out."""
+    text, place = attributes.text("preemptmode"), attributes.place_of("preemptmode")
+    words = {word.strip().upper() for word in text.split(",")} - {""}
+    for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
+        report.error(place, "PreemptMode", text, f"unknown mode {word!r} in partition {name}",
+                     "OFF, CANCEL, REQUEUE or SUSPEND")  # fmt: skip
+    if "SUSPEND" in words and "GANG" not in modes:
+        report.error(place, "PreemptMode", text, f"SUSPEND in partition {name} needs GANG in the cluster's PreemptMode",
+                     "PreemptMode=SUSPEND,GANG")  # fmt: skip
 
 
 def _names(attributes: Attributes, key: str) -> tuple[str, ...]:

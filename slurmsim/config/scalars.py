@@ -65,7 +65,7 @@ def read_scalars(settings: Mapping[str, Setting], report: Report) -> dict[str, A
     _normalise(options, settings, report)
     _check_select(options, settings, report)
     _check_memory(options, settings, report)
-    _check_preemption(settings, report)
+    _check_preemption(options, settings, report)
     for setting in settings.values():
         _warn_not_modelled(setting, options, settings, report)
     return options
@@ -144,23 +144,54 @@ def _check_memory(options: dict[str, Any], settings: Mapping[str, Setting], repo
             options[per_cpu] = None
 
 
-def _check_preemption(settings: Mapping[str, Setting], report: Report) -> None:
-    """Combinations of PreemptType and PreemptMode that slurmctld refuses."""
+def _check_preemption(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
+    """Combinations of PreemptType and PreemptMode that slurmctld refuses, and those slurmsim does not model."""
     mode, kind = settings.get("PreemptMode"), settings.get("PreemptType")
+    if options["PreemptType"] == "(null)":
+        options["PreemptType"] = "preempt/none"
     words = {word.strip().upper() for word in mode.text.split(",")} if mode else {"OFF"}
+    options["PreemptMode"] = tuple(sorted(words - {""}))
     if mode is not None:
         for word in sorted(words - {"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"}):
             report.error(mode.place, mode.shown, mode.text, f"unknown mode {word!r}",
                          "OFF, CANCEL, GANG, REQUEUE, SUSPEND, WITHIN or PRIORITY")  # fmt: skip
         if "SUSPEND" in words and "GANG" not in words:
             report.error(mode.place, mode.shown, mode.text, "SUSPEND needs GANG too", "SUSPEND,GANG")
+        if "SUSPEND" in words and options["SelectType"] == "select/linear":
+            report.error(mode.place, mode.shown, mode.text, "suspension with select/linear is not modelled",
+                         "SelectType=select/cons_tres")  # fmt: skip
     acts = bool(words & {"CANCEL", "REQUEUE", "SUSPEND"})
-    preempts = kind is not None and not kind.option.is_off(kind.text)
+    preempts = options["PreemptType"] != "preempt/none"
     culprit = kind or mode
     if acts != preempts and culprit is not None:
         report.error(culprit.place, culprit.shown, culprit.text,
                      f"PreemptType={kind.text if kind else 'preempt/none'} and "
                      f"PreemptMode={mode.text if mode else 'OFF'} contradict each other")  # fmt: skip
+    elif mode is not None and options["PreemptType"] == "preempt/qos" and "SUSPEND" in words:
+        report.error(mode.place, mode.shown, mode.text, "suspension by QOS is not modelled", "CANCEL or REQUEUE")
+    _check_preempt_parameters(options, settings, report)
+
+
+_PREEMPT_FLAGS = ("strict_order", "youngest_first")
+_PREEMPT_NUMBERS = ("reorder_count", "min_exempt_priority")
+
+
+def _check_preempt_parameters(options: dict[str, Any], settings: Mapping[str, Setting], report: Report) -> None:
+    """Words of PreemptParameters: what is wrong is said and left out, as slurmctld leaves it out silently."""
+    setting = settings.get("PreemptParameters")
+    kept = []
+    for word in options["PreemptParameters"] if setting is not None else ():
+        assert setting is not None
+        name, _, value = word.partition("=")
+        if name in _PREEMPT_FLAGS or (name in _PREEMPT_NUMBERS and value.isdigit()):
+            kept.append(word)
+        elif name in _PREEMPT_NUMBERS:
+            report.warning(setting.place, setting.shown, word, f"{value!r} is not a number; its default is used")
+        elif name == "reclaim_licenses":
+            report.warning(setting.place, setting.shown, word, "not modelled: no job is preempted for its licenses")
+        elif name not in ("send_user_signal", "suspend_grace_time"):  # simulated jobs take no signals
+            report.warning(setting.place, setting.shown, word, "slurmctld ignores this unknown parameter silently")
+    options["PreemptParameters"] = tuple(kept)
 
 
 def _warn_not_modelled(

@@ -14,7 +14,6 @@ from slurmsim.config.option import Option, Status, nearest, split_words
 
 _KEY = "SchedulerParameters"
 _NO_CLOCK = "a pass takes no time in a simulation, so nothing interrupts it"
-_PREEMPT = "no job is preempted"
 _HETJOB = "heterogeneous jobs are not modelled"
 _STEPS = "job steps are not simulated"
 _NEVER = ("bf_interval", "sched_interval")  # -1 switches these off
@@ -51,6 +50,7 @@ _ROWS: tuple[Option, ...] = (
     _flag("bf_busy_nodes"),
     _number("bf_interval", 30, 1, 10_800, "seconds; -1 never"),
     _number("bf_job_part_count_reserve", 0, 0, 100_000, "jobs; 0 no limit"),
+    _flag("bf_licenses", "implies bf_running_job_reserve"),
     _number("bf_max_job_array_resv", 20, 0, 1_000, "tasks"),
     _number("bf_max_job_part", 0, 0, 1_000_000, "jobs; 0 no limit"),
     _number("bf_max_job_start", 0, 0, 10_000, "jobs; 0 no limit"),
@@ -72,12 +72,19 @@ _ROWS: tuple[Option, ...] = (
     _idle("bf_yield_interval", "count", _NO_CLOCK),
     _idle("bf_yield_sleep", "count", _NO_CLOCK),
     _idle("bf_yield_rpc_cnt", "count", _NO_CLOCK, since="26.05"),
-    _absent("bf_licenses", "set", "jobs do not wait for licenses", master="Licenses"),
     _absent("bf_hetjob_immediate", "set", _HETJOB, master="heterogeneous jobs"),
     _absent("bf_hetjob_prio", "text", _HETJOB, master="heterogeneous jobs"),
-    _absent("bf_allow_magnetic_slot", "set", "magnetic reservations are not modelled", master="reservations"),
+    _absent("bf_allow_magnetic_slot", "set", "a magnetic reservation is used only once it has begun"),
     _absent("bf_topopt_enable", "set", "topology is not modelled", since="24.11", master="TopologyPlugin"),
     _absent("bf_topopt_iterations", "count", "topology is not modelled", since="24.11", master="TopologyPlugin"),
+    # preemption; since 23.02 in PreemptParameters
+    Option("preempt_reorder_count", "count", Status.HONOURED, "times", 1, low=0, gone="23.02",
+           instead="PreemptParameters=reorder_count"),
+    Option("preempt_strict_order", "set", Status.HONOURED, "", False, gone="23.02",
+           instead="PreemptParameters=strict_order"),
+    Option("preempt_youngest_first", "set", Status.HONOURED, "", False, gone="23.02",
+           instead="PreemptParameters=youngest_first"),
+    _idle("preempt_send_user_signal", "set", "simulated jobs take no signals", gone="23.02"),
     # would matter, not modelled
     _flag("assoc_limit_stop"),
     _absent("reduce_completing_frag", "set", "CompleteWait stops all partitions"),
@@ -91,11 +98,8 @@ _ROWS: tuple[Option, ...] = (
     _absent("enable_user_top", "set", "scontrol top is not modelled", master="scontrol top"),
     _absent("spec_cores_first", "set", "specialised cores are counted, not placed", master="CoreSpecCount"),
     _absent("extra_constraints", "set", "--extra is not modelled", since="23.11", master="--extra"),
-    *(_absent(name, kind, _PREEMPT, gone="23.02", master="PreemptType") for name, kind in (
-        ("preempt_reorder_count", "count"), ("preempt_send_user_signal", "set"), ("preempt_strict_order", "set"),
-        ("preempt_youngest_first", "set"))),
     # no effect on a schedule
-    _idle("allow_zero_lic", "set", "jobs do not wait for licenses"),
+    _idle("allow_zero_lic", "set", "a request for no license is met"),
     _idle("bb_array_stage_cnt", "count", "burst buffers are not modelled"),
     _idle("build_queue_timeout", "count", _NO_CLOCK),
     _idle("correspond_after_task_cnt", "count", "array tasks are kept apart"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from slurmsim.bitmap import from_indices
+from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.nodes import Allocation, NodeTable
 from slurmsim.core.partitions import Partition, assign_pools
@@ -65,7 +66,8 @@ class ClusterState:
         for p in self.partitions:
             if p.spec.max_cpus_per_node is not None:
                 self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
-        if any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in self.partitions):
+        shares = any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in self.partitions)
+        if shares and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions)
         self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
@@ -74,6 +76,7 @@ class ClusterState:
         self.default = defaults[-1] if defaults else None
         down = [i for i, s in enumerate(cluster.nodes) if s.state.upper() in _DOWN_STATES]
         self.table.up &= ~from_indices(down)
+        self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
         self.shapes: dict[tuple[int, int], Shape] = {}

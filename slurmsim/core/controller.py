@@ -14,18 +14,20 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
-from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.alarms import Alarms
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
+from slurmsim.core.deadlines import Deadlines
 from slurmsim.core.eligibility import Eligibility
+from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue, Record
+from slurmsim.core.licenses import Licenses
 from slurmsim.core.limits import Limits
 from slurmsim.core.main_scheduler import MainScheduler
-from slurmsim.core.maintenance import Maintenance, Window
 from slurmsim.core.messages import (
     Action,
     Cancel,
@@ -36,16 +38,17 @@ from slurmsim.core.messages import (
     Kill,
     Launch,
     LaunchFailed,
-    Maintain,
     Refused,
     Release,
     Requeue,
     Requeued,
     RequeueHold,
     ResizeJob,
+    Resume,
     SetPartitionState,
     SetTimeLimit,
     Submit,
+    Suspend,
 )  # fmt: skip
 from slurmsim.core.node_states import NodeStates
 from slurmsim.core.nodes import Allocation
@@ -54,18 +57,21 @@ from slurmsim.core.partitions import Partition
 from slurmsim.core.patience import Patience
 from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.power import launch, make_power
+from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
 from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.requeues import Requeues
+from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
 from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.core.suspension import Suspension
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.states import HELD_REASONS, NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason
+from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, REQUEUED, JobState, Reason, is_held
 
 LIMIT_SCAN_S = 30  # slurmctld looks for jobs over their limit that often
 REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
@@ -109,14 +115,12 @@ class Controller:
         self.enforce = Enforcement.parse(enforced or ())
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
-        self._created = 0
+        self.created = 0
         self.billing = Billing(cluster, self.table)
         self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)
         self.usage = Usage(self.table, self.partitions)
         self.jobs: dict[int, Job] = {}
         self.running: list[tuple[int, int, Job]] = []
-        self.maintenance = Maintenance()
-        self._next_maintenance: int | None = None
         self.unusable: Bitmap = self.table.everything & ~self.table.up  # down or drained
         self.generation = 0  # any change but an arrival
         self.edits = 0  # node events, new priorities, edits: changes no plan survives
@@ -134,17 +138,25 @@ class Controller:
         )
         kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
         self.eligibility = Eligibility(self, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid)
+        self.reservations = Reservations(self)
+        self.licenses = Licenses(self, cluster.option("Licenses"))
+        self.deadlines = Deadlines(self)
         self._begin_heap: list[tuple[int, int]] = []
         self.alarms = Alarms()
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
         self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
         self._next_recalc = start_time
+        self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
         self.power = make_power(self)
         self.usage.power = self.power
         self.recalculation = Recalculation(self)
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
         self.main = MainScheduler(self, cluster.scheduler_parameters)
+        gang = takes_turns(cluster) and not self.event_driven
+        preempts = cluster.option("PreemptType") != "preempt/none" and not self.event_driven
+        self.preemption = Preemption(self) if preempts or gang else None
+        self.gang = Gang(self) if gang else None
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -152,7 +164,8 @@ class Controller:
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
             Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
-            SetPartitionState: self._set_partition_state, Maintain: self._maintain,
+            SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
+            Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
         }  # fmt: skip
 
     # -- the two calls a driver makes ---------------------------------------------------------------------------
@@ -162,7 +175,11 @@ class Controller:
         self.note(now, facts)
         if not self.event_driven:
             self.main.run_if_due(now)
+        elif self.reservations.all:
+            self.reservations.jobs.serve()
         self.host.run_if_due(now)
+        if self.preemption is not None:
+            self.main.follow_up()
         return self.actions
 
     def note(self, now: int, facts: list[Fact]) -> list[Action]:
@@ -194,7 +211,8 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
-        quiet = not self._begin_heap and not self.alarms.heap and self._next_maintenance is None and self.limits is None
+        quiet = not (self._begin_heap or self.alarms.heap or self.reservations.all or self.deadlines.jobs)
+        quiet = quiet and self.limits is None
         if self.event_driven and quiet and not self.priority.period_s:
             at = self.host.wake
             if at is not None and at < self.now:
@@ -210,16 +228,17 @@ class Controller:
             times.append(self._begin_heap[0][0])
         if self.alarms.heap:
             times.append(self.alarms.heap[0][0])
-        if self._next_maintenance is not None:
-            times.append(self._next_maintenance)
+        for due in (self.reservations.next_time(), self.deadlines.next_time(), self.recalculation.wake_at()):
+            if due is not None:
+                times.append(due)
         if self.limits is not None and self.running and (at := self.limits.overuse.next_scan) is not None:
-            times.append(at)
-        at = self.recalculation.wake_at()
-        if at is not None:
             times.append(at)
         if not self.event_driven:
             at = self.main.next_time(self.now)
             if at is not None:
+                times.append(at)
+        for source in (self.preemption, self.gang):
+            if source is not None and (at := source.next_time(self.now)) is not None:
                 times.append(at)
         at = self.host.next_time(self.now)
         if at is not None:
@@ -262,6 +281,10 @@ class Controller:
         job = Job(sub, partitions, shapes, self.now)
         if self.accounts is not None:
             self.accounts.admit(job)
+        if job.claims:
+            if sub.reservation:
+                self.reservations.jobs.claim(job, sub.reservation)
+            job.licenses = self.licenses.wanted(sub.licenses)
         self._set_limit(job)
         if self.limits is not None:
             self.limits.admit(job)
@@ -274,8 +297,10 @@ class Controller:
         independent = not sub.dependency and sub.array_task_id is None
         if not independent:
             self.eligibility.register(job)
-        job.order = self._created
-        self._created += 1
+        if job.claims:
+            self.deadlines.register(job)
+        job.order = self.created
+        self.created += 1
         self.jobs[job.id] = job
         if sub.request.exclusive_user and self.owners is None:
             self.owners = Owners(entry[2] for entry in self.running)
@@ -366,15 +391,26 @@ class Controller:
 
     # -- the queue ----------------------------------------------------------------------------------------------
 
-    def open_to(self, job: Job, nodes: Bitmap) -> Bitmap:
-        """Of `nodes`, those no maintenance closes before `job`, started now, reaches its limit."""
-        if not self.maintenance.windows:
-            return nodes
-        return nodes & ~self.maintenance.closed(self.now, self.now + job.time_limit_s)
-
     def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
         """Of `nodes`, those no other user's job closes to the record's job."""
         return nodes if self.owners is None else self.owners.open_to(record, nodes)
+
+    def reach(self, record: Record, nodes: Bitmap, limit: int) -> Bitmap:
+        """Of `nodes`, those the record's job may use from now for `limit` seconds, whoever has them."""
+        nodes = self.free_to(record, nodes)
+        if self.reservations.all:
+            nodes &= self.reservations.access.examine(record, self.now, limit).nodes
+        return nodes
+
+    def place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
+        """Nodes of `nodes` and shares of them for the record's job, free now for `limit` seconds; None for none."""
+        if self.reservations.all:
+            alloc = self.reservations.access.place(record, nodes, limit)
+        else:
+            alloc = self.selector.place(record.shape, self.table, self.free_to(record, nodes))
+        if alloc is None and self.suspension.jobs:
+            alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
+        return alloc
 
     def enqueue(self, job: Job) -> None:
         """`job` is independent and not held: it may start from now on.
@@ -382,6 +418,8 @@ class Controller:
         Under an event-driven policy it is queued only for the partitions it could start in, as limits and states are,
         or it would be first in line there for ever; Slurm's own scheduler keeps all records and passes over them.
         """
+        if job.reservations and self.reservations.jobs.keep_out(job):
+            return
         wanted: tuple[bool, ...] | None = None
         if self.event_driven and job.within_limits != self.edits:
             wanted = self._may_start(job)
@@ -405,9 +443,14 @@ class Controller:
         job.priority = min(values)
         if self.event_driven and self.limits is not None and self.limits.withhold(job):
             return
+        if job.claims and self.event_driven and not self.licenses.enter(job):
+            return
         job.queued = True
         self.main.dirty = True
-        behind = self.queue.add(job, values, wanted)
+        if self.reservations.all:
+            behind = self.queue.add_through(self.reservations.jobs.of(job), job, values, wanted)
+        else:
+            behind = self.queue.add(job, values, wanted)
         if job.reason not in (Reason.NONE, Reason.BEGIN_TIME):
             self.set_reason(job, Reason.NONE)
         if behind and not self.event_driven and job.reason == Reason.NONE:
@@ -435,6 +478,8 @@ class Controller:
             return 0
         job.queued = False
         self.generation += 1
+        if job.claims and self.event_driven:
+            self.licenses.leave(job)
         return self.queue.remove(job)
 
     def withdraw(self, job: Job) -> None:
@@ -443,23 +488,32 @@ class Controller:
             for record in self.queue.jobs[job.id]:
                 self.queue.pools[record.partition.pool].leave(job, None)
             self.dequeue(job)
+            if self.licenses.lacking:
+                self.licenses.retry()
         self.host.changed = True
 
-    def start(self, record: Record, alloc: Allocation, scheduler: str) -> None:
-        """Give `record`'s job its allocation and launch it."""
+    def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
+        """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""
         job, now = record.job, self.now
         if len(job.partitions) == 1:
             job.depth = self.dequeue(job)
-        else:
+        elif job.queued:
             job.depth = self.queue.pools[record.partition.pool].position(record)
             self._leave_other_pools(record)
             self.dequeue(job)
-        if self.limited:
-            self.limited.pop(job.id, None)
+        if job.claims or self.limited:
+            self._forget(job)
         self.usage.pending(job, -1)
+        if record.reservation is not None:
+            job.reservation = record.reservation
+            job.reservation_name = job.sub.reservation or record.reservation.name
+        if job.claims:
+            self.licenses.take(job)
         job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
-        if not job.limit_fixed:
+        if limit is not None:
+            job.time_limit_s = limit
+        elif not job.limit_fixed:
             maximum = job.partition.spec.max_time_s
             job.time_limit_s = maximum if maximum is not None else ONE_YEAR_S
         job.start_time = job.held_since = now
@@ -473,6 +527,8 @@ class Controller:
         if self.accrual is not None:
             self.accrual.left(job)
         newly = self.table.allocate(alloc)
+        if self.suspension.jobs:
+            newly = self.suspension.alone(job)
         self.selector.forget_future()
         self.usage.change(job, +1, newly)
         if self.owners is not None:
@@ -487,6 +543,8 @@ class Controller:
              scheduler)
         )  # fmt: skip
         launch(self, job)
+        if self.gang is not None:
+            self.gang.started(job)
         if not self.event_driven:
             self.host.changed = True
         if self.eligibility.dependents:
@@ -501,6 +559,13 @@ class Controller:
         self.record("READY", job)
         self.actions.append(Launch(job))
         self.changed()
+
+    def _forget(self, job: Job) -> None:
+        """`job` waits no more outside the queue."""
+        self.limited.pop(job.id, None)
+        self.reservations.jobs.forget(job)
+        self.licenses.lacking.pop(job.id, None)
+        self.deadlines.forget(job)
 
     def _leave_other_pools(self, record: Record) -> None:
         """`record`'s job starts: where else it waited, others may move up in this very instant."""
@@ -525,7 +590,7 @@ class Controller:
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now; its nodes are free at once."""
-        was_running = job.alloc is not None and job.state == JobState.RUNNING
+        was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
         if was_running:
             self._give_back(job, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
         else:
@@ -538,27 +603,34 @@ class Controller:
         del self.jobs[job.id]
         if self.accrual is not None:
             self.accrual.left(job)
-        if self.limited:
-            self.limited.pop(job.id, None)
+        if job.claims or self.limited:
+            self._forget(job)
         if self.limits is not None:
             self.limits.gone(job)
         self.actions.append(Finished(job))
+        if self.gang is not None:
+            self.gang.ended(job)
         self.eligibility.ended(job, was_running)
 
     def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
         assert job.alloc is not None
         if self.book is not None:
             self.book.ended(job, self.now)
-        freed = self.table.release(job.alloc)
         self.selector.forget_future()
-        self.usage.change(job, -1, freed)
+        if job.state == JobState.SUSPENDED:
+            freed = self.suspension.leave(job)
+        else:
+            freed = self.table.release(job.alloc)
+            self.usage.change(job, -1, self.suspension.alone(job) if self.suspension.jobs else freed)
+            entry = (job.end_limit, job.id, job)
+            del self.running[bisect_left(self.running, entry)]
+            self.suspension.ended(job)
         if self.owners is not None:
             self.owners.remove(job)
         if self.limits is not None:
             self.limits.released(job)
-        entry = (job.end_limit, job.id, job)
-        at = bisect_left(self.running, entry)
-        del self.running[at]
+        if job.claims:
+            self.licenses.give_back(job)
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
         if self.node_states.to_reboot:
@@ -573,8 +645,7 @@ class Controller:
         job = self.jobs.get(fact.job_id)
         if job is None:
             return
-        running = job.state == JobState.RUNNING
-        if not running:
+        if job.state == JobState.PENDING:
             job.start_time = None
         else:
             job.exit_code = "0:15"
@@ -583,7 +654,7 @@ class Controller:
 
     def _requeue_fact(self, fact: Requeue) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is not None and job.state == JobState.RUNNING:
+        if job is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED):
             self.requeue(job)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
@@ -594,6 +665,7 @@ class Controller:
         assert job.alloc is not None
         run = copy(job)
         run.state, run.reason, run.end_time = state, reason, self.now
+        run.suspended_s = self.suspension.seconds(job)
         self.actions += [Kill(job), Requeued(run)]
         nodes = self.state.node_list(job.alloc)
         self._give_back(job)
@@ -606,10 +678,15 @@ class Controller:
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.now
         job.begin = self.now + REQUEUE_DELAY_S
+        job.reservation, job.reservation_name = None, ",".join(r.name for r in job.reservations)
+        self.deadlines.register(job)
         job.reason = Reason.BEGIN_TIME
         self._set_limit(job)
         self.usage.pending(job, +1)
+        job.suspended_s, job.preempt_time = 0, None
         self.record("REQUEUE", job, nodes=nodes)
+        if self.gang is not None:
+            self.gang.ended(job)
         self.eligibility.consider(job)
 
     def _edited(self) -> None:
@@ -631,7 +708,8 @@ class Controller:
         if job is None or job.state != JobState.PENDING:
             return
         self.withdraw(job)
-        self.limited.pop(job.id, None)
+        self._forget(job)
+        self.deadlines.register(job)
         self.eligibility.forget(job)
         if self.accrual is not None:
             self.accrual.held(job)
@@ -643,7 +721,7 @@ class Controller:
 
     def _release(self, fact: Release) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is None or job.reason not in HELD_REASONS:
+        if job is None or not is_held(job.reason):
             return
         job.special = False
         self.record("RELEASE", job)
@@ -656,17 +734,24 @@ class Controller:
         job = self.jobs.get(fact.job_id)
         if job is None:
             return
-        if job.state == JobState.RUNNING:
-            assert job.end_limit is not None and job.start_time is not None
-            del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
-            job.end_limit = job.start_time + fact.time_limit_s
-            insort(self.running, (job.end_limit, job.id, job))
+        if job.state != JobState.PENDING and job.preempt_time is None:
+            assert job.start_time is not None
+            self.move_end(job, job.start_time + fact.time_limit_s)
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
         if self.limits is not None:
             self.limits.time_limit_changed(job)
         self.record("LIMIT", job, value=fact.time_limit_s)
         self._edited()
         self._limits_changed()
+
+    def move_end(self, job: Job, end: int) -> None:
+        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        jobs = self.running if job.state == JobState.RUNNING else self.suspension.jobs
+        assert job.end_limit is not None
+        del jobs[bisect_left(jobs, (job.end_limit, job.id, job))]
+        job.end_limit = end
+        insort(jobs, (end, job.id, job))
+        self.selector.forget_future()
 
     def _set_partition_state(self, fact: SetPartitionState) -> None:
         partition = self.state.by_name[fact.partition]
@@ -687,23 +772,13 @@ class Controller:
         return from_indices(sorted(self.table.index[n] for n in names))
 
     def _set_up(self) -> None:
-        """Which nodes can take jobs: neither down or drained nor in maintenance."""
-        self.table.up = self.table.everything & ~self.unusable & ~self.maintenance.active(self.now)
-
-    def _maintain(self, fact: Maintain) -> None:
-        self.maintenance.add(Window(fact.start, fact.end, self._mask(fact.nodes)))
-        self._turn_maintenance(self.now)
-        self._edited()
-
-    def _turn_maintenance(self, now: int) -> None:
-        """Windows that begin or end now."""
-        for window in self.maintenance.windows:
-            if now in (window.start, window.end):
-                names = [self.table.names[i] for i in to_indices(window.nodes).tolist()]
-                self._node_event("MAINT" if now == window.start else "IDLE", "", names)
-        self.maintenance.forget(now)
-        self._set_up()
-        self._next_maintenance = self.maintenance.next_change(now)
+        """Which nodes can take jobs, and which count as down."""
+        table, reservations = self.table, self.reservations
+        table.up, table.down = table.everything & ~self.unusable, self.unusable
+        if reservations.all:
+            table.down |= reservations.active(maintenance=True)
+            if self.event_driven:  # the policy has the rest
+                table.up &= ~reservations.active()
 
     # -- timers -----------------------------------------------------------------------------------------------
 
@@ -716,7 +791,10 @@ class Controller:
         if self.event_driven:
             return end
         own = job.partition.spec.over_time_limit_s
-        due = end + (self.over_limit_s if own is None else own)
+        return self.scan_after(end + (self.over_limit_s if own is None else own))
+
+    def scan_after(self, due: int) -> int:
+        """The first time-limit scan at or after `due`."""
         return due + (self.start_time - due) % LIMIT_SCAN_S
 
     def _next_limit_time(self) -> int:
@@ -726,8 +804,10 @@ class Controller:
         return min(self._limit_time(end, job) for end, _, job in self.running)
 
     def _timers(self, now: int) -> None:
-        if self._next_maintenance is not None and self._next_maintenance <= now:
-            self._turn_maintenance(now)
+        if self.reservations.all:
+            self.reservations.turn(now)
+        if self.deadlines.jobs:
+            self.deadlines.turn(now)
         if self.alarms.heap:
             self.alarms.ring(now)
         heap = self._begin_heap
@@ -739,6 +819,10 @@ class Controller:
                 else:
                     self.main.time_came()
                 self.eligibility.consider(job)
+        if self.preemption is not None:
+            self.preemption.timers(now)
+        if self.gang is not None:
+            self.gang.timers(now)
         running = self.running
         if self.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
             while running and self._next_limit_time() <= now:
@@ -753,7 +837,7 @@ class Controller:
     def check(self) -> None:
         """Recount everything; raises InvariantError on any difference. For tests and debugging."""
         running = [entry[2] for entry in self.running]
-        self.table.check(running)
+        self.table.check([*running, *self.suspension.check()], self.suspension.crowded)
         if any(job.state != JobState.RUNNING for job in running):
             raise InvariantError("a job among the running is not running")
         if any(job.bars is not None and job.partition.index in job.bars for job in running):
@@ -768,6 +852,7 @@ class Controller:
         self.recalculation.check()
         if self.limits is not None:
             self.limits.check()
+        self.licenses.check(list(self.jobs.values()))
 
 
 def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:

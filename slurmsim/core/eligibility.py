@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.core.dependency import Known, Outcome, Term, combine, judge, parse
 from slurmsim.core.job import Job
-from slurmsim.states import HELD_REASONS, JobState, Reason
+from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -125,7 +125,7 @@ class Eligibility:
     def consider(self, job: Job) -> None:
         """Queue `job` if nothing keeps it out; otherwise show why and arrange to be asked again."""
         c = self.c
-        if job.reason in HELD_REASONS:
+        if is_held(job.reason):
             return  # asked again by its release
         if job.id in self._terms:
             outcome = Outcome.FAILED if job.id in self._never else self._judge(job)

@@ -46,17 +46,37 @@ class Supposed:
         new.n_jobs, new.used_by, new.cores, new._copied = self.n_jobs, self.used_by, self.cores, False
         return new
 
-    def release(self, a: Allocation) -> None:
-        """Suppose the job holding `a` gone."""
-        if a.whole:
-            self.idle |= a.mask
-            return
+    def _own_arrays(self) -> None:
         if not self._copied:
             self.free_cpus, self.free_mem = self.free_cpus.copy(), self.free_mem.copy()
             self.free_gres, self.n_jobs = self.free_gres.copy(), self.n_jobs.copy()
             self.used_by = {index: used.copy() for index, used in self.used_by.items()}
             self.cores = None if self.cores is None else self.cores.copy()
             self._copied = True
+
+    def release_cpus(self, a: Allocation) -> None:
+        """Suppose the job holding `a` suspended: its CPUs are free, its memory and GRES are not."""
+        self._own_arrays()
+        idx = a.indices()
+        if a.whole:  # the arrays meant nothing there
+            self.free_cpus[idx] = self.table.cpus[idx]
+            self.free_mem[idx] = self.table.mem[idx] - a.mem
+            self.free_gres[:, idx] = self.table.gres[:, idx]
+            for kind, count in a.gres:
+                self.free_gres[kind][idx] -= count
+            self.n_jobs[idx] = 1
+            self.mixed |= a.mask
+            return
+        self.free_cpus[idx] += a.cpus
+        if a.quota >= 0:
+            self.used_by[a.quota][idx] -= a.cpus
+
+    def release(self, a: Allocation) -> None:
+        """Suppose the job holding `a` gone."""
+        if a.whole:
+            self.idle |= a.mask
+            return
+        self._own_arrays()
         idx = a.indices()
         if a.share is None or self.cores is None:
             self.free_cpus[idx] += a.cpus

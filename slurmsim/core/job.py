@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slurmsim.core.associations import Branch
     from slurmsim.core.nodes import Allocation
     from slurmsim.core.partitions import Partition
+    from slurmsim.core.reservation import Reservation
     from slurmsim.core.shape import Shape
     from slurmsim.model.accounting import Qos
 
@@ -27,16 +28,20 @@ class Job:
     `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
-    `first_submit` never. `branch` is its association and `qos_spec` its QOS, None without accounting data;
+    `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
+    that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
+    it last made others do so. `branch` is its association and `qos_spec` its QOS, None without accounting data;
     `bars` has the partitions that do not take its account or QOS, None when all do.
     """
 
     __slots__ = (
-        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "depth",
-        "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key", "limit_fixed",
-        "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
-        "priority", "qos", "qos_spec", "queued", "reason", "restarts", "scheduler", "shape", "shapes", "special",
-        "start_time", "state", "sub", "submit_time", "time_limit_s", "user", "waits_for", "within_limits",
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims", "deadline",
+        "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
+        "licenses", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions",
+        "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued",
+        "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes",
+        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "time_limit_s",
+        "time_min_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -79,6 +84,17 @@ class Job:
         self.queued = False
         self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
         self.key: tuple[int, ...] = ()
+        # whether it asks for a reservation, licenses or a deadline: most do not, and need not be asked more
+        self.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
+        self.time_min_s, self.deadline = sub.time_min_s, sub.deadline
+        self.licenses: tuple[tuple[str, int], ...] = ()
+        self.reservations: tuple[Reservation, ...] = ()  # those it named
+        self.reservation: Reservation | None = None  # the one it runs in
+        self.reservation_name = ""  # as %v prints it
+        self.suspended_at: int | None = None
+        self.suspended_s = 0
+        self.preempt_time: int | None = None
+        self.preempt_start: int | None = None
 
     @property
     def part_qos(self) -> Qos | None:

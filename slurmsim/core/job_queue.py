@@ -1,16 +1,16 @@
-"""The queue of jobs that may start: one record per job and partition, always in Slurm's order.
+"""The queue of jobs that may start: one record per job, partition and reservation, always in Slurm's order.
 
-Order (job_scheduler.c sort_job_queue, without preemption and reservations): higher partition tier, higher priority,
-earlier submit, lower job id (array tasks by array id, then index). Under sched/builtin with priority/basic and equal
-tiers slurmctld sorts nothing and walks its job table: order of creation, whatever the priorities say. Jobs that are
-held, dependent, throttled or not yet begun are not in here.
+Order (job_scheduler.c sort_job_queue, without preemption): records with a reservation first, higher partition tier,
+higher priority, earlier submit, lower job id (array tasks by array id, then index), earlier reservation. Under
+sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of creation,
+whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,10 @@ from slurmsim.core.shape import Shape
 
 if TYPE_CHECKING:
     from slurmsim.core.queue_columns import QueueColumns
+    from slurmsim.core.reservation import Reservation
 
 Key = tuple[int, int, int, int, int, int]
+RESERVED_FIRST = 1 << 40  # beyond any partition tier
 _key = attrgetter("key")
 
 
@@ -33,14 +35,18 @@ class Record:
     the same job in another partition).
     """
 
-    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "shape", "slot", "standing")
+    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing")
 
     key: Key
 
-    def __init__(self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool) -> None:
-        self.job, self.partition, self.shape = job, partition, shape
+    def __init__(
+        self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool,
+        reservation: Reservation | None = None,
+    ) -> None:  # fmt: skip
+        self.job, self.partition, self.shape, self.reservation = job, partition, shape, reservation
         self.need = shape.unit_need  # asked for at every pass
-        self.alone = shape.by_count and len(job.partitions) == 1 and job.sub.array_task_id is None
+        plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
+        self.alone = plain and shape.by_count
         self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)
@@ -55,14 +61,16 @@ class Record:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
         job = self.job
         self.priority = priority
+        tier, last = -self.partition.tier, self.partition.index
+        r = self.reservation
+        if r is not None:
+            tier -= RESERVED_FIRST
+            last += (r.start * 1_000_000 + r.order) * 10_000
         if fifo:
-            self.key = (0, job.order, 0, 0, 0, self.partition.index)
+            self.key = (0, job.order, 0, 0, 0, last)
             return
         task = job.sub.array_task_id
-        self.key = (
-            -self.partition.tier, -priority, job.submit_time, job.array_key, -1 if task is None else task,
-            self.partition.index,
-        )  # fmt: skip
+        self.key = (tier, -priority, job.submit_time, job.array_key, -1 if task is None else task, last)
 
 
 class PoolQueue:
@@ -123,6 +131,8 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        # puts a list in order by rules a key cannot tell (preempt/qos); None for none
+        self.arrange: Callable[[list[Record]], list[Record]] | None = None
         self.watcher: QueueColumns | None = None  # told of every record that comes and goes
 
     def __len__(self) -> int:
@@ -148,6 +158,24 @@ class JobQueue:
         self.fresh[job.id] = job
         return behind
 
+    def add_through(
+        self, reservations: Sequence[Reservation | None], job: Job, priorities: tuple[int, ...],
+        wanted: tuple[bool, ...] | None,
+    ) -> bool:  # fmt: skip
+        """The same with a record for each of `reservations` (None: outside of any)."""
+        behind = False
+        records = []
+        for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
+            for reservation in reservations if wanted is None or wanted[at] else ():
+                record = Record(job, partition, shape, priority, self.fifo, reservation)
+                behind = self.pools[partition.pool].insert(record) > 0 or behind
+                records.append(record)
+                if self.watcher is not None:
+                    self.watcher.added(record, at)
+        self.jobs[job.id] = tuple(records)
+        self.fresh[job.id] = job
+        return behind
+
     def remove(self, job: Job) -> int:
         """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
         ahead = 0
@@ -167,9 +195,8 @@ class JobQueue:
 
     def snapshot(self) -> list[Record]:
         """All records in order, as a list of its own."""
-        if len(self.pools) == 1:
-            return self.pools[0].records.copy()
-        return list(self.records())
+        found = self.pools[0].records.copy() if len(self.pools) == 1 else list(self.records())
+        return found if self.arrange is None else self.arrange(found)
 
     def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
         """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""

@@ -361,4 +361,4 @@ class Limits:
 
     def check(self) -> None:
         """Recount all counters; raises InvariantError on a difference."""
-        self.counters.check([entry[2] for entry in self.c.running])
+        self.counters.check([entry[2] for entry in (*self.c.running, *self.c.suspension.jobs)])

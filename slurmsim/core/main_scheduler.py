@@ -14,13 +14,16 @@ from slurmsim.bitmap import Bitmap, runs
 from slurmsim.core.free_state import Supposed
 from slurmsim.core.job_queue import Record
 from slurmsim.core.limit_reasons import LIMIT_REASONS
+from slurmsim.core.reservation_access import MAINTENANCE_TEXT
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.reservation import Reservation
     from slurmsim.model.cluster import ClusterSpec
 
 SCHEDULER = "Main"
+MAX_BLOCKED_RESERVATIONS = 10
 _key = attrgetter("key")
 _MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
 
@@ -55,6 +58,7 @@ class MainScheduler:
         self.min_age_reserve = number(parameters, "bf_min_age_reserve", 0)
         self.min_prio_reserve = number(parameters, "bf_min_prio_reserve", 0)
         self.defer = "defer" in parameters
+        self.bf_licenses = "bf_licenses" in parameters
         self.epilog = _nodes_clean_up(controller.cluster)
         self.enabled = self.interval != -1
         self.min_gap = number(parameters, "sched_min_interval", 2) // 1_000_000  # whole seconds of virtual time
@@ -144,6 +148,19 @@ class MainScheduler:
         if self._begun:
             self._begun = False
             self.c.host.changed = True
+        if self.c.preemption is not None:
+            self.follow_up()
+
+    def follow_up(self) -> None:
+        """Victims are gone within the instant: the pass their last epilog asks for."""
+        preemption = self.c.preemption
+        assert preemption is not None
+        while preemption.freed:
+            preemption.freed = False
+            if self._now and self.enabled:
+                self._now = False
+                self.passes += 1
+                self.run(full=False)
 
     # -- the pass -------------------------------------------------------------------------------------------------
 
@@ -158,22 +175,33 @@ class MainScheduler:
         self._reordered = records is not queue
         usable = c.table.up
         blocked: set[int] = set()
+        reservations = c.reservations
+        blocked_resv: list[Reservation] = []
         per_partition: dict[int, int] = {}
         examined = started = 0
         limit = None if full else self.depth
         cut = False  # somebody was not looked at
-        array: tuple[int, int] | None = None  # (array, partition) of the record before, when its task was rejected
+        # (array, partition, reservation) of the record before, when its task was rejected
+        array: tuple[int, int, Reservation | None] | None = None
+        preemption = c.preemption
+        if preemption is not None:
+            preemption.in_progress.clear()
         waiting = {p.index for p in c.partitions if any(q.per_partition.get(p.index) for q in c.queue.pools)}
         for at, record in enumerate(records):
             job = record.job
             if job.state != JobState.PENDING or not job.queued:
                 continue
+            if preemption is not None and job.id in preemption.in_progress:
+                continue  # others make room for it in another partition
             index = record.partition.index
+            own = record.reservation
+            if own is not None and reservations.access.too_small(record):
+                continue
             is_task = job.sub.array_task_id is not None
-            if is_task and array == (job.array_key, index):
+            if is_task and array == (job.array_key, index, own):
                 c.set_reason(job, records[at - 1].job.reason)
                 continue
-            array = (job.array_key, index) if is_task else None
+            array = (job.array_key, index, own) if is_task else None
             if self.part_depth:
                 count = per_partition[index] = per_partition.get(index, 0) + 1
                 if count > self.part_depth:
@@ -188,11 +216,16 @@ class MainScheduler:
             if limited is not None:
                 c.set_reason(job, limited)
                 continue
-            if index in blocked:
+            if own is not None and own in blocked_resv:
+                c.set_reason(job, Reason.PRIORITY)
+                continue
+            if own is None and index in blocked:
                 if job.reason in _MAY_BECOME_PRIORITY:
                     self._behind(record)
                 if len(blocked) >= len(waiting) and self._settle_rest(records, at, limit, examined):
                     break
+                continue
+            if job.deadline is not None and c.deadlines.missed(job):
                 continue
             if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
                 c.set_reason(job, held)
@@ -203,20 +236,28 @@ class MainScheduler:
                 c.set_reason(job, NODES_REQUIRED_TEXT)
                 usable = self._block(record, usable, blocked, exempt=False)
                 continue
+            if job.licenses and not c.licenses.free(job, own):
+                c.set_reason(job, Reason.LICENSES)
+                if self.bf_licenses:
+                    return
+                continue
             if job.bars is not None and index in job.bars:  # asked after the limits of accounts; blocks nobody
                 c.set_reason(job, job.bars[index].text)
                 continue
-            allowed = c.open_to(job, usable)
             if record.shape.switches:
                 c.patience.look(job)
             held = None if limits is None else limits.before(record) or limits.too_many_nodes(record)
-            alloc = c.selector.place(record.shape, c.table, c.free_to(record, allowed)) if held is None else None
+            time_limit = None if job.deadline is None else c.deadlines.limit(job, job.time_limit_s)
+            seconds = time_limit or job.time_limit_s
+            alloc = c.place_now(record, usable, seconds) if held is None else None
             if limits is not None and (held := held or limits.after(record, alloc)) is not None:
                 usable = self._held(record, held, usable, blocked)
                 continue
+            if alloc is None and preemption is not None:
+                alloc = preemption.make_room(record, c.reach(record, usable, seconds))
             if alloc is not None:
                 waited = len(c.queue)
-                c.start(record, alloc, SCHEDULER)
+                c.start(record, alloc, SCHEDULER, time_limit)
                 if c.queue.fifo and len(c.queue) >= waited:
                     # no queue was built before the walk: who may start since this start (after:ID) has its turn too
                     records[at + 1 :] = [r for r in c.queue.snapshot() if r.key > record.key]
@@ -226,9 +267,16 @@ class MainScheduler:
                 if self.max_start and started >= self.max_start:
                     return
                 continue
-            outcome = self._classify(record, allowed)
+            if reservations.all:
+                outcome = reservations.access.classify(record, usable, self._classify)
+            else:
+                outcome = self._classify(record, usable)
             if outcome == Reason.RESOURCES:
                 c.set_reason(job, Reason.RESOURCES)
+                if own is not None and record.shape.required.bit_count() < record.shape.min_nodes:
+                    if len(blocked_resv) < MAX_BLOCKED_RESERVATIONS:
+                        blocked_resv.append(own)
+                    continue
                 usable = self._block(record, usable, blocked, exempt=True)
             elif outcome == Reason.BAD_CONSTRAINTS:
                 if len(job.partitions) == 1:
@@ -237,6 +285,8 @@ class MainScheduler:
                     c.set_reason(job, Reason.BAD_CONSTRAINTS)
             else:
                 c.set_reason(job, outcome)
+                if own is not None and outcome in (Reason.RESERVATION, MAINTENANCE_TEXT):
+                    usable &= ~own.nodes
         if not cut and (limit is None or examined <= limit):
             self.dirty = self._requested
 
@@ -253,7 +303,7 @@ class MainScheduler:
         c = self.c
         if limit is not None and examined + len(records) - at - 1 > limit:
             return False  # the pass ends before the queue does
-        if self.part_depth or self._reordered or len(c.queue.pools) > 1:
+        if self.part_depth or self._reordered or len(c.queue.pools) > 1 or c.queue.arrange is not None:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from slurmsim.core.job import Job
+from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 
 
@@ -142,6 +143,22 @@ class ResizeJob:
 
 
 @dataclass(slots=True)
+class Suspend:
+    """scontrol suspend of a running job by an administrator: it gives its CPUs away and keeps its memory."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Resume:
+    """scontrol resume of a suspended job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
 class Hold:
     """scontrol hold (priority 0, by the user or an administrator)."""
 
@@ -178,13 +195,49 @@ class SetPartitionState:
 
 @dataclass(slots=True)
 class Maintain:
-    """scontrol create reservation with the MAINT flag: `nodes` by name are closed over [start, end)."""
+    """scontrol create reservation with the flags MAINT and IGNORE_JOBS: `nodes` are closed over [start, end)."""
 
     order: ClassVar[int] = 2
     nodes: tuple[str, ...]
     start: int
     end: int
     reason: str = ""
+    name: str = ""
+
+
+@dataclass(slots=True)
+class CreateReservation:
+    """scontrol create reservation; `restored`: it was there when slurmctld started, so it may have begun."""
+
+    order: ClassVar[int] = 2
+    spec: ReservationSpec
+    restored: bool = False
+
+
+@dataclass(slots=True)
+class UpdateReservation:
+    """scontrol update reservation; None (or nothing) leaves a thing as it is. Times are absolute seconds."""
+
+    order: ClassVar[int] = 2
+    name: str
+    start: int | None = None
+    end: int | None = None
+    duration_s: int | None = None
+    nodes: tuple[str, ...] = ()
+    node_count: int | None = None
+    users: tuple[str, ...] | None = None
+    accounts: tuple[str, ...] | None = None
+    licenses: tuple[tuple[str, int], ...] | None = None
+    set_flags: frozenset[str] = frozenset()
+    clear_flags: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class DeleteReservation:
+    """scontrol delete reservation."""
+
+    order: ClassVar[int] = 2
+    name: str
 
 
 @dataclass(slots=True)
@@ -198,7 +251,8 @@ class Submit:
 Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
-    | NodesPower | LaunchFailed | RequeueHold | ResizeJob
+    | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
+    | Suspend | Resume
 )  # fmt: skip
 
 
@@ -212,6 +266,20 @@ class Launch:
 @dataclass(slots=True)
 class Kill:
     """Take the job's processes away; the controller has already given back its nodes."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Pause:
+    """Stop the job's processes where they are; its run time stands still until `Continue` (or a `Kill`)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Continue:
+    """Let the paused job's processes go on."""
 
     job: Job
 
@@ -254,4 +322,14 @@ class Refused:
     text: str
 
 
-Action = Launch | Kill | Finished | Requeued | Resized | Boot | Refused
+@dataclass(slots=True)
+class ReservationRefused:
+    """A reservation was not created, changed or deleted; Slurm's text."""
+
+    name: str
+    text: str
+
+
+Action = (
+    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | ReservationRefused
+)  # fmt: skip

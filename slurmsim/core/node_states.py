@@ -89,8 +89,11 @@ class NodeStates:
         self.booting &= ~mask
         self.to_reboot &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
-        for job in [entry[2] for entry in c.running if entry[2].nodes & mask]:
-            if job.sub.no_kill and job.nodes & ~mask:
+        c.reservations.nodes_lost()
+        for job in [entry[2] for entry in (*c.running, *c.suspension.jobs) if entry[2].nodes & mask]:
+            if job.alloc is None or job.id not in c.jobs:
+                continue  # gone with one of the others
+            if job.sub.no_kill and job.nodes & ~mask and job.state == JobState.RUNNING:
                 c.resizes.keep(job, job.nodes & ~mask)
             elif job.sub.requeue and c.cluster.option("JobRequeue"):
                 c.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
@@ -104,10 +107,12 @@ class NodeStates:
     def _drain(self, fact: NodesDrain) -> None:
         self.drained |= self.c._mask(fact.nodes)
         self._changed("DRAIN", fact.reason, fact.nodes)
+        self.c.reservations.nodes_lost()
 
     def _fail(self, fact: NodesFail) -> None:
         self.failing |= self.c._mask(fact.nodes)
         self._changed("FAILING", fact.reason, fact.nodes)
+        self.c.reservations.nodes_lost()
 
     def _undrain(self, fact: NodesUndrain) -> None:
         self.drained &= ~self.c._mask(fact.nodes)
@@ -139,6 +144,7 @@ class NodeStates:
                 mask &= ~those
         if mask:
             self._changed("IDLE", "", self._names(mask))
+            self.c.reservations.resumed(mask)
 
     # -- reboots --------------------------------------------------------------------------------------------------
 
@@ -153,7 +159,7 @@ class NodeStates:
 
     def freed(self, mask: Bitmap) -> None:
         """Jobs left the nodes of `mask`: reboot those that wait for it."""
-        now = mask & self.to_reboot & self.c.table.idle
+        now = mask & self.to_reboot & self.c.table.idle & ~self.c.suspension.nodes
         if now:
             self.to_reboot &= ~now
             self.drained &= ~now

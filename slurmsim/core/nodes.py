@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.bitmap import Bitmap, from_indices, to_bools, to_indices
 from slurmsim.errors import InvariantError
 from slurmsim.model.node import NodeSpec
 
@@ -104,6 +104,7 @@ class NodeTable:
         self.idle: Bitmap = self.everything
         self.mixed: Bitmap = 0
         self.up: Bitmap = self.everything
+        self.down: Bitmap = 0  # down, drained or in maintenance
         self.uniform_cpus: int | None = int(self.cpus[0]) if self.n and (self.cpus == self.cpus[0]).all() else None
         self.total_cpus = int(self.cpus.sum())
         self.alloc_cpus = 0
@@ -171,8 +172,15 @@ class NodeTable:
             self.idle |= freed
         return freed
 
-    def check(self, running: Sequence[Any]) -> None:
-        """Recount everything from the running jobs' allocations; raises InvariantError on any difference."""
+    def counted(self, a: Allocation) -> Allocation:
+        """The same holding as counts on its nodes, which may then be shared although it was given whole nodes."""
+        return Allocation(a.mask, False, a.n_nodes, a.n_cpus, a.cpus, a.mem, a.gres, a.indices()) if a.whole else a
+
+    def check(self, running: Sequence[Any], crowded: Bitmap = 0) -> None:
+        """Recount everything from the running jobs' allocations; raises InvariantError on any difference.
+
+        On `crowded` nodes jobs share CPUs: some are suspended there, or were resumed without looking.
+        """
         cpus, mem, gres = self.cpus.copy(), self.mem.copy(), self.gres.copy()
         jobs = np.zeros(self.n, np.int64)
         whole = 0
@@ -198,7 +206,8 @@ class NodeTable:
         mixed = from_indices(np.flatnonzero(jobs))
         if mixed & whole or mixed != self.mixed or self.idle != self.everything & ~(mixed | whole):
             raise InvariantError("node masks differ from a recount")
-        if (cpus < 0).any() or (mem < 0).any() or (gres < 0).any():
+        apart = ~to_bools(crowded, self.n)
+        if (cpus[apart] < 0).any() or (mem < 0).any() or (gres < 0).any():
             raise InvariantError("a node is over-booked")
         ok = (cpus == self.free_cpus).all() and (mem == self.free_mem).all() and (gres == self.free_gres).all()
         if not ok or (jobs != self.n_jobs).any():

@@ -10,10 +10,11 @@ from slurmsim.bitmap import Bitmap, runs, to_indices
 from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.outlook import Outlook
+from slurmsim.core.reservation_access import Access
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
-from slurmsim.states import JobState
+from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -75,9 +76,9 @@ class PoolView:
         """Whether counting units decides everything here.
 
         True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
-        maintenance is to come, which closes some nodes and not others.
+        reservation or maintenance is to come, which closes some nodes and not others.
         """
-        if self.units is None or self.c.maintenance.windows:
+        if self.units is None or self.c.reservations.all:
             return False
         shapes = self.c.state.shapes
         if len(shapes) != self._shapes_seen:
@@ -134,13 +135,15 @@ class PoolView:
         return records
 
     def fits(self, record: Record, within: Bitmap | None = None) -> bool:
-        """Whether the record's job could start now."""
-        return self.c.selector.fits(record.shape, within)
+        """Whether the record's job could start now, if need be by preemption."""
+        c = self.c
+        if c.selector.fits(record.shape, within):
+            return True
+        return c.preemption is not None and c.preemption.could(record, within)
 
     def closed(self) -> list[tuple[int, int, Bitmap]]:
-        """Maintenance still to come: (start, end, nodes)."""
-        windows = self.c.maintenance.windows
-        return [(w.start, w.end, w.nodes) for w in windows] if windows else []
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+        return self.c.reservations.closed() if self.c.reservations.all else []
 
     def available(self) -> Bitmap:
         """Usable nodes of the pool, busy or not."""
@@ -152,9 +155,10 @@ class PoolView:
 
     def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
         """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
+        c = self.c
         if record.shape.switches:
-            self.c.patience.look(record.job)
-        return self.c.selector.future(record.shape, self.c.running, self.c.now, within, exact=exact)
+            c.patience.look(record.job)
+        return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, exact=exact)
 
     def limit_reason(self, record: Record) -> str | None:
         """The partition limit that keeps this record from starting, or None."""
@@ -196,18 +200,27 @@ class View:
     def fits(self, job: Job) -> bool:
         """Whether `job` could start now in any of its partitions."""
         return any(
-            self.c.keeps_out(job, partition, shape) is None and self.c.selector.fits(shape)
-            for partition, shape in zip(job.partitions, job.shapes, strict=True)
+            self.c.keeps_out(job, partition, shape) is None and self.c.selector.fits(shape, self._open(job, at))
+            for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True))
         )
+
+    def _open(self, job: Job, at: int) -> Bitmap | None:
+        """Nodes reservations leave `job` in its partition of that number, None for all."""
+        reservations = self.c.reservations
+        if not reservations.all:
+            return None
+        record = Record(job, job.partitions[at], job.shapes[at], job.priority, False)
+        return reservations.open_to(record, self.c.table.everything)
 
     def earliest_start(self, job: Job) -> int | None:
         """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
         c = self.c
+        occupants = c.suspension.occupants()
         found = [
             max(forecast.start, c.now)
             for partition, shape in zip(job.partitions, job.shapes, strict=True)
             if c.keeps_out(job, partition, shape) is None
-            and (forecast := c.selector.future(shape, c.running, c.now, partition.mask & c.table.up, exact=True))
+            and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
 
@@ -224,12 +237,16 @@ class View:
     @property
     def free_cpus(self) -> int:
         """CPUs free on usable nodes."""
+        if self.c.preemption is not None:
+            return self.c.table.cpus_on(self.c.table.up)
         return sum_free_cpus(self.c)
 
     @property
     def free_nodes_or_mixed(self) -> int:
         """Usable nodes that are not taken whole."""
         table = self.c.table
+        if self.c.preemption is not None:
+            return table.up.bit_count()  # whoever has them may have to go
         return ((table.idle | table.mixed) & table.up).bit_count()
 
     @property
@@ -255,8 +272,48 @@ class View:
         return None
 
     def closed(self) -> list[tuple[int, int, Bitmap]]:
-        """Maintenance still to come: (start, end, nodes)."""
-        return [(w.start, w.end, w.nodes) for w in self.c.maintenance.windows]
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+        return self.c.reservations.closed() if self.c.reservations.all else []
+
+    @property
+    def reserved(self) -> bool:
+        """Whether there are reservations, so that `access` must be asked."""
+        return bool(self.c.reservations.all)
+
+    def reserved_now(self) -> bool:
+        """Whether a reservation is in force."""
+        now = self.c.now
+        return any(r.covers(now, now + 1) for r in self.c.reservations.all)
+
+    def access(self, record: Record, when: int, limit: int) -> Access:
+        """What reservations leave the record's job from `when` on, or from a later start."""
+        return self.c.reservations.access.examine(record, when, limit, move=True)
+
+    def next_reservation_end(self, when: int) -> int:
+        """The first end of a reservation at or after `when`, 0 for none."""
+        return self.c.reservations.next_end(when)
+
+    def licensed(self, record: Record) -> bool:
+        """Whether the licenses of the record's job are free now."""
+        return self.c.licenses.free(record.job, record.reservation)
+
+    def license_holds(self) -> tuple[dict[str, int], list[tuple[Any, int, int, str, int]]]:
+        """Licenses there are, and (owner, begin, end, name, count) held.
+
+        By running jobs (owner None) to their limits, by reservations over their periods (FLEX: always).
+        """
+        c = self.c
+        held: list[tuple[Any, int, int, str, int]] = [
+            (None, c.now, end, name, n) for end, _, job in c.running for name, n in job.licenses
+        ]
+        for r in c.reservations.all:
+            begin, end = (0, 1 << 60) if "FLEX" in r.flags else (r.start, r.end)
+            held += [(r, begin, end, name, n) for name, n in r.licenses]
+        return dict(c.licenses.total), held
+
+    def deadline_limit(self, record: Record, limit: int) -> int:
+        """`limit` cut to what is left before the deadline of the record's job."""
+        return self.c.deadlines.limit(record.job, limit)
 
     def available(self) -> Bitmap:
         """Nodes that are neither down nor drained."""
@@ -272,14 +329,19 @@ class View:
         return ONE_YEAR_S if limit is None else limit
 
     def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown."""
+        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown.
+
+        Of a job with a minimum time (--time-min) only that counts against MaxTime.
+        """
         reason = self.c.limit_reason(record.job, record.partition, record.shape)
-        if reason is None and record.job.bars is not None:
+        if reason is not None:
+            return within_minimum(record, reason)
+        if record.job.bars is not None:
             bar = record.job.bars.get(record.partition.index)
             if bar is not None and bar.by_qos:
                 self.c.set_reason(record.job, bar.text)
                 return bar.text
-        return reason
+        return None
 
     @property
     def limits(self) -> Limits | None:
@@ -288,21 +350,48 @@ class View:
 
     def earliest_possible(self, record: Record) -> int:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
-        return self.c.selector.earliest_by_count(record.shape, self.c.running, self.c.now)
+        if self.c.preemption is not None:
+            return self.c.now
+        return self.c.selector.earliest_by_count(record.shape, self.c.suspension.occupants(), self.c.now)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
         """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
-        return self.c.selector.too_few_by(record.shape, self.c.running, within, time)
+        if self.c.preemption is not None:
+            return False
+        return self.c.selector.too_few_by(record.shape, self.c.suspension.occupants(), within, time)
 
     def could_start(self, record: Record, within: Bitmap) -> bool:
         """Whether the record's job would fit now on the nodes of `within`."""
-        return self.c.selector.could_start(record.shape, within)
+        c = self.c
+        if c.selector.could_start(record.shape, within):
+            return True
+        return c.preemption is not None and c.preemption.could(record, within)
 
-    def future(self, record: Record, within: Bitmap) -> Forecast | None:
-        """Slurm's future test: earliest start on the nodes of `within` (Selector.future)."""
+    def future(self, record: Record, within: Bitmap, when: int = 0, limit: int = 0) -> Forecast | None:
+        """Slurm's future test: earliest start on the nodes of `within` (Selector.future).
+
+        `when` and `limit` say which reservations of parts of nodes matter.
+        """
+        c = self.c
         if record.shape.switches:
-            self.c.patience.look(record.job)
-        return self.c.selector.future(record.shape, self.c.running, self.c.now, within)
+            c.patience.look(record.job)
+        trim = c.reservations.access.trimmer(record, when, limit) if c.reservations.partial else None
+        if c.preemption is not None:
+            return c.preemption.future(record, within, trim)
+        return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, trim=trim)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether jobs may have to make way for others."""
+        return self.c.preemption is not None
+
+    def preempting(self, record: Record) -> bool:
+        """Whether others were stopped for the record's job in this cycle: it is tried in no other partition."""
+        return self.c.preemption is not None and record.job.id in self.c.preemption.in_progress
+
+    def may_be_preempted(self, job: Job) -> bool:
+        """Whether running `job` might have to make way for somebody."""
+        return self.c.preemption is not None and self.c.preemption.mode(job) != "OFF"
 
     def outlook(self) -> Outlook:
         """What running jobs will give back when, as it is now: holds while further jobs start."""
@@ -314,15 +403,26 @@ class View:
         return not self.c.table.mixed
 
 
+def within_minimum(record: Record, reason: str | None) -> str | None:
+    """`reason`, unless it is a time limit whose minimum (--time-min) the partition allows: backfill may use that."""
+    if reason == Reason.PARTITION_TIME_LIMIT and record.job.time_min_s:
+        most = record.partition.spec.max_time_s
+        if most is None or record.job.time_min_s <= most:
+            return None
+    return reason
+
+
 def sum_free_cpus(controller: Controller) -> int:
     """CPUs free on usable nodes; where jobs may share cores all there are, since none tells what fits."""
     table = controller.table
     if table.cores is not None:
         return table.total_cpus
-    if table.up == table.everything:
+    crowded = controller.suspension.crowded
+    if table.up == table.everything and not crowded:
         return table.total_cpus - table.alloc_cpus
     mixed = table.mixed & table.up
-    return table.cpus_on(table.idle & table.up) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
+    free = table.free_cpus[to_indices(mixed)] if mixed else table.free_cpus[:0]
+    return table.cpus_on(table.idle & table.up) + int(free.clip(min=0).sum())
 
 
 class PolicyHost:
@@ -341,6 +441,10 @@ class PolicyHost:
         self.wake: int | None = None
         self._label = policy.label or policy.name
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
+
+    def count_no_more(self, job: Job) -> None:
+        """`job` is suspended: from now on counting units does not tell what its pool can do."""
+        self.view.pools[job.partition.pool].units = None
 
     def next_time(self, now: int) -> int | None:
         """When the policy must be called next, None if only a new event can matter."""
@@ -361,6 +465,8 @@ class PolicyHost:
             if not due and (at is None or at > now):
                 return
         self.wake = None
+        if self.c.deadlines.jobs:
+            self.c.deadlines.sweep()
         while True:
             if self.policy.event_driven and self.c.limits is not None:
                 self.c.limits.sweep()
@@ -374,6 +480,8 @@ class PolicyHost:
 
     def run(self) -> None:
         """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""
+        if self.c.preemption is not None:
+            self.c.preemption.in_progress.clear()
         try:
             decisions = self.policy.schedule(self.view, self.c.now)
             if type(decisions) is tuple and not decisions:
@@ -479,21 +587,30 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         held: str | None = None
         for record in records:
-            if c.keeps_out(job, record.partition, record.shape) is not None:
+            limited = c.keeps_out(job, record.partition, record.shape)
+            if limited is not None and within_minimum(record, limited) is not None:
                 continue
+            limit = decision.time_limit_s
+            if job.claims:
+                if job.licenses and not c.event_driven and not c.licenses.free(job, record.reservation):
+                    continue
+                if c.deadlines.missed(job):  # it came into the queue while the policy was at work
+                    return False
+                if limit is None and job.deadline is not None:
+                    limit = c.deadlines.limit(job, job.time_limit_s)
             limits = c.limits
             if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
                 continue
-            within = decision.within
-            if c.maintenance.windows:
-                within = c.open_to(job, c.table.everything if within is None else within)
-            if c.owners is not None:
-                within = c.free_to(record, c.table.everything if within is None else within)
-            alloc = c.selector.place(record.shape, c.table, within)
-            if alloc is not None and limits is not None and (held := limits.after(record, alloc)) is not None:
+            within = c.table.everything if decision.within is None else decision.within
+            seconds = job.time_limit_s if limit is None else limit
+            alloc = c.place_now(record, within, seconds)
+            asked = limits is not None and (alloc is not None or c.preemption is not None)
+            if asked and limits is not None and (held := limits.after(record, alloc)) is not None:
                 continue
+            if alloc is None and c.preemption is not None:
+                alloc = c.preemption.make_room(record, c.reach(record, within, seconds))
             if alloc is not None:
-                c.start(record, alloc, self._label)
+                c.start(record, alloc, self._label, limit)
                 return True
         if held is not None:
             self._forbidden(records[0], held)

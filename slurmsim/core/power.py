@@ -153,7 +153,8 @@ class PowerSaving:
         return min(times, default=None)
 
     def _idle(self) -> Bitmap:
-        return self.c.table.idle & ~(self.off | self.going | self.coming | self.c.node_states.booting)
+        c = self.c
+        return c.table.idle & ~(self.off | self.going | self.coming | c.node_states.booting | c.suspension.nodes)
 
     def _scan(self, at: int) -> None:
         if at != self._scan_at:

@@ -109,7 +109,7 @@ class Recalculation:
         """When the controller must be woken for a run, None when it makes no difference before the next fact."""
         c = self.c
         # with nothing running and nothing new to look at, another order of the queue starts nothing either
-        if self.wanted or (self.period_s and c.queue.jobs and (c.running or c.main.dirty)):
+        if self.wanted or (self.period_s and c.queue.jobs and (c.running or c.suspension.jobs or c.main.dirty)):
             return max(self.next_at, c.now + 1)
         return None
 
@@ -154,7 +154,7 @@ class Recalculation:
     def check(self) -> None:
         """Recount; raises InvariantError on any difference."""
         if self.book is not None:
-            self.book.check({entry[2].id for entry in self.c.running})
+            self.book.check({entry[1] for entry in (*self.c.running, *self.c.suspension.jobs)})
         if self.accrual is not None and not self.accrual.recount(iter(self.c.jobs.values())):
             raise InvariantError("jobs that accrue age differ from a recount")
         if self.columns is not None and not self.columns.agrees():

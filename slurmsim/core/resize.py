@@ -83,6 +83,8 @@ class Resizes:
             c.limits.resized(job)
         if c.owners is not None:
             c.owners.add(job)
+        if c.gang is not None:
+            c.gang.resized(job)
         job.held_since = c.now
         c.record("RESIZE", job, nodes=c.state.node_list(new))
         c.actions.append(Resized(run, job))

@@ -25,6 +25,9 @@ from slurmsim.core.shape import Shape
 from slurmsim.core.sharing import Taken
 
 ASLEEP_BITS = 40  # above any weight
+OUTSIDE_BITS = 41  # above that
+
+Trim = Callable[[FreeState, int], FreeState]
 
 
 class Selector:
@@ -90,12 +93,13 @@ class Selector:
         return known
 
     def place(
-        self, shape: Shape, free: FreeState, within: Bitmap | None = None, *, rough: bool = False, later: bool = False
-    ) -> Allocation | None:
+        self, shape: Shape, free: FreeState, within: Bitmap | None = None, *, rough: bool = False, later: bool = False,
+        prefer: Bitmap = 0,
+    ) -> Allocation | None:  # fmt: skip
         """Nodes and shares for the request out of `free`, or None.
 
         `rough` leaves the shares out of a part-node allocation: only its nodes are wanted. `later`: for a start in
-        the future, which bf_busy_nodes treats differently.
+        the future, which bf_busy_nodes treats differently. `prefer`: nodes taken before all others.
         """
         mask = (free.idle if shape.whole else free.idle | free.mixed) & free.up & shape.candidates
         if within is not None:
@@ -104,18 +108,25 @@ class Selector:
             return None
         if shape.required and shape.required & ~mask:
             return None
-        if shape.by_count:
+        if prefer and (mask & prefer).bit_count() >= shape.min_nodes:
+            inside = self.place(shape, free, mask & prefer, rough=rough, later=later)
+            if inside is not None:
+                return inside
+        if shape.by_count and not prefer:
             return self.choose_whole(shape, mask, later)
         if shape.kinds:  # [a|b]: the first kind that can serve alone
-            return next((a for k in shape.kinds if (a := self._place_in(shape, free, mask & k, rough, later))), None)
-        return self._place_in(shape, free, mask, rough, later)
+            tries = (self._place_in(shape, free, mask & kind, rough, later, prefer) for kind in shape.kinds)
+            return next((a for a in tries if a is not None), None)
+        return self._place_in(shape, free, mask, rough, later, prefer)
 
-    def _place_in(self, shape: Shape, free: FreeState, mask: Bitmap, rough: bool, later: bool) -> Allocation | None:
+    def _place_in(
+        self, shape: Shape, free: FreeState, mask: Bitmap, rough: bool, later: bool, prefer: Bitmap
+    ) -> Allocation | None:
         """Choose among the nodes of `mask` one by one; where cores are shared, in Slurm's order of trials."""
         if free.cores is None or shape.whole:
-            return self.choose_among(shape, free, mask, None, rough, later)
+            return self.choose_among(shape, free, mask, None, rough, later, prefer)
         for nodes, busy in free.cores.trials(shape, mask):
-            found = self.choose_among(shape, free, nodes, busy, rough, later)
+            found = self.choose_among(shape, free, nodes, busy, rough, later, prefer)
             if found is not None:
                 if not rough:
                     cores = free.cores.pick(found, busy)
@@ -124,7 +135,7 @@ class Selector:
         return None
 
     def choose_among(
-        self, shape: Shape, free: FreeState, mask: Bitmap, busy: Taken | None, rough: bool, later: bool
+        self, shape: Shape, free: FreeState, mask: Bitmap, busy: Taken | None, rough: bool, later: bool, prefer: Bitmap
     ) -> Allocation | None:
         """Nodes of `mask` and shares of them; `busy` says which cores count as taken (None: those that are)."""
         if mask.bit_count() < shape.min_nodes or shape.required & ~mask:
@@ -135,6 +146,8 @@ class Selector:
         else:
             idx = self._indices(mask)
             free_cpus = free.free_cpus[idx] if busy is None or free.cores is None else free.cores.left(idx, busy)
+            if shape.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
+                free_cpus = np.where(free_cpus == self.table.cpus[idx], free_cpus, 0)
             cpus = self._usable(shape, free, idx, free_cpus)
         have = None
         if shape.gres:
@@ -144,7 +157,7 @@ class Selector:
         if not keep.all():
             idx, cpus = idx[keep], cpus[keep]
             have = None if have is None else have[:, keep]
-        return self._place_general(shape, free, idx, cpus, have, rough, later)
+        return self._place_general(shape, free, idx, cpus, have, rough, later, prefer)
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -263,7 +276,7 @@ class Selector:
 
     def _place_general(
         self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None, rough: bool,
-        later: bool,
+        later: bool, prefer: Bitmap,
     ) -> Allocation | None:  # fmt: skip
         if len(idx) == 0 or int(cpus.sum()) < shape.min_cpus:
             return None
@@ -271,6 +284,8 @@ class Selector:
         weights = self.table.weight[idx]
         if self.asleep:
             weights = weights + (to_bools(self.asleep, self.table.n)[idx].astype(np.int64) << ASLEEP_BITS)
+        if prefer:
+            weights = weights + ((~to_bools(prefer, self.table.n)[idx]).astype(np.int64) << OUTSIDE_BITS)
         if have is not None:
             weights = weights * (NEAR + 1) + preference(shape.gres, have, shape.whole)
             ask.gres = totals(shape.gres, have, idx, shape.n_tasks)
@@ -375,8 +390,9 @@ class Selector:
         return gpus * shape.mem_gpu
 
     def future(
-        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False
-    ) -> Forecast | None:
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False,
+        trim: Trim | None = None,
+    ) -> Forecast | None:  # fmt: skip
         """Earliest start on the nodes of `within`, by taking running jobs away in the order of their ends.
 
         Parameters
@@ -386,12 +402,16 @@ class Selector:
         exact
             Test after every distinct end (what the literature means). Otherwise in Slurm's batches: up to 30, 60,
             120, … seconds after the first end rounded up to 30, so the start may be later than strictly needed.
+        trim
+            Called with each supposition and how many of `running` are gone in it; returns what of it may be used.
 
         Returns
         -------
         The forecast, or None when the job would not fit even with all of them gone. Its start is `now`, or the end of
         the last job taken away, which may lie in the past when that job is overdue.
         """
+        if trim is not None:
+            return self._future_by_placement(shape, running, now, within, exact, trim)
         if shape.by_count and not self.table.mixed & shape.candidates:
             return self._future_by_count(shape, running, now, within, exact)
         key = (id(shape), within & shape.candidates, exact)
@@ -403,15 +423,16 @@ class Selector:
         return found
 
     def _future_by_placement(
-        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
-    ) -> Forecast | None:
-        found = self.place(shape, self.table, within, rough=True)
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,
+        trim: Trim = lambda free, gone: free,
+    ) -> Forecast | None:  # fmt: skip
+        found = self.place(shape, trim(self.table, 0), within, rough=True)
         if found is not None:
             return Forecast(now, found.mask)
         releases = self.releases_of(running)
         reach = within & shape.candidates
         for gone in releases.at_ends(reach) if exact else releases.in_batches(reach, self.window_linear):
-            found = self.place(shape, self._supposed(running, gone), within, rough=True, later=not exact)
+            found = self.place(shape, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
             if found is not None:
                 return Forecast(releases.ends[gone - 1], found.mask)
         return None

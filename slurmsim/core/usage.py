@@ -54,14 +54,19 @@ class Usage:
             part.pending += delta
             part.touched = True
 
-    def change(self, job: Job, sign: int, nodes: Bitmap) -> None:
-        """`job` started (+1) or gave its nodes back (-1); `nodes` went from idle to busy or back."""
+    def change(self, job: Job, sign: int, nodes: Bitmap, *, cpus_only: bool = False) -> None:
+        """`job` started (+1) or gave its nodes back (-1); `nodes` went from idle to busy or back.
+
+        `cpus_only`: it was resumed or suspended, its memory and GRES stay in use.
+        """
         a = job.alloc
         assert a is not None
         whole = self.whole
         whole.running += sign
         mem = a.mem * a.n_nodes if isinstance(a.mem, int) else int(a.mem.sum())
         gpus = self.gpus_of(job) if a.gres else 0
+        if cpus_only:
+            mem = gpus = 0
         n_nodes = nodes.bit_count()
         if self._alone:
             whole.touched = True
@@ -82,14 +87,16 @@ class Usage:
                 part.mem += sign * mem
                 part.gpus += sign * gpus
             else:
-                self._change_part(part, job, sign, nodes, inside)
+                self._change_part(part, job, sign, nodes, inside, cpus_only)
 
-    def _change_part(self, part: Totals, job: Job, sign: int, nodes: Bitmap, inside: Bitmap) -> None:
+    def _change_part(self, part: Totals, job: Job, sign: int, nodes: Bitmap, inside: Bitmap, cpus_only: bool) -> None:
         a = job.alloc
         assert a is not None
         part.nodes += sign * (nodes & part.mask).bit_count()
         here = [k for k, i in enumerate(a.indices().tolist()) if inside >> i & 1]
         part.cpus += sign * (a.cpus * len(here) if isinstance(a.cpus, int) else int(a.cpus[here].sum()))
+        if cpus_only:
+            return
         part.mem += sign * (a.mem * len(here) if isinstance(a.mem, int) else int(a.mem[here].sum()))
         for kind, count in a.gres:
             if kind in self._gpu_kinds:
@@ -131,8 +138,8 @@ class Usage:
         back. A busy node is not down, nor is one powering down."""
         table, power = self.table, self.power
         down, idle, off, powering = 0, part.size - part.nodes, 0, 0
-        if table.up != table.everything:
-            dead = part.mask & ~table.up & table.idle
+        if table.down:
+            dead = part.mask & table.down & table.idle
             down = (dead if power is None else dead & ~power.going).bit_count()
             idle -= down
         if power is not None:

@@ -16,6 +16,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 # Columns `JobColumns.of` reads; a caller that loads columns one by one needs no others.
 NEEDED = ("submit", "start", "end", "cpus", "nodes", "state")
+RUN_TIME = "run_time_s"  # read where it is there: without it `end - start` is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class JobColumns:
         int64; `start` is meaningless where not `started`, `end` where not `ended`.
     started, ended
         bool: whether the job has a start, an end.
+    run
+        int64, seconds it ran: without the time it was suspended; meaningless where not both `started` and `ended`.
     cpus, nodes
         int64, allocated (requested where the job never started).
     states, state_codes
@@ -39,6 +42,7 @@ class JobColumns:
     submit: IntArray
     start: IntArray
     end: IntArray
+    run: IntArray
     started: BoolArray
     ended: BoolArray
     cpus: IntArray
@@ -68,10 +72,15 @@ class JobColumns:
 
         ints = {name: int_values(jobs.column(name)) for name in NEEDED if name != "state"}
         codes, states = text_codes(jobs.column("state"))
+        run = ints["end"] - ints["start"]
+        if RUN_TIME in names:
+            told = int_values(jobs.column(RUN_TIME))
+            run = np.where(told != NULL, told, run)
         return cls(
             submit=ints["submit"],
             start=ints["start"],
             end=ints["end"],
+            run=run,
             started=ints["start"] != NULL,
             ended=ints["end"] != NULL,
             cpus=ints["cpus"],
@@ -90,6 +99,7 @@ class JobColumns:
             submit=np.asarray(jobs["submit"], np.int64),
             start=start,
             end=end,
+            run=np.asarray(jobs[RUN_TIME], np.int64) if RUN_TIME in jobs else end - start,
             started=started,
             ended=ended,
             cpus=np.asarray(jobs["cpus"], np.int64),
@@ -120,7 +130,8 @@ class JobColumns:
             return self
         return replace(
             self,
-            submit=self.submit[rows], start=self.start[rows], end=self.end[rows], started=self.started[rows],
+            submit=self.submit[rows], start=self.start[rows], end=self.end[rows], run=self.run[rows],
+            started=self.started[rows],
             ended=self.ended[rows], cpus=self.cpus[rows], nodes=self.nodes[rows], state_codes=self.state_codes[rows],
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.metrics.columns import NEEDED, JobColumns
+from slurmsim.metrics.columns import NEEDED, RUN_TIME, JobColumns
 from slurmsim.metrics.slowdown import TAU_S, bounded_slowdown, slowdown
 from slurmsim.metrics.utilization import StepSeries, central_window, utilization, whole_interval
 from slurmsim.metrics.wait import mean, percentile, turnaround, wait
@@ -68,7 +68,7 @@ def summarize(
     waits = wait(columns.submit, columns.start)[columns.started]
     done = columns.finished
     turnarounds = turnaround(columns.submit, columns.end)[done]
-    run_times = (columns.end - columns.start)[done]
+    run_times = columns.run[done]
     slowdowns = slowdown(turnarounds, run_times)
     n = len(columns)
     return {
@@ -98,11 +98,11 @@ def summarize(
 
 
 def _lost(runs: JobColumns | None) -> dict[str, int | float | None]:
-    """How many runs ended in a requeue, and the CPU-seconds ``sum of c (end - start)`` they had taken."""
+    """How many runs ended in a requeue, and the CPU-seconds ``sum of c run`` they had taken."""
     if runs is None:
         return {"requeues": 0, "requeued_cpu_s": 0}
     runs = runs.where(~runs.in_state(RESIZING))
-    return {"requeues": len(runs), "requeued_cpu_s": int(np.dot(runs.cpus, runs.end - runs.start))}
+    return {"requeues": len(runs), "requeued_cpu_s": int(np.dot(runs.cpus, runs.run))}
 
 
 def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, int | float | None]:
@@ -112,7 +112,8 @@ def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, i
     """
     series = usage_series(trace.read("usage", USAGE_NEEDED), cpus)
     allocated, down = series if len(series[0].time) else (None, None)
-    jobs, requeued = trace.read("jobs", NEEDED), trace.read("requeued", NEEDED)
+    wanted = (*NEEDED, RUN_TIME)
+    jobs, requeued = trace.read("jobs", wanted), trace.read("requeued", wanted)
     return summarize(jobs, cpus=cpus, allocated=allocated, down=down, requeued=requeued, tau_s=tau_s)
 
 

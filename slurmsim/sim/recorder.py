@@ -85,7 +85,7 @@ class Recorder:
             sub.job_id, sub.array_job_id if task is not None else None, task, sub.name, sub.user, sub.account,
             ",".join(sub.partitions), sub.qos, nodes, cpus, gpus, memory or 0, "", "", "", *asked,
             None if limit == ONE_YEAR_S else limit, self.controller.now, self.controller.now, sub.begin, None, None,
-            None, REFUSED, "0:0", "", text, 0, 0, None, None, "", None,
+            None, REFUSED, "0:0", "", text, 0, 0, None, None, "", None, sub.reservation, sub.licenses,
         ))  # fmt: skip
 
     def unfinished(self) -> None:
@@ -120,14 +120,20 @@ class Recorder:
             memory, gpus = job.shape.memory_asked, job.shape.gpus_asked
             where = ",".join(p.name for p in job.partitions) if job.start_time is None else job.partition.name
         unlimited = job.time_limit_s == ONE_YEAR_S
-        run_time = end - start if start is not None and end is not None else None
+        run_time = end - start - job.suspended_s if start is not None and end is not None else None
         return (
             job.id, job.array_key if task is not None else None, task, job.name, job.user, job.account, where, job.qos,
             job.n_nodes, job.n_cpus, gpus, memory, cpus, mem, gres, *self._amounts(job.sub.request),
             None if unlimited else job.time_limit_s, submit, job.submit_time, job.begin, job.eligible_time, start, end,
             job.state, job.exit_code, nodes, job.reason, job.priority, job.restarts,
             run_time, start - submit if start is not None else None, job.scheduler, job.held_since,
+            job.reservation_name, _licenses(job) if job.licenses else "",
         )  # fmt: skip
+
+
+def _licenses(job: Job) -> str:
+    """As ``-L`` takes them."""
+    return ",".join([f"{name}:{count}" for name, count in job.licenses])
 
 
 def asked_for(request: ResourceRequest) -> Asked:

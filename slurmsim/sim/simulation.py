@@ -20,13 +20,16 @@ from slurmsim.core.job import Job
 from slurmsim.core.messages import (
     Boot,
     Cancel,
+    Continue,
     Fact,
     Finished,
     JobEnded,
     Launch,
     NodesBooted,
+    Pause,
     Refused,
     Requeued,
+    ReservationRefused,
     Resized,
     Submit,
 )
@@ -122,6 +125,7 @@ class Simulation:
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
         self.refused: list[tuple[Submission, str]] = []
+        self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
         self._on_finished, self._on_requeued, self._on_refused = on_finished, on_requeued, on_refused
         self._after_turn = after_turn
@@ -130,7 +134,10 @@ class Simulation:
         self._armed: int | None = None
         self._behaviour: dict[int, Behaviour] = {}
         self._left_after = left_after
-        self._due: dict[int, int] = {}  # ends of jobs that were resized
+        # jobs suspended, resized or requeued: how often, as timers of before are void; and when they end, since
+        self._voided: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
+        self._left: dict[int, int] = {}  # of suspended jobs: seconds of run time to go
         self._followers = _followers(workload)
         self._rows = Submissions(workload).rows()
         self._over = self.env.event()
@@ -217,11 +224,8 @@ class Simulation:
     def _job_over(self, timer: Event) -> None:
         """A running job's time is up; the controller ignores it if it took that instance away before."""
         value: Any = timer.value
-        job, instance, behaviour = value
-        moved = self._due.get(job.id) if self._due else None
-        if moved is not None and moved != int(self.env.now):
-            return  # a resize has moved its end
-        if job.restarts == instance and job.state == JobState.RUNNING:
+        job, instance, voided, behaviour = value
+        if job.restarts == instance and job.state == JobState.RUNNING and voided == self._voided.get(job.id, 0):
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
             self._settle(timer)
 
@@ -259,6 +263,12 @@ class Simulation:
                 self._finished(action.job)
             elif isinstance(action, Refused):
                 self._refused(action)
+            elif isinstance(action, ReservationRefused):
+                self.refused_reservations.append((action.name, action.text))
+            elif isinstance(action, Pause):
+                self._pause(action.job)
+            elif isinstance(action, Continue):
+                self._restart_timer(action.job, self._left.pop(action.job.id, -1))
             elif isinstance(action, Requeued):
                 self._requeued(action.run)
             elif isinstance(action, Resized):
@@ -270,34 +280,55 @@ class Simulation:
         self._arm(now)
 
     def _launch(self, job: Job) -> None:
-        behaviour = self._behaviour[job.id]
-        if behaviour.run_time >= 0:
-            timer = self.env.timeout(behaviour.run_time, (job, job.restarts, behaviour))
+        self._start_timer(job, self._behaviour[job.id].run_time)
+
+    def _start_timer(self, job: Job, left: int) -> None:
+        """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
+        if left >= 0:
+            timer = self.env.timeout(left, (job, job.restarts, self._voided.get(job.id, 0), self._behaviour[job.id]))
             timer.callbacks.append(self._job_over)
+
+    def _restart_timer(self, job: Job, left: int) -> None:
+        """As `_start_timer`, for a job whose end has moved."""
+        if left >= 0:
+            self._ends[job.id] = int(self.env.now) + left
+            self._start_timer(job, left)
+
+    def _void_timer(self, job: Job) -> None:
+        self._voided[job.id] = self._voided.get(job.id, 0) + 1
+
+    def _to_go(self, job: Job) -> int:
+        """Seconds of run time a running job has left; -1 when somebody else ends it."""
+        run_time = self._behaviour[job.id].run_time
+        if run_time < 0:
+            return -1
+        assert job.start_time is not None
+        return max(0, self._ends.get(job.id, job.start_time + run_time) - int(self.env.now))
+
+    def _pause(self, job: Job) -> None:
+        """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
+        self._left[job.id] = self._to_go(job)
+        self._void_timer(job)
 
     def _requeued(self, run: Job) -> None:
         if run.state == JobState.FAILED:
             # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
             self._behaviour[run.id] = replace(self._behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
-        self._due.pop(run.id, None)
+        self._void_timer(run)  # it may have been launched in this very instant
+        self._ends.pop(run.id, None)
+        self._left.pop(run.id, None)
         if self._on_requeued is not None:
             self._on_requeued(run)
 
     def _resized(self, action: Resized) -> None:
         """The job works on with other nodes; what is left of it then takes as long as `left_after` says."""
-        job, behaviour = action.job, self._behaviour[action.job.id]
+        job = action.job
         if self._on_requeued is not None:
             self._on_requeued(action.run)
-        if self._left_after is None or behaviour.run_time < 0:
-            return
-        now = int(self.env.now)
-        due = self._due.get(job.id)
-        if due is None:
-            assert job.start_time is not None
-            due = job.start_time + behaviour.run_time
-        due = self._due[job.id] = now + max(0, self._left_after(due - now, action.run.n_nodes, job.n_nodes))
-        timer = self.env.timeout(due - now, (job, job.restarts, behaviour))
-        timer.callbacks.append(self._job_over)
+        left = self._to_go(job)
+        if self._left_after is not None and left >= 0:
+            self._void_timer(job)
+            self._restart_timer(job, max(0, self._left_after(left, action.run.n_nodes, job.n_nodes)))
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up `boot_s` seconds from now."""
@@ -306,8 +337,10 @@ class Simulation:
 
     def _finished(self, job: Job) -> None:
         self._behaviour.pop(job.id, None)
-        if self._due:
-            self._due.pop(job.id, None)
+        if job.id in self._voided:
+            del self._voided[job.id]
+            self._ends.pop(job.id, None)
+            self._left.pop(job.id, None)
         self._done(job.id)
         if self._on_finished is not None:
             self._on_finished(job)

@@ -74,7 +74,7 @@ class Submissions:
                 [names[where] for where in words("partition")], numbers("begin"), ints["nice"][part].tolist(),
                 numbers("priority"), (ints["hold"][part] != 0).tolist(), words("dependency"),
                 (ints["requeue"][part] != 0).tolist(), numbers("array_job_id"), numbers("array_task_id"),
-                numbers("array_limit", 1), strict=True,
+                numbers("array_limit", 1), words("reservation"), words("licenses"), numbers("deadline"), strict=True,
             )  # fmt: skip
             failed = ((ints["exit_code"][part] != 0) | (ints["exit_signal"][part] != 0)).tolist()
             behaviours = zip(

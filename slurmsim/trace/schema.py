@@ -45,10 +45,12 @@ JOBS: dict[str, tuple[str, str]] = {
     "reason": ("text", "reason at the end; of a refused submission Slurm's message"),
     "priority": ("int64", "priority at start, or at the end of the run"),
     "restarts": ("int64", "how often it was requeued"),
-    "run_time_s": ("int64?", "end - start"),
+    "run_time_s": ("int64?", "end - start, less the time it was suspended"),
     "wait_s": ("int64?", "start - submit"),
-    "scheduler": ("text", "Main, Backfill or the policy that started it"),
+    "scheduler": ("text", "Main, Backfill or the policy that started it; Reservation: apart from the policy"),
     "held_since": ("int64?", "since when it had these nodes: its start, the boot before it, or its last resize"),
+    "reservation": ("text", "reservation it named, or the one it ran in"),
+    "licenses": ("text", "licenses it holds while running: mat:2,flu:1"),
 }
 
 # events.parquet: every state change and decision, in time order.
@@ -57,14 +59,22 @@ EVENTS: dict[str, tuple[str, str]] = {
     "event": (
         "text",
         "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"
-        " READY RESIZE POWER",
+        " READY RESIZE POWER RESERVATION SUSPEND RESUME PREEMPT",
     ),
-    "job_id": ("int64?", "job, null for node events"),
-    "state": ("text", "job state after it (node state for NODE)"),
-    "reason": ("text", "reason after it"),
+    "job_id": ("int64?", "job, null for node events and reservations"),
+    "state": (
+        "text",
+        "job state after it; node state for NODE; for RESERVATION CREATED UPDATED STARTED ENDED DELETED "
+        "REMOVED REFUSED",
+    ),
+    "reason": ("text", "reason after it; for RESERVATION its name and flags, or why it was refused"),
     "partition": ("text", "partition concerned"),
-    "nodes": ("text", "node list, for START, RESIZE, REQUEUE, PLAN, NODE and POWER"),
-    "value": ("int64?", "START: jobs it overtook (backfill depth); PLAN: planned start; PRIORITY: new priority"),
+    "nodes": ("text", "node list, for START, RESIZE, REQUEUE, PLAN, NODE, POWER and RESERVATION"),
+    "value": (
+        "int64?",
+        "START: jobs it overtook (backfill depth); PLAN: planned start; PRIORITY: new priority; "
+        "RESERVATION: end of its period",
+    ),
     "scheduler": ("text", "Main, Backfill or the policy, for decisions"),
 }
 

@@ -53,6 +53,8 @@ class ClusterFacts:
         No two jobs may share a node (select/linear, or OverSubscribe=EXCLUSIVE throughout).
     memory_tracked
         Memory is a resource the scheduler hands out; otherwise it may be over-booked.
+    licenses
+        How many there are of each.
     """
 
     names: list[str]
@@ -62,6 +64,7 @@ class ClusterFacts:
     partitions: dict[str, PartitionFacts]
     whole_nodes: bool
     memory_tracked: bool
+    licenses: dict[str, int]
 
     @property
     def n(self) -> int:
@@ -114,7 +117,13 @@ class _Reader:
             {name: self.partition(spec, f"partitions.{name}", index) for name, spec in partitions.items()},
             self.get(cluster, "whole_nodes", "whole_nodes", bool, False),
             self.get(cluster, "memory_tracked", "memory_tracked", bool, True),
+            self.licenses(cluster),
         )
+
+    def licenses(self, cluster: Mapping[str, Any]) -> dict[str, int]:
+        """Counts of licenses by name."""
+        found = self.get(cluster, "licenses", "licenses", Mapping, {})
+        return {name: self.get(found, name, f"licenses.{name}", int, 0) for name in found}
 
     def run(self, run: Any, field: str) -> tuple[list[str], int, int, Mapping[str, int]]:
         """Names, CPUs, memory and GRES of a run of equal nodes."""

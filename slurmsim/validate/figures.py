@@ -30,7 +30,7 @@ def check_summary(
     expected = job_figures(jobs)
     if requeued is not None:
         lost = ~requeued.texts["state"].mask([RESIZING])
-        taken = requeued.ints["cpus"] * (requeued.ints["end"] - requeued.ints["start"])
+        taken = requeued.ints["cpus"] * _run_times(requeued)
         expected |= {"requeues": int(lost.sum()), "requeued_cpu_s": int(taken[lost].sum())}
     if usage is not None:
         expected["utilization"] = _utilization(expected, usage, cluster)
@@ -40,6 +40,13 @@ def check_summary(
             check.add(f"{name} is missing")
         elif not _equal(summary[name], value):
             check.add(f"{name} is {summary[name]!r}, recomputed {value!r}")
+
+
+def _run_times(jobs: Table) -> IntArray:
+    """Seconds each ran: what the row says, where it says it, for that leaves out the time it was suspended."""
+    held = jobs.ints["end"] - jobs.ints["start"]
+    told = jobs.ints.get("run_time_s")
+    return held if told is None else np.where(told != NULL, told, held)
 
 
 def job_figures(jobs: Table) -> dict[str, float | None]:
@@ -53,7 +60,7 @@ def job_figures(jobs: Table) -> dict[str, float | None]:
     final = {s: int(state.mask([s]).sum()) for s in FINAL_STATES}
     named = [JobState.COMPLETED, JobState.TIMEOUT, JobState.CANCELLED, JobState.NODE_FAIL]
     waits = np.sort(start[started] - submit[started])
-    turnaround, run = (end - submit)[done], (end - start)[done]
+    turnaround, run = (end - submit)[done], _run_times(jobs)[accepted][done]
     longer = np.maximum(run, TAU_S)
     first = int(submit.min()) if n else None
     last = int(end[ended].max()) if ended.any() else None

@@ -12,7 +12,7 @@ from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import RawRuns, runs_from_rows
 
 # Phases of a job's life.
-UNKNOWN, PENDING, RUNNING, FINISHED, TURNED_AWAY = range(5)
+UNKNOWN, PENDING, RUNNING, FINISHED, TURNED_AWAY, SUSPENDED = range(6)
 # Event -> (phases in which it may happen, phase after it or None for the same).
 LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "SUBMIT": ((UNKNOWN,), PENDING),
@@ -21,19 +21,22 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "START": ((PENDING,), RUNNING),
     "READY": ((RUNNING,), None),
     "RESIZE": ((RUNNING,), None),
-    "END": ((PENDING, RUNNING), FINISHED),
-    "REQUEUE": ((RUNNING, FINISHED), PENDING),
-    "CANCEL": ((PENDING, RUNNING), None),
-    "REASON": ((PENDING, RUNNING), None),
+    "END": ((PENDING, RUNNING, SUSPENDED), FINISHED),
+    "REQUEUE": ((RUNNING, SUSPENDED, FINISHED), PENDING),
+    "SUSPEND": ((RUNNING,), SUSPENDED),
+    "RESUME": ((SUSPENDED,), RUNNING),
+    "PREEMPT": ((RUNNING, SUSPENDED), None),
+    "CANCEL": ((PENDING, RUNNING, SUSPENDED), None),
+    "REASON": ((PENDING, RUNNING, SUSPENDED), None),
     "PLAN": ((PENDING,), None),
-    "PRIORITY": ((PENDING, RUNNING), None),
-    "LIMIT": ((PENDING, RUNNING), None),
+    "PRIORITY": ((PENDING, RUNNING, SUSPENDED), None),
+    "LIMIT": ((PENDING, RUNNING, SUSPENDED), None),
     "HOLD": ((PENDING,), None),
     "RELEASE": ((PENDING,), None),
 }
 _KINDS = list(LEGAL)
-_NODES = ("NODE", "POWER")
-_PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused")
+_OTHERS = ("NODE", "POWER", "RESERVATION")  # events that belong to no job
+_PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused", "suspended")
 
 
 @dataclass(slots=True)
@@ -98,7 +101,7 @@ def check_history(report: ValidationReport, events: Table, jobs: Table, complete
     kind_of = np.array([_KINDS.index(v) if v in LEGAL else -1 for v in event.values] + [-1], np.int64)
     kind = kind_of[event.codes]
     ids = events.ints["job_id"]
-    strange = np.flatnonzero((kind < 0) & ~event.mask(_NODES))
+    strange = np.flatnonzero((kind < 0) & ~event.mask(_OTHERS))
     check.flag(len(strange), (f"row {i}: unknown event {event[i]!r}" for i in strange))
     nameless = np.flatnonzero((kind >= 0) & (ids == NULL))
     check.flag(len(nameless), (f"row {i}: {event[i]} without a job" for i in nameless))

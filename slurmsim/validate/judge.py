@@ -23,8 +23,10 @@ from slurmsim.validate.outages import DRAIN, outages
 from slurmsim.validate.recount import check_usage, node_classes
 from slurmsim.validate.report import MAX_EXAMPLES, ValidationReport
 from slurmsim.validate.requeued import join_requeued, owners
+from slurmsim.validate.reservations import check_licenses, check_reservations
 from slurmsim.validate.rows import check_allocations, check_rows
 from slurmsim.validate.runs import JobRuns, lay_out
+from slurmsim.validate.stops import cut, stops_of, suspended_seconds
 from slurmsim.validate.sweep import Resource, SweepResult, resources, sweep
 
 MANIFEST = "run.json"
@@ -32,8 +34,9 @@ _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
     "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
+    "reservation", "licenses",
 )  # fmt: skip
-_EVENTS = ("time", "event", "job_id", "state", "partition", "nodes", "value")
+_EVENTS = ("time", "event", "job_id", "state", "reason", "partition", "nodes", "value", "scheduler")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
 
 
@@ -142,19 +145,28 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     raw, last_ran = raw_runs(jobs, history)
     records, raw = join_requeued(part, jobs, run.requeued, raw, history, run.complete)
     last_ran = np.append(last_ran, np.ones(records.n - jobs.n, bool))
-    check_rows(report, records, jobs.n, run.allowance_s, last_ran)
+    owner = owners(jobs, records)
+    stops = stops_of(history)
+    away = suspended_seconds(stops, records, owner)
+    check_rows(report, records, jobs.n, run.allowance_s, last_ran, away)
     report.checks += part.checks
     spans, bad_events = outages(run.events, index)
     runs = lay_out(raw, records, index, spans.instants())
-    edited, resized = (
-        np.append(_had(history, jobs.n, kind), False)[owners(jobs, records)] for kind in ("LIMIT", "RESIZE")
-    )
+    edited, resized = (np.append(_had(history, jobs.n, kind), False)[owner] for kind in ("LIMIT", "RESIZE"))
     check_allocations(report, records, runs, cluster, edited, resized)
     check_accounts(report, records, runs, cluster)
-    spans = spans.at(runs.times)
-    wanted = resources(cluster, runs)
+    check_reservations(report, run.events, records, runs, index, edited)
+    check_licenses(report, records, runs, cluster.licenses)
     classes = node_classes(cluster)
-    seen = sweep(cluster, runs, wanted, spans, classes[0], MAX_EXAMPLES)
+    whole, whole_spans = runs, spans.at(runs.times)
+    if stops.n:  # outages are judged on whole runs, what is in use on their pieces, busy nodes without the suspended
+        outage = sweep(cluster, runs, [], whole_spans, classes[0], MAX_EXAMPLES)
+        runs = lay_out(cut(raw, owner, stops), records, index, spans.instants())
+    wanted = resources(cluster, runs)
+    seen = sweep(cluster, runs, wanted, spans.at(runs.times), classes[0], MAX_EXAMPLES)
+    if stops.n:
+        seen.outage_runs, seen.outage_count = outage.outage_runs, outage.outage_count
+        seen.busy = sweep(cluster, runs, [], spans.at(runs.times), classes[0], 0, skip=runs.stopped).busy
     _report_sweep(report, records, cluster, runs, wanted, seen)
     if run.events is None:
         report.skip("nodes_usable", "no events table")
@@ -162,7 +174,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
         check = report.new("nodes_usable", len(spans.node))
         for row, message in bad_events.items():
             check.add(f"event row {row}: {message}")
-        shown = [_outage(records, cluster, runs, spans.kind, *one) for one in seen.outage_runs]
+        shown = [_outage(records, cluster, whole, whole_spans.kind, *one) for one in seen.outage_runs]
         check.flag(seen.outage_count, shown)
     if run.usage is not None:
         check_usage(report, run.usage, jobs, runs, cluster, classes, seen.busy, history)

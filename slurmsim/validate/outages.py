@@ -51,8 +51,10 @@ def kind_of(state: str) -> int:
 def outages(events: Table | None, index: NodeIndex) -> tuple[Outages, dict[int, str]]:
     """Outages of all nodes, and what is wrong with the node list of an event, by row.
 
-    A node is usable until its first NODE event; an outage lasts until the node's next event of another kind.
+    A node is usable until its first NODE event; an outage lasts until the node's next event of another kind. Where
+    the trace tells of reservations, maintenance is none: who may use such nodes is judged with the reservations.
     """
+    reserved = events is not None and bool(events.texts["event"].mask(["RESERVATION"]).any())
     rows = np.flatnonzero(events.texts["event"].mask(["NODE"])) if events is not None else np.zeros(0, np.int64)
     spans: list[tuple[int, int, int, int]] = []
     bad: dict[int, str] = {}
@@ -63,6 +65,8 @@ def outages(events: Table | None, index: NodeIndex) -> tuple[Outages, dict[int, 
         current: dict[int, tuple[int, int]] = {}  # node -> (since, kind)
         for text, low, high in zip(runs.text.tolist(), runs.low.tolist(), runs.high.tolist(), strict=True):
             time, kind = int(events.ints["time"][rows[text]]), kind_of(events.texts["state"][rows[text]])
+            if kind == DRAIN and reserved and "MAINT" in events.texts["state"][rows[text]].upper():
+                kind = 0
             for node in range(low, high + 1):
                 since, was = current.get(node, (0, 0))
                 if kind == was:

@@ -102,8 +102,9 @@ def _running(runs: JobRuns, names: list[str]) -> IntArray:
     index = {name: i for i, name in enumerate(names) if name}
     place = np.array([index.get(value, 0) for value in runs.partition.values] + [0], np.int64)[runs.partition.codes]
     table = np.zeros((len(names), step), np.int64)
+    goes = ~runs.stopped
     for sign, instant in ((1, runs.begin), (-1, runs.end)):
-        table += sign * np.bincount(place * step + instant, minlength=table.size).reshape(table.shape)
+        table += sign * np.bincount((place * step + instant)[goes], minlength=table.size).reshape(table.shape)
     whole = table.sum(axis=0)  # jobs of no known partition were counted in row 0
     table[0] = whole
     return np.cumsum(table, axis=1)

@@ -16,7 +16,7 @@ _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
 
 
 def check_rows(
-    report: ValidationReport, jobs: Table, n_jobs: int, allowance_s: int | None, last_ran: BoolArray
+    report: ValidationReport, jobs: Table, n_jobs: int, allowance_s: int | None, last_ran: BoolArray, away: IntArray
 ) -> None:
     """Everything a row says about itself.
 
@@ -28,6 +28,8 @@ def check_rows(
         How much longer than its limit a job may run; None when limits were not enforced.
     last_ran
         Rows whose `start` and `end` are of one run: false for those requeued and not started again.
+    away
+        How long each was suspended, seconds.
     """
     ids, get = jobs.ints["job_id"], jobs.ints.get
     submit, start, end = (jobs.ints[name] for name in ("submit", "start", "end"))
@@ -61,7 +63,7 @@ def check_rows(
 
     check = report.new("derived_times", jobs.n)
     for name, value, both in (
-        ("run_time_s", end - start, started & ended & last_ran),
+        ("run_time_s", end - start - away, started & ended & last_ran),
         ("wait_s", start - submit, started & last_ran),
     ):
         said = get(name)
@@ -69,7 +71,7 @@ def check_rows(
             bad = np.flatnonzero(both & (said != value))
             check.flag(len(bad), (f"job {ids[i]} has {name} {_show(said[i])}, not {value[i]}" for i in bad))
 
-    _check_limits(report, jobs, allowance_s, started & ended & last_ran)
+    _check_limits(report, jobs, allowance_s, started & ended & last_ran, away)
 
 
 def _check_states(report: ValidationReport, jobs: Table, n_jobs: int, started: BoolArray, ended: BoolArray) -> None:
@@ -96,14 +98,16 @@ def _check_states(report: ValidationReport, jobs: Table, n_jobs: int, started: B
         check.flag(len(rows), shown)
 
 
-def _check_limits(report: ValidationReport, jobs: Table, allowance_s: int | None, ran: BoolArray) -> None:
+def _check_limits(
+    report: ValidationReport, jobs: Table, allowance_s: int | None, ran: BoolArray, away: IntArray
+) -> None:
     ids, limit, state = jobs.ints["job_id"], jobs.ints.get("time_limit_s"), jobs.texts.get("state")
     if limit is None or allowance_s is None:
         why = "no column time_limit_s" if limit is None else "limits were not enforced in this run"
         report.skip("within_time_limit", why)
         report.skip("timeout_at_limit", why)
         return
-    run_time = np.where(ran, jobs.ints["end"] - jobs.ints["start"], 0)
+    run_time = np.where(ran, jobs.ints["end"] - jobs.ints["start"] - away, 0)
     limited = ran & (limit != NULL)
     check = report.new("within_time_limit", int(limited.sum()))
     bad = np.flatnonzero(limited & (run_time > limit + allowance_s))
@@ -113,6 +117,8 @@ def _check_limits(report: ValidationReport, jobs: Table, allowance_s: int | None
         report.skip("timeout_at_limit", "no column state")
         return
     out = ran & state.mask([JobState.TIMEOUT])
+    if jobs.has("reservation"):  # a job also times out with its reservation
+        out &= jobs.texts["reservation"].mask([""])
     check = report.new("timeout_at_limit", int(out.sum()))
     bad = np.flatnonzero(out & ((limit == NULL) | (run_time < limit)))
     text = "job {} is TIMEOUT after {} s, its limit is {}"

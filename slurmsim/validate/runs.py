@@ -26,6 +26,8 @@ class RawRuns:
     nodes: Texts
     known: BoolArray  # the jobs table's amounts are this run's
     resized: BoolArray  # it began by a resize: its job was there before
+    stopped: BoolArray | None = None  # it is a time of suspension (all runs go on, when None)
+    unchecked: BoolArray | None = None  # it was resumed without looking whether its CPUs were free
 
 
 @dataclass(slots=True)
@@ -54,6 +56,8 @@ class JobRuns:
         Nodes with `pieces.amounts`: CPUs, memory in MiB, then `gres`.
     resized
         Runs that began by a resize.
+    stopped, unchecked
+        Times of suspension, without CPUs; runs whose CPUs may be in use by others, too.
     """
 
     row: IntArray
@@ -68,6 +72,8 @@ class JobRuns:
     gres: list[str]
     pieces: Pieces
     resized: BoolArray
+    stopped: BoolArray
+    unchecked: BoolArray
 
     @property
     def n(self) -> int:
@@ -114,6 +120,11 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
     bad_texts[list(runs.bad)] = True
     bad_nodes = {int(i): runs.bad[int(node_texts.codes[i])] for i in np.flatnonzero(bad_texts[node_texts.codes])}
     columns, bad_amounts, gres = _amounts(jobs, row, known, nodes)
+    found = pieces(runs, node_texts.codes, columns)
+    nobody = np.zeros(len(row), bool)
+    stopped = nobody if raw.stopped is None else raw.stopped[order]
+    if stopped.any():
+        found.amounts[CPUS] = np.where(stopped[found.owner], 0, found.amounts[CPUS])
     return JobRuns(
         row,
         np.searchsorted(times, raw.start[order]),
@@ -125,8 +136,10 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
         np.setdiff1d(bad_amounts, np.fromiter(bad_nodes, np.int64, len(bad_nodes))),
         known,
         gres,
-        pieces(runs, node_texts.codes, columns),
+        found,
         raw.resized[order],
+        stopped,
+        nobody if raw.unchecked is None else raw.unchecked[order],
     )
 
 

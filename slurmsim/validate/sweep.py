@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slurmsim.validate.columns import IntArray
+from slurmsim.validate.columns import BoolArray, IntArray
 from slurmsim.validate.facts import ClusterFacts
 from slurmsim.validate.outages import DRAIN, Outages
 from slurmsim.validate.runs import CPUS, MEMORY, JobRuns
@@ -78,7 +78,8 @@ def resources(cluster: ClusterFacts, runs: JobRuns) -> list[Resource]:
     code = runs.partition.codes[owner]
     shares = cluster.cpu_shares
     weight = np.array([shares // (p.jobs_per_cpu if p else 1) for p in facts] + [shares], np.int64)
-    found = [Resource("cpus_not_overbooked", "CPUs", amounts[CPUS] * weight[code], cluster.cpus * shares, shares)]
+    cpus = np.where(runs.unchecked[owner], 0, amounts[CPUS] * weight[code])
+    found = [Resource("cpus_not_overbooked", "CPUs", cpus, cluster.cpus * shares, shares)]
     if cluster.memory_tracked:
         found.append(Resource("memory_not_overbooked", "MiB", amounts[MEMORY], cluster.memory_mib))
     none = np.zeros(cluster.n, np.int64)
@@ -87,7 +88,7 @@ def resources(cluster: ClusterFacts, runs: JobRuns) -> list[Resource]:
     alone = np.array([cluster.whole_nodes or bool(p and p.exclusive) for p in facts] + [False], bool)
     if alone.any():
         # A run that wants its nodes alone takes all of 2**40 places, any other run one.
-        place = np.where(alone[code], 1 << 40, 1)
+        place = np.where(runs.stopped[owner] | runs.unchecked[owner], 0, np.where(alone[code], 1 << 40, 1))
         found.append(Resource("nodes_not_shared", "jobs", place, np.full(cluster.n, 1 << 40, np.int64)))
     return found
 
@@ -100,6 +101,8 @@ def sweep(
     node_class: IntArray,
     examples: int,
     chunk: int = CHUNK,
+    *,
+    skip: BoolArray | None = None,
 ) -> SweepResult:
     """Walk all nodes.
 
@@ -115,6 +118,8 @@ def sweep(
         How many violations of a kind to describe.
     chunk
         Node visits to hold at once.
+    skip
+        Runs to leave out, (n_runs,).
 
     Notes
     -----
@@ -122,7 +127,8 @@ def sweep(
     """
     n_classes, n_times = int(node_class.max(initial=0)) + 1, len(runs.times)
     # A run [t, t) holds nothing; and only resources of which somebody takes more than some node has need a look.
-    held = np.flatnonzero((runs.begin < runs.end)[runs.pieces.owner])
+    some = runs.begin < runs.end if skip is None else (runs.begin < runs.end) & ~skip
+    held = np.flatnonzero(some[runs.pieces.owner])
     tight = [bool(len(r.amount)) and int(r.amount.max()) > int(r.capacity.min()) for r in wanted]
     low, high = runs.pieces.low, runs.pieces.high
     change = np.bincount(low, minlength=cluster.n + 1) - np.bincount(high + 1, minlength=cluster.n + 1)

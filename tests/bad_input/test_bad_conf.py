@@ -72,15 +72,13 @@ def test_check_finds_it_too(case: Case, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_is_not_modelled_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    conf = (
-        CONF + "PreemptType=preempt/qos\nPreemptMode=REQUEUE\nLicenses=matlab:2\nSchedulerParameters=bf_intervall=3\n"
-    )
+    conf = CONF + "JobSubmitPlugins=lua\nPreemptMode=OFF\nBurstBufferType=lua\nSchedulerParameters=bf_intervall=3\n"
     case = Case("", (), files={"slurm.conf": conf})
     prepare(tmp_path, case)
     outcome = run_cli(*(argument for argument in command(case) if argument != "--quiet"))
     assert outcome.code == 0, outcome.err
     warnings = [line for line in outcome.err.splitlines() if is_warning(line)]
-    for line, key in ((8, "PreemptType"), (10, "Licenses"), (11, "bf_intervall")):
+    for line, key in ((8, "JobSubmitPlugins"), (10, "BurstBufferType"), (11, "bf_intervall")):
         assert sum(f"slurm.conf:{line}" in warning and key in warning for warning in warnings) == 1, outcome.err
 
 

@@ -35,6 +35,8 @@ def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple
         "cpus_per_node": [state.cpus_per_node(a) if a else "" for a in held],
         "mem_per_node_mib": [state.mem_per_node(a) if a else "" for a in held],
         "gres_per_node": [state.gres_per_node(a) if a else "" for a in held],
+        "reservation": [j.reservation_name for j in jobs],
+        "licenses": [",".join(f"{name}:{count}" for name, count in j.licenses) for j in jobs],
     }  # fmt: skip
     of_jobs = [event for event in events if event[1] != "REFUSE"]  # what was refused has no record to judge
     told = {name: [event[k] for event in of_jobs] for k, name in enumerate(EVENTS)}

@@ -42,11 +42,9 @@ def test_a_recorded_configuration() -> None:
 def test_what_is_not_modelled_is_said_by_name() -> None:
     cluster, findings = parse_cluster(ACCOUNTING, "acct.conf")
     assert said(findings) == [
-        "acct.conf:15: warning: Licenses=matlab:4,fluent:10: not modelled: jobs do not wait for licenses",
-        "acct.conf:16: warning: PreemptType=preempt/partition_prio: not modelled: no job is preempted: jobs of higher "
-        "tier or QOS start first but wait for nodes",
         "acct.conf:24: warning: AllowGroups=root: not modelled (PartitionName=closed): jobs of all users are accepted",
     ]
+    assert cluster.option("Licenses") == (("matlab", 4), ("fluent", 10))
     assert cluster.option("PriorityMaxAge") == 86_400
     assert cluster.option("PriorityCalcPeriod") == 60
     assert cluster.option("PriorityWeightAge") == 1000
@@ -199,8 +197,10 @@ def test_overrides_of_partitions_and_nodes() -> None:
 
 
 def test_an_override_that_is_not_modelled_is_said() -> None:
-    _, findings = parse_cluster(SMALL, overrides=[("Licenses", "a:1")])
-    assert said(findings) == ["warning: --set Licenses=a:1: not modelled: jobs do not wait for licenses"]
+    _, findings = parse_cluster(SMALL, overrides=[("BurstBufferType", "lua")])
+    assert said(findings) == [
+        "warning: --set BurstBufferType=lua: not modelled: jobs do not wait for stage-in or stage-out"
+    ]
 
 
 def test_parse_override() -> None:

@@ -105,9 +105,9 @@ def test_check_of_a_good_file(conf: Path, capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert f"{conf}:7: warning: AccountingStorageEnforce=associations,limits,qos: has no effect without" in out
-    assert "not modelled  15    Licenses" in out
+    assert "honoured      15    Licenses" in out
     assert "honoured      10    PriorityCalcPeriod" in out
-    assert lines[-1] == f"{conf}: 0 errors, 5 warnings; keys: 28 honoured, 0 harmless, 5 not modelled"
+    assert lines[-1] == f"{conf}: 0 errors, 3 warnings; keys: 32 honoured, 0 harmless, 1 not modelled"
 
 
 def test_check_puts_errors_first(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,16 +131,16 @@ def test_check_of_a_file_that_cannot_be_read(conf: Path, capsys: pytest.CaptureF
 
 
 def test_check_as_json(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    conf.write_text(SMALL + "Licenses=a:1\nSchedulerParameters=bf_interval=5\n")
+    conf.write_text(SMALL + "BurstBufferType=lua\nSchedulerParameters=bf_interval=5\n")
     assert run_check(str(conf), "--json", "--set", "KillWait=7") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["errors"], found["warnings"], found["conf"]) == (0, 1, str(conf))
     assert found["findings"][0] | {"message": ""} == {
-        "severity": "warning", "file": str(conf), "line": 5, "key": "Licenses", "value": "a:1", "message": "",
+        "severity": "warning", "file": str(conf), "line": 5, "key": "BurstBufferType", "value": "lua", "message": "",
         "expected": ""}  # fmt: skip
     assert found["keys"][0] == {
-        "status": "not modelled", "file": str(conf), "line": 5, "key": "Licenses", "value": "a:1",
-        "why": "jobs do not wait for licenses"}  # fmt: skip
+        "status": "not modelled", "file": str(conf), "line": 5, "key": "BurstBufferType", "value": "lua",
+        "why": "jobs do not wait for stage-in or stage-out"}  # fmt: skip
     assert "SchedulerParameters.bf_interval" in [row["key"] for row in found["keys"]]
 
 

@@ -18,7 +18,21 @@ from typing import Any
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Boot, Cancel, Fact, Finished, JobEnded, Launch, NodesBooted, Refused, Submit
+from slurmsim.core.messages import (
+    Boot,
+    Cancel,
+    Continue,
+    Fact,
+    Finished,
+    JobEnded,
+    Kill,
+    Launch,
+    NodesBooted,
+    Pause,
+    Refused,
+    ReservationRefused,
+    Submit,
+)  # fmt: skip
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -55,7 +69,8 @@ class World:
     boot
         Seconds a node takes to boot.
     plan_all
-        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing.
+        Let backfill make every cycle and plan the whole queue in it, also where that starts nothing. Without
+        `every_cycle` only those that something happened before.
     accounting
         Associations and QOS.
     """
@@ -68,12 +83,15 @@ class World:
         start: int = 0,
         topology: str = "",
         plan_all: bool = False,
+        every_cycle: bool = True,
         boot: int = 30,
         accounting: Accounting | None = None,
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
-            more = {"slurmsim_plan_all": "", "slurmsim_every_cycle": ""}
+            more = {"slurmsim_plan_all": ""}
+            if every_cycle:
+                more["slurmsim_every_cycle"] = ""
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
         self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
@@ -87,6 +105,10 @@ class World:
         self._count = 0
         self._run: dict[int, tuple[int | None, str, str]] = {}
         self._names: dict[int, str] = {}
+        self._left: dict[int, int | None] = {}
+        self._since: dict[int, int] = {}
+        self._timer: dict[int, int] = {}
+        self._void: set[int] = set()
 
     # -- what users do --------------------------------------------------------------------------------------------
 
@@ -132,7 +154,9 @@ class World:
     def _instant(self, now: int) -> None:
         facts: list[Fact] = []
         while self._future and self._future[0][0] <= now:
-            facts.append(heapq.heappop(self._future)[2])
+            _, count, fact = heapq.heappop(self._future)
+            if count not in self._void:
+                facts.append(fact)
         self.now = now
         self.told.append((now, list(facts)))
         names = self._names
@@ -146,11 +170,32 @@ class World:
                 self.refused[names[action.sub.job_id]] = action.text
             elif isinstance(action, Boot):
                 self.tell(NodesBooted(action.nodes), now + self.boot)
+            elif isinstance(action, ReservationRefused):
+                self.refused[action.name] = action.text
             elif isinstance(action, Launch):
-                run, state, code = self._run[action.job.id]
-                if run is not None:
-                    self.tell(JobEnded(action.job.id, state, code, action.job.restarts), now + run)
+                self._go_on(action.job, self._run[action.job.id][0])
+            elif isinstance(action, Kill):
+                self._void.add(self._timer.get(action.job.id, 0))
+            elif isinstance(action, Pause):
+                self._pause(action.job)
+            elif isinstance(action, Continue):
+                self._go_on(action.job, self._left[action.job.id])
         self.controller.check()
+
+    def _go_on(self, job: Job, left: int | None) -> None:
+        """The job's processes run and have `left` seconds to go."""
+        _, state, code = self._run[job.id]
+        self._left[job.id] = left
+        self._since[job.id] = self.now
+        if left is not None:
+            self.tell(JobEnded(job.id, state, code, job.restarts), self.now + left)
+            self._timer[job.id] = self._count
+
+    def _pause(self, job: Job) -> None:
+        left = self._left[job.id]
+        if left is not None:
+            self._left[job.id] = left - (self.now - self._since[job.id])
+            self._void.add(self._timer[job.id])
 
     # -- what there is to see -------------------------------------------------------------------------------------
 
@@ -233,6 +278,10 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--priority", type=int, default=None)
     add("-A", dest="account", default="")
     add("-q", "--qos", dest="qos", default="")
+    add("--reservation", default="")
+    add("-L", dest="licenses", default="")
+    add("--time-min", dest="time_min", default=None)
+    add("--deadline", type=int, default=None, help="absolute simulated second")
     return parser
 
 
@@ -292,6 +341,7 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         job_id, request, _seconds(asked.limit), name=asked.name or str(job_id), user=user,
         partitions=tuple(filter(None, asked.partitions.split(","))), begin=asked.begin, nice=asked.nice,
         priority=asked.priority, hold=asked.hold, dependency=asked.dependency, requeue=asked.requeue,
-        account=asked.account, qos=asked.qos, no_kill=asked.no_kill,
-        kill_invalid=None if asked.kill_invalid is None else asked.kill_invalid == "yes", **options,
+        account=asked.account, qos=asked.qos, no_kill=asked.no_kill, reservation=asked.reservation,
+        kill_invalid=None if asked.kill_invalid is None else asked.kill_invalid == "yes", licenses=asked.licenses,
+        time_min_s=_seconds(asked.time_min), deadline=asked.deadline, **options,
     )  # fmt: skip

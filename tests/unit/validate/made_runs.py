@@ -139,7 +139,8 @@ def _row(job: Made) -> dict[str, Any]:
         "last_submit": job.submit, "begin": None,
         "eligible": job.submit, "start": job.start, "end": job.end, "state": job.state, "exit_code": "0:0",
         "node_list": job.nodes, "reason": "None", "priority": 1, "restarts": 0, "run_time_s": job.end - job.start,
-        "wait_s": job.start - job.submit, "scheduler": "Main", "held_since": job.start,
+        "wait_s": job.start - job.submit, "scheduler": "Main", "held_since": job.start, "reservation": "",
+        "licenses": "",
     }  # fmt: skip
 
 

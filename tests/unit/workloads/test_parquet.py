@@ -140,7 +140,7 @@ def _cut(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_newer, "workload schema version 99 (expected at most 1; newer slurmsim?)"),
+        (_newer, "workload schema version 99 (expected at most 2; newer slurmsim?)"),
         (_garbled, "slurmsim.workload: metadata are damaged: "),
         (_cut, "is no intact Parquet file: "),
         (lambda path: path.write_bytes(b"PAR1"), "is no intact Parquet file: "),

@@ -259,8 +259,17 @@ def test_dependencies_of_strange_kinds_are_left_out_under_their_own_reason(tmp_p
 
 
 def test_what_a_replay_leaves_out_is_named(tmp_path: Path) -> None:
-    w = read(tmp_path, dump(record(Reservation="maint", Licenses="matlab:2"), header=HEADER + "|Reservation|Licenses"))
-    assert set(w.quality.repaired) == {"ran in a reservation, replayed without", "asked for licenses, replayed without"}
+    w = read(tmp_path, dump(record(Restarts="2"), header=HEADER + "|Restarts"))
+    assert set(w.quality.repaired) == {"restarted (Restarts > 0), only its last run is replayed"}
+
+
+def test_reservations_licenses_and_minimum_times(tmp_path: Path) -> None:
+    header = HEADER + "|Reservation|Licenses|SubmitLine"
+    line = "sbatch --time-min=10 job.sh"
+    w = read(tmp_path, dump(record(Reservation="maint", Licenses="matlab:2", SubmitLine=line), header=header))
+    assert (texts(w, "reservation"), texts(w, "licenses")) == (["maint"], ["matlab:2"])
+    assert w.ints["time_min"].tolist() == [600]
+    assert not w.quality.repaired
 
 
 def test_lines_of_the_wrong_width_by_option(tmp_path: Path) -> None:

@@ -1,0 +1,61 @@
+"""bf_licenses: licenses over time beside the node space, so that backfill plans with them.
+
+Source: Slurm src/slurmctld/licenses.c, 22.05 (bf_licenses_*). Running jobs hold theirs to their limits rounded down to
+bf_resolution, reservations theirs over their periods; a job in a reservation takes that reservation's first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slurmsim.capacity import CapacityProfile
+
+
+class PlannedLicenses:
+    """What is left of each license over time.
+
+    Parameters
+    ----------
+    view
+        Cluster view; tells what running jobs and reservations hold.
+    begin, resolution
+        The node space's begin and bf_resolution, seconds.
+    """
+
+    def __init__(self, view: Any, begin: int, resolution: int) -> None:
+        totals, held = view.license_holds()
+        self.begin = begin
+        self.left = {name: CapacityProfile(begin, total) for name, total in totals.items()}
+        self.kept: dict[Any, dict[str, CapacityProfile]] = {}
+        for owner, start, end, name, count in held:
+            first, last = start // resolution * resolution, end // resolution * resolution
+            self.left[name].add(first, last, -count)
+            if owner is not None:
+                own = self.kept.setdefault(owner, {}).setdefault(name, CapacityProfile(begin, 0))
+                own.add(first, last, count)
+
+    def short_until(self, record: Any, start: int, end: int) -> int:
+        """The end of the last stretch of [start, end] with too few licenses for the record's job, 0 if none is."""
+        latest = 0
+        for name, count in record.job.licenses:
+            profiles = [self.left[name]]
+            own = self.kept.get(record.reservation, {}).get(name) if record.reservation is not None else None
+            if own is not None:
+                profiles.append(own)
+            marks = sorted({start, *(t for p in profiles for t in p.times if start < t <= end)})
+            for mark in marks:
+                if sum(p.least(mark, mark + 1) for p in profiles) < count:
+                    later = [t for p in profiles for t in p.times if t > mark]
+                    latest = max(latest, min(later, default=1 << 62))
+        return latest
+
+    def take(self, record: Any, begin: int, end: int) -> None:
+        """The record's job is planned, or started, over [begin, end)."""
+        for name, count in record.job.licenses:
+            rest = count
+            own = self.kept.get(record.reservation, {}).get(name) if record.reservation is not None else None
+            if own is not None:
+                inside = min(rest, max(own.least(max(begin, self.begin), end), 0))
+                own.add(begin, end, -inside)
+                rest -= inside
+            self.left[name].add(begin, end, -rest)

@@ -1,0 +1,95 @@
+"""``scontrol update reservation``: what may be changed, and what Slurm refuses (reservation.c update_resv, 22.05)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import from_indices, lowest
+from slurmsim.core import reservation_nodes as nodes_of
+from slurmsim.core.messages import UpdateReservation
+from slurmsim.core.reservation import Reservation
+from slurmsim.errors import SubmitError
+from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+
+CORES_FIXED = "Core-based reservation can not be updated"
+STARTED = "Reservation already started"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+
+
+def update(c: Controller, r: Reservation, fact: UpdateReservation) -> None:
+    """Carry out an update. Raises SubmitError with Slurm's text, changing nothing."""
+    if r.cores is not None and (fact.nodes or fact.node_count is not None):
+        raise SubmitError(CORES_FIXED)
+    for flag in sorted(fact.set_flags & NOT_MODELLED):
+        raise SubmitError(f"slurmsim: reservation flag {flag} is not modelled")
+    flags = (r.flags | fact.set_flags) - fact.clear_flags
+    if "REPLACE_DOWN" in fact.set_flags and ("SPEC_NODES" in r.flags or r.cores is not None):
+        raise SubmitError(NOT_SUPPORTED)
+    if fact.nodes and "REPLACE_DOWN" in flags:
+        raise SubmitError(NOT_SUPPORTED)
+    start, end = _times(c, r, fact)
+    nodes = r.nodes
+    if fact.nodes:
+        flags |= {"SPEC_NODES"}
+        if nodes_of.is_all(fact.nodes):
+            flags |= {"ALL_NODES"}
+            nodes = c.table.everything
+        elif any(name not in c.table.index for name in fact.nodes):
+            raise SubmitError(nodes_of.BAD_NODE)
+        else:
+            flags -= {"ALL_NODES", "PART_NODES"}
+            nodes = from_indices(sorted(c.table.index[name] for name in fact.nodes))
+    if fact.node_count is not None:
+        flags -= {"ALL_NODES", "PART_NODES"}
+        nodes = _resized(c, r, flags, fact.node_count)
+    spec = ReservationSpec(r.name, start, end)
+    if not flags & {"MAINT", "OVERLAP"} and nodes_of.overlapping(c, spec, flags, nodes, but=r):
+        raise SubmitError(nodes_of.OVERLAPS)
+    if "IGNORE_JOBS" not in flags and r.cores is None and nodes_of.used_by_jobs(c, start, nodes, but=r):
+        raise SubmitError(nodes_of.NODES_BUSY)
+    users = r.users if fact.users is None else fact.users
+    accounts = r.accounts if fact.accounts is None else fact.accounts
+    if not users and not accounts:
+        raise SubmitError(nodes_of.EMPTY)
+    licenses = r.licenses if fact.licenses is None else fact.licenses
+    if any(count > c.licenses.total.get(name, -1) for name, count in licenses):
+        raise SubmitError("Invalid license specification")
+    r.start, r.end, r.nodes, r.flags = start, end, nodes, flags
+    r.users, r.accounts, r.licenses = users, accounts, licenses
+
+
+def _times(c: Controller, r: Reservation, fact: UpdateReservation) -> tuple[int, int]:
+    start, end = r.start, r.end
+    if fact.start is not None:
+        if r.start <= c.now:
+            raise SubmitError(STARTED)
+        if fact.start < c.now - nodes_of.MAX_PAST_S:
+            raise SubmitError(nodes_of.BAD_TIME)
+        start, end = fact.start, fact.start + r.end - r.start
+    if fact.end is not None:
+        if fact.end < c.now - nodes_of.MAX_PAST_S:
+            raise SubmitError(nodes_of.BAD_TIME)
+        end = fact.end
+    if fact.duration_s is not None:
+        end = max(start + fact.duration_s, c.now)
+    if start >= end:
+        raise SubmitError(nodes_of.BAD_TIME)
+    return start, end
+
+
+def _resized(c: Controller, r: Reservation, flags: frozenset[str], count: int) -> int:
+    """Fewer nodes: idle ones go first, from the end of the table; more: chosen as for a new one."""
+    have = r.nodes.bit_count()
+    if count <= have:
+        busy = r.nodes & ~c.table.idle
+        keep = lowest(busy, min(count, busy.bit_count()))
+        return keep | lowest(r.nodes & ~busy, count - keep.bit_count())
+    partition = r.partition or c.state.default
+    base = (partition.mask if partition is not None else c.table.everything) & ~r.nodes
+    more = nodes_of.count_nodes(c, ReservationSpec(r.name, r.start, r.end), flags, base, count - have)
+    if more.bit_count() < count - have:
+        raise SubmitError(nodes_of.NODES_BUSY)
+    return r.nodes | more

@@ -1,0 +1,68 @@
+"""An advance reservation as ``scontrol create reservation`` describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Flags by Slurm's names (22.05). Those of the second set the core refuses by name.
+FLAGS = frozenset({
+    "MAINT", "OVERLAP", "IGNORE_JOBS", "FLEX", "MAGNETIC", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY",
+    "SPEC_NODES", "ALL_NODES", "ANY_NODES", "PART_NODES", "REPLACE_DOWN", "STATIC", "PURGE_COMP",
+    "NO_HOLD_JOBS_AFTER", "FIRST_CORES",
+})  # fmt: skip
+NOT_MODELLED = frozenset({"TIME_FLOAT", "REPLACE"})
+REPEATING = frozenset({"HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY"})
+# other spellings scontrol reads or prints
+SYNONYMS = {
+    "IGN_JOBS": "IGNORE_JOBS", "STATIC_ALLOC": "STATIC", "LICENSE_ONLY": "ANY_NODES",
+    "NO_HOLD_JOBS": "NO_HOLD_JOBS_AFTER", "NO_HOLD_JOBS_AFTER_END": "NO_HOLD_JOBS_AFTER",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationSpec:
+    """One request for a reservation. Times are absolute seconds.
+
+    Attributes
+    ----------
+    name
+        Empty: the first account or user and a number.
+    end
+        When it ends; a repeating one's first period.
+    nodes
+        Names, or ``("ALL",)`` for every node (with the flag PART_NODES: those of `partition`).
+    node_counts
+        How many nodes Slurm shall choose, in the partition.
+    core_counts
+        Cores instead of whole nodes: one count for each of `nodes`, or one in all.
+    licenses
+        (name, count) kept for it.
+    users, accounts
+        Who may use it; a leading ``-`` keeps somebody out.
+    flags
+        Canonical names, a subset of `FLAGS`.
+    purge_comp_s
+        With PURGE_COMP: seconds without a job after which it ends.
+    """
+
+    name: str
+    start: int
+    end: int
+    nodes: tuple[str, ...] = ()
+    node_counts: tuple[int, ...] = ()
+    core_counts: tuple[int, ...] = ()
+    partition: str = ""
+    features: str = ""
+    licenses: tuple[tuple[str, int], ...] = ()
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+    flags: frozenset[str] = frozenset()
+    purge_comp_s: int = 300
+
+
+def canonical_flag(word: str) -> str:
+    """The one spelling of a flag. Raises ValueError for a word that is none."""
+    flag = SYNONYMS.get(word.strip().upper(), word.strip().upper())
+    if flag not in FLAGS and flag not in NOT_MODELLED:
+        raise ValueError(f"unknown reservation flag {word!r}")
+    return flag

@@ -1,0 +1,130 @@
+"""Reservations and licenses: nobody else on reserved nodes, no license given out twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table
+from slurmsim.validate.nodelists import NodeIndex
+from slurmsim.validate.report import ValidationReport
+from slurmsim.validate.runs import JobRuns
+
+EVENT = "RESERVATION"
+
+
+@dataclass(slots=True)
+class Period:
+    """A stretch in which a reservation held whole nodes; `begin` and `end` are times, `nodes` pairs (low, high)."""
+
+    name: str
+    flags: frozenset[str]
+    begin: int
+    end: int
+    nodes: list[tuple[int, int]]
+
+
+def periods(events: Table, index: NodeIndex) -> tuple[list[Period], dict[str, frozenset[str]]]:
+    """All such stretches in order of begin, and the flags of every reservation by name."""
+    found: list[Period] = []
+    flags: dict[str, frozenset[str]] = {}
+    rows = np.flatnonzero(events.texts["event"].mask([EVENT]))
+    if not len(rows):
+        return found, flags
+    nodes: dict[int, list[tuple[int, int]]] = {}
+    lists = index.runs([events.texts["nodes"][r] for r in rows])
+    for text, low, high in zip(lists.text.tolist(), lists.low.tolist(), lists.high.tolist(), strict=True):
+        nodes.setdefault(text, []).append((low, high))
+    current: dict[str, Period] = {}
+    for k, row in enumerate(rows.tolist()):
+        state, time = events.texts["state"][row], int(events.ints["time"][row])
+        name, _, words = events.texts["reason"][row].partition(" ")
+        if state == "REFUSED":
+            continue
+        flags[name] = frozenset(words.split(","))
+        if state in ("STARTED", "ENDED", "DELETED", "REMOVED") and name in current:
+            current.pop(name).end = time
+        if state == "STARTED" and "CORES" not in flags[name] and nodes.get(k):
+            value = events.ints["value"][row]
+            end = int(value) if value != NULL else time
+            current[name] = Period(name, flags[name], time, end, nodes[k])
+            found.append(current[name])
+    return found, flags
+
+
+def check_reservations(
+    report: ValidationReport, events: Table | None, jobs: Table, runs: JobRuns, index: NodeIndex, edited: BoolArray
+) -> None:
+    """Nobody starts on nodes others have reserved; nobody is there at the begin who could have been kept away.
+
+    Jobs whose limit was edited (`edited`, by row of `jobs`) are not held to it.
+    """
+    if events is None or not jobs.has("reservation"):
+        report.skip("reservations_kept", "no events table" if events is None else "no column reservation")
+        return
+    spans, flags = periods(events, index)
+    if not spans:
+        report.skip("reservations_kept", "no reservation began")
+        return
+    check = report.new("reservations_kept", len(spans))
+    ids, names = jobs.ints["job_id"], jobs.texts["reservation"]
+    limit = jobs.ints["time_limit_s"] if jobs.has("time_limit_s") else np.full(jobs.n, NULL, np.int64)
+    begin, end = runs.times[runs.begin], runs.times[runs.end]
+    low, high, owner = runs.pieces.low, runs.pieces.high, runs.pieces.owner
+    for span in spans:
+        meets = np.zeros(runs.n, bool)
+        for first, last in span.nodes:
+            meets[owner[(low <= last) & (high >= first)]] = True
+        # of runs before a requeue that are not recorded nobody knows the reservation
+        for run in np.flatnonzero(meets & runs.known & (begin < span.end) & (end > span.begin)).tolist():
+            row = int(runs.row[run])
+            own = [name for name in names[row].split(",") if name]
+            if span.name in own or any(flags.get(name, frozenset()) & {"MAINT", "OVERLAP"} for name in own):
+                continue
+            if begin[run] >= span.begin:
+                check.add(f"job {ids[row]} started at {begin[run]} on nodes of reservation {span.name}")
+                continue
+            unlimited = limit[row] == NULL
+            reaches = unlimited or begin[run] + limit[row] > span.begin
+            if reaches and "IGNORE_JOBS" not in span.flags and not edited[row]:
+                check.add(f"job {ids[row]} ran on nodes of reservation {span.name} when it began at {span.begin}")
+
+
+def check_licenses(report: ValidationReport, jobs: Table, runs: JobRuns, totals: Mapping[str, int]) -> None:
+    """At no instant do running jobs hold more licenses than there are."""
+    if not totals:
+        report.skip("licenses_not_overused", "the cluster has no licenses")
+        return
+    if not jobs.has("licenses"):
+        report.skip("licenses_not_overused", "no column licenses")
+        return
+    held: dict[str, list[tuple[int, int]]] = {}
+    code_of = jobs.texts["licenses"].codes[runs.row]
+    wanted = [_counts(value) for value in jobs.texts["licenses"].values]
+    for run in np.flatnonzero(np.array([bool(w) for w in wanted], bool)[code_of] & runs.known if wanted else []):
+        for name, count in wanted[int(code_of[run])]:
+            held.setdefault(name, []).append((int(run), count))
+    check = report.new("licenses_not_overused", sum(len(pairs) for pairs in held.values()))
+    for name, pairs in sorted(held.items()):
+        if name not in totals:
+            check.add(f"license {name} is in use, which the cluster does not have")
+            continue
+        for time, used in _over(runs, pairs, totals[name]):
+            check.add(f"at {time}: {used} of {totals[name]} licenses {name} in use")
+
+
+def _counts(text: str) -> list[tuple[str, int]]:
+    return [(name, int(count or 1)) for name, _, count in (item.partition(":") for item in text.split(",") if item)]
+
+
+def _over(runs: JobRuns, pairs: list[tuple[int, int]], total: int) -> list[tuple[int, int]]:
+    """(time, in use) after each instant that leaves more in use than there are."""
+    run = np.array([r for r, _ in pairs])
+    count = np.array([n for _, n in pairs])
+    change: IntArray = np.zeros(len(runs.times), np.int64)
+    np.add.at(change, runs.begin[run], count)
+    np.add.at(change, runs.end[run], -count)
+    used = np.cumsum(change)
+    return [(int(runs.times[k]), int(used[k])) for k in np.flatnonzero(used > total).tolist()]
