@@ -103,7 +103,7 @@ def generate(params: LomonosovParams, seed: int) -> Workload:
     n = params.jobs
     span = n / params.jobs_per_day * DAY_S
     submit, user = _submissions(rng, params, span)
-    sizes = SIZES[SIZES <= params.nodes]
+    sizes = SIZES[params.nodes >= SIZES]
     nodes = sizes[weighted(rng, n, sizes**-params.size_exponent)].astype(np.int64)
     shape = np.exp(params.sigma * rng.standard_normal(n))
     over = params.over_low + (params.over_high - params.over_low) * rng.random(n)

@@ -169,7 +169,9 @@ class Pack:
 
     def __init__(self, jobs: Rectangles, slot: Interval) -> None:
         if slot.length_s <= 0:
-            raise ConfigError(f"a slot from {slot.begin} to {slot.end}", field="slot", expected="an end after its begin")
+            raise ConfigError(
+                f"a slot from {slot.begin} to {slot.end}", field="slot", expected="an end after its begin"
+            )
         self.jobs, self.slot = jobs, slot
         begin, end = slot.begin, slot.end
         self.running: BoolArray = jobs.started & (jobs.start < begin) & (jobs.end > begin)
