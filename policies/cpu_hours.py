@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from slurmsim.policy import Decision, Decisions, Plan, Policy, PolicyOption, Reject, Start, WakeAt
 from slurmsim_policies.conservative import Conservative
@@ -72,7 +72,7 @@ class CpuHours(Policy):
 
     name = "cpu_hours"
     summary = "backfill in two rounds: first jobs within their user's CPU-hour limit, then the others"
-    OPTIONS = {
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "base": PolicyOption(_base, "easy", "scheduler of both rounds: " + ", ".join(BASES)),
         "limit": PolicyOption(Limit.parse, Limit(1, shared=True), f"what a user may hold: {_AMOUNT}"),
         "hours": PolicyOption(_hours, 24.0, "an even share: the cluster's CPUs x so many hours / users in the queue"),
@@ -152,8 +152,7 @@ class CpuHours(Policy):
             if isinstance(decision, Plan):
                 decision.promise = False  # who comes within the limit goes before
             outcome = yield decision
-            took = isinstance(decision, Plan) or (isinstance(decision, Start) and outcome)
-            if budgets is not None and took:
+            if budgets is not None and (isinstance(decision, Plan) or (isinstance(decision, Start) and outcome)):
                 budgets.charge(decision.job)
 
     def _note_turn(self, turn: list[Any], records: Sequence[Any]) -> None:

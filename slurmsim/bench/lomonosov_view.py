@@ -82,7 +82,8 @@ def _ratio(ours: float, paper: float) -> str:
 
 _WAITS = (
     ("first_wait_s", "first job of a user and week"), ("other_wait_s", "other jobs"), ("all_wait_s", "all jobs"),
-    ("large_wait_s", "jobs of 1/16 of the machine or more"), ("work_wait_s", "all jobs, by CPU-hours"), ("fuj_s", "FUJStartTime"),
+    ("large_wait_s", "jobs of 1/16 of the machine or more"), ("work_wait_s", "all jobs, by CPU-hours"),
+    ("fuj_s", "FUJStartTime"),
 )  # fmt: skip
 
 
@@ -181,14 +182,13 @@ def write(found: Result, folder: Path) -> list[Path]:
     """Write ``results.json``, ``results.parquet``, ``results.txt`` and ``lomonosov.png``. Raises OutputError."""
     import io
 
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pandas as pd
 
     from slurmsim.report.build import render, write_file
     from slurmsim.trace.jsonfile import to_json
 
     buffer = io.BytesIO()
-    pq.write_table(pa.table(_columns(found)), buffer)
+    pd.DataFrame(_columns(found)).to_parquet(buffer, index=False)
     return [
         write_file(folder / "results.txt", (as_text(found) + "\n").encode()),
         write_file(folder / "results.json", to_json(as_dict(found)).encode()),

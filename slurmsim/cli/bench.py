@@ -26,8 +26,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument(
         "--out", metavar="OUT", type=Path, default=Path("bench-lomonosov"), help="folder (default %(default)s)"
     )
-    p.add_argument("--parts", metavar="PART,…", help="regular4-easy, regular4-conservative, regular4-backfill, log-easy, "
-                   "log-conservative, log-backfill, or all (default: the first, log-easy and log-backfill)")  # fmt: skip
+    p.add_argument("--parts", metavar="PART,…",
+                   help="of regular4-easy, regular4-conservative, regular4-backfill, log-easy, log-conservative, "
+                   "log-backfill; or all (default: regular4-easy,log-easy,log-backfill)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of each run (default 5)")
     p.add_argument("--log", metavar="FILE", type=Path,
                    help="job log with users (default: KTH-SP2-1996-2.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip

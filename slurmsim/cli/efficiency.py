@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument("--from", dest="begin", metavar="TIME", help="begin of the first slot (default: the first submit)")
     p.add_argument("--to", dest="end", metavar="TIME", help="no slot ends later (default: the last end)")
     p.add_argument("--class", dest="classes", metavar="A:B", action="append", default=[],
-                   help="mean wait of jobs of A to B - 1 nodes; may be repeated, the first counts (default all)")  # fmt: skip
+                   help="metric 5 of jobs of A to B - 1 nodes; may be repeated, the first counts")  # fmt: skip
     p.add_argument("--weights", metavar="C1,…,C5", help="weights of the five, summing to 1 (default 0.2 each)")
     p.add_argument("--first", action="store_true", help="of a user the job that starts first, not the least wait")
     p.add_argument("--unit", choices=("cpus", "nodes"), default="cpus", help="what the empty strip is counted in")

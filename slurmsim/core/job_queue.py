@@ -53,7 +53,7 @@ class Record:
 
     @property
     def n_cpus(self) -> int:
-        """CPUs the job will hold here: all of the nodes it has to itself, where they are alike, else those asked for."""
+        """CPUs the job will hold here: all of nodes it has to itself, where they are alike, else those asked for."""
         shape = self.shape
         return shape.node_need * shape.cpus_each if shape.whole and shape.uniform else shape.min_cpus
 
