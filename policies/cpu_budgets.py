@@ -44,8 +44,10 @@ class Limit:
         return math.isinf(self.amount)
 
     def cpu_seconds(self, even_share: float) -> float:
-        """The limit where an even share is that many CPU-seconds."""
-        return self.amount * (even_share if self.shared else 3600)
+        """The limit where an even share is that many CPU-seconds; CPU-hours to the nearest of them."""
+        if self.shared or self.infinite:
+            return self.amount * even_share
+        return round(self.amount * 3600)
 
 
 @dataclass(frozen=True, slots=True)

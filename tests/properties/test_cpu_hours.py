@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bare_loop import World, drive, worlds
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import cpu_hours
 from reference.cpu_hours import Job, Machine
@@ -37,14 +37,14 @@ def cpus_per_unit(machine: Any) -> int:
 
 @MACHINE
 @pytest.mark.parametrize("base", REFERENCES)
-@given(log=logs(UNITS, 20), users=USERS, amount=AMOUNTS)
+@settings(max_examples=max(settings.default.max_examples, 150))
+@given(log=logs(UNITS, 12), users=USERS, amount=AMOUNTS)
 def test_starts_equal_the_reference(base: str, machine: Any, log: list[Row], users: list[str], amount: int) -> None:
     cpus, of = cpus_per_unit(machine), owners(log, users)
-    text = f"{amount / 3600!r}"
     outcome = simulate(
-        machine.cluster(UNITS), machine.workload(log, users=of), f"cpu_hours:base={base},limit={text}"
+        machine.cluster(UNITS), machine.workload(log, users=of), f"cpu_hours:base={base},limit={amount / 3600!r}"
     )  # fmt: skip
-    assert outcome.starts == REFERENCES[base](jobs(log, of, cpus), UNITS, lambda queue: float(text) * 3600)
+    assert outcome.starts == REFERENCES[base](jobs(log, of, cpus), UNITS, lambda queue: amount)
 
 
 @pytest.mark.parametrize("base", REFERENCES)
@@ -105,7 +105,8 @@ def state(controller: Controller, cpus: int, limit: float) -> Machine:
     m.now = controller.now
     for _, _, job in controller.running:
         size = job.n_cpus // cpus
-        m.running[Job(job.id, job.submit_time, job.time_limit_s, size, job.time_limit_s, job.user, cpus)] = job.start_time
+        row = (job.id, job.submit_time, job.time_limit_s, size, job.time_limit_s)
+        m.running[Job(*row, job.user, cpus)] = job.start_time
     for record in controller.queue.records():
         job = record.job
         m.queue.append(Job(job.id, job.submit_time, job.time_limit_s, record.need, job.time_limit_s, job.user, cpus))
@@ -118,15 +119,14 @@ def test_no_node_is_idle_for_the_limit_alone(log: list[Row], users: list[str], a
 
     And where nobody within the limit is planned, nobody who fits waits at all, whatever the limit.
     """
-    limit = float(f"{amount / 3600!r}") * 3600
 
     def watch(controller: Controller) -> None:
-        m = state(controller, 4, limit)
+        m = state(controller, 4, amount)
         fitting = [job for job in m.queue if job.size <= m.free]
         assert cpu_hours.easy_pass(m) == []
         if fitting:
             holds = m.holds()
-            within = [job for job in m.queue if not holds.get(job.user) or holds[job.user] + job.cost <= limit]
+            within = [job for job in m.queue if not holds.get(job.user) or holds[job.user] + job.cost <= amount]
             first = (within or m.queue)[0]
             assert first not in fitting, "the first in turn fits and waits"
             shadow, extra = cpu_hours.shadow_of(m, first.size)
