@@ -206,4 +206,4 @@ def _columns(found: Result) -> dict[str, Sequence[Any]]:
             if isinstance(value, int | float):
                 rows.append((f"{workload}-{base}", limit, int(replicate), measure, float(value)))
     names = ("part", "limit", "replicate", "measure", "value")
-    return dict(zip(names, zip(*rows, strict=True), strict=True))
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
