@@ -19,9 +19,8 @@ Time alone may bring a job within the limit, as running jobs use theirs up: then
 without a time limit count with one year. A job held back shows the reason Slurm gives for GrpTRESRunMins=cpu, which
 limits the same sum but for ever: AssocGrpCPURunMinutesLimit. A user's own small jobs may overtake a large one.
 
-Options: see `CpuHours.OPTIONS`. Source: the idea is of the paper on Lomonosov-2's history ("Supercomputer Efficiency:
-Complex Approach Inspired by Lomonosov-2 History Evaluation"), which leaves algorithm and limits to an earlier one; the
-algorithm here is ours (docs/systems/lomonosov.md).
+Options: `CpuHours.OPTIONS`. Source: "Supercomputer Efficiency: Complex Approach Inspired by Lomonosov-2 History
+Evaluation" has the idea, and leaves algorithm and limits to an earlier paper; these are ours (docs/systems/lomonosov.md).
 """
 
 from __future__ import annotations
@@ -118,6 +117,7 @@ class CpuHours(Policy):
 
     def _two_rounds(self, view: Any, now: int) -> Decisions:
         records = view.records()
+        self._shown &= {record.job.id for record in records}
         budgets = Budgets(self.limits, view, records, now)
         held: list[Any]
         if self._one_plan:

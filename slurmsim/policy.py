@@ -36,6 +36,7 @@ class JobView(Protocol):
     n_nodes: int  # nodes allocated, or the minimum asked for
     n_cpus: int  # CPUs allocated, or asked for
     nodes: Bitmap  # nodes allocated, 0 while pending
+    queued: bool  # whether it is in the queue: pending, and nothing but resources keeps it from starting
     restarts: int
 
 
@@ -112,6 +113,10 @@ class ClusterView(Protocol):
     @property
     def n_cpus(self) -> int:
         """CPUs of the cluster, down ones included."""
+
+    @property
+    def n_queued(self) -> int:
+        """Jobs in the queue."""
 
     @property
     def free_nodes(self) -> int:

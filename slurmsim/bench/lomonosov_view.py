@@ -173,8 +173,11 @@ def figure(found: Result) -> Figure:
         ax.set_xticks(range(len(limits)), ["∞" if v == BASE else f"×{v.removesuffix('x')}" for v in limits])
         ax.set_xlabel("limit, in even shares")
         ax.set_title(str(part))
-    panels[0].set_ylabel("change of the mean wait, %")
-    panels[-1].legend(loc="best", **style.CLEAR)
+    if found.parts:
+        panels[0].set_ylabel("change of the mean wait, %")
+        panels[-1].legend(loc="best", **style.CLEAR)
+    else:
+        style.note(panels[0], "no part was run")
     return fig
 
 
