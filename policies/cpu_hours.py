@@ -20,7 +20,7 @@ without a time limit count with one year. A job held back shows the reason Slurm
 limits the same sum but for ever: AssocGrpCPURunMinutesLimit. A user's own small jobs may overtake a large one.
 
 Options: `CpuHours.OPTIONS`. Source: "Supercomputer Efficiency: Complex Approach Inspired by Lomonosov-2 History
-Evaluation" has the idea, and leaves algorithm and limits to an earlier paper; these are ours (docs/systems/lomonosov.md).
+Evaluation" has the idea and leaves algorithm and limits to an earlier paper; these are ours, docs/systems/lomonosov.md.
 """
 
 from __future__ import annotations
