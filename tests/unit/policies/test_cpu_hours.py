@@ -121,6 +121,19 @@ def test_time_alone_with_several_running_jobs(limit: int, start: int) -> None:
     ])  # fmt: skip
 
 
+def test_time_alone_brings_a_job_within_the_limit_of_slurms_backfill() -> None:
+    """As above in minutes: at 3000 ann1 is within the limit, and the next cycle, 30 s apart, starts it."""
+    world = World(simple(4), f"cpu_hours:base=backfill,limit={hours(250 * 60)}")
+    world.sbatch("-J run -N1 -t 100", 6000, at=0, user="ann")
+    world.sbatch("-J ann1 -N2 -t 100", 6000, at=1, user="ann")
+    world.sbatch("-J bob -N4 -t 100", 6000, at=1, user="bob")
+    world.until(100)
+    assert world.reason("ann1") == HELD_BACK and world["ann1"].start_time is None
+    world.until(20_000)
+    started = world.start("ann1")
+    assert started is not None and 3000 <= started < 3000 + 30 + world.start("run")
+
+
 def test_who_gets_a_planned_start_counts_at_once() -> None:
     """bob1 cannot start and is planned for 50: bob holds its 400, so bob2 (30 more) is held back behind ann1.
 
