@@ -155,9 +155,9 @@ def _plain(e: Estimate | None) -> dict[str, Any] | None:
 @style.styled
 def figure(found: Result) -> Figure:
     """The change of mean waits over the limit, a panel a part, with intervals."""
-    fig = style.figure(11, 3.8)
+    fig = style.figure(11, 4)
     panels = fig.subplots(1, max(len(found.parts), 1), squeeze=False)[0]
-    fig.subplots_adjust(left=0.07, right=0.985, top=0.88, bottom=0.14, wspace=0.2)
+    fig.subplots_adjust(left=0.07, right=0.985, top=0.92, bottom=0.21, wspace=0.2)
     shown = _WAITS[:5]
     limits = LIMITS[::-1]
     for ax, part in zip(panels, found.parts, strict=False):
@@ -175,7 +175,7 @@ def figure(found: Result) -> Figure:
         ax.set_title(str(part))
     if found.parts:
         panels[0].set_ylabel("change of the mean wait, %")
-        panels[-1].legend(loc="best", **style.CLEAR)
+        fig.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=len(shown))
     else:
         style.note(panels[0], "no part was run")
     return fig
