@@ -50,6 +50,24 @@ class Limit:
         return round(self.amount * 3600)
 
 
+class NamedLimits(dict[str, Limit]):
+    """Limits of users, or of accounts."""
+
+    @classmethod
+    def parse(cls, text: str) -> NamedLimits:
+        """``ann=500+bob=inf``. Raises ValueError."""
+        found = cls()
+        for item in text.split("+"):
+            name, equals, limit = item.partition("=")
+            if not name or not equals or name in found:
+                raise ValueError(item)
+            found[name] = Limit.parse(limit)
+        return found
+
+    def __str__(self) -> str:
+        return "+".join(f"{name}={limit}" for name, limit in self.items()) or "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limit of each user: the user's own if there is one, else the account's, else the general one.
@@ -61,8 +79,8 @@ class Limits:
     """
 
     general: Limit
-    users: dict[str, Limit]
-    accounts: dict[str, Limit]
+    users: NamedLimits
+    accounts: NamedLimits
     hours: float
 
     @property

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from slurmsim.policy import Decision, Decisions, Plan, Policy, PolicyOption, Reject, Start, WakeAt
 from slurmsim_policies.conservative import Conservative
-from slurmsim_policies.cpu_budgets import Budgets, Limit, Limits
+from slurmsim_policies.cpu_budgets import Budgets, Limit, Limits, NamedLimits
 from slurmsim_policies.easy import Easy
 from slurmsim_policies.slurm_backfill import SlurmBackfill
 
@@ -53,16 +53,6 @@ def _hours(text: str) -> float:
     return hours
 
 
-def _limits_by_name(text: str) -> dict[str, Limit]:
-    found = {}
-    for item in text.split("+"):
-        name, equals, limit = item.partition("=")
-        if not name or not equals or name in found:
-            raise ValueError(item)
-        found[name] = Limit.parse(limit)
-    return found
-
-
 _AMOUNT = "CPU-hours, inf, or a multiple of an even share as in 0.5x"
 
 
@@ -75,8 +65,12 @@ class CpuHours(Policy):
         "base": PolicyOption(_base, "easy", "scheduler of both rounds: " + ", ".join(BASES)),
         "limit": PolicyOption(Limit.parse, Limit(1, shared=True), f"what a user may hold: {_AMOUNT}"),
         "hours": PolicyOption(_hours, 24.0, "an even share: the cluster's CPUs x so many hours / users in the queue"),
-        "user": PolicyOption(_limits_by_name, {}, f"other limits of users, NAME=LIMIT+NAME=LIMIT; {_AMOUNT}"),
-        "account": PolicyOption(_limits_by_name, {}, "other limits of the users of accounts, in the same form"),
+        "user": PolicyOption(
+            NamedLimits.parse, NamedLimits(), f"other limits of users, NAME=LIMIT+NAME=LIMIT; {_AMOUNT}"
+        ),
+        "account": PolicyOption(
+            NamedLimits.parse, NamedLimits(), "other limits of the users of accounts, in the same form"
+        ),
     }
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:

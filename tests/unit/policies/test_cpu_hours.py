@@ -11,9 +11,10 @@ from world import World, simple
 
 from slurmsim.core.limit_reasons import tres_reason
 from slurmsim.errors import ConfigError
+from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.policy import ClusterView, JobView, Pool, RecordView, load_policy, parse_policy
 from slurmsim_policies import cpu_budgets, cpu_hours
-from slurmsim_policies.cpu_budgets import Limit
+from slurmsim_policies.cpu_budgets import Limit, NamedLimits
 from slurmsim_policies.cpu_hours import BASES, HELD_BACK
 
 Row = tuple[str, str, int, int, int, int, int]  # name, user, submit, nodes, limit, run, expected start
@@ -208,6 +209,38 @@ def test_the_reason_is_slurms_own() -> None:
     assert shown == [HELD_BACK, HELD_BACK, HELD_BACK, "None"]  # at 200 it runs
 
 
+def beside_slurms_own(*, wide: bool) -> tuple[World, World]:
+    """ann over 250 CPU-minutes, by GrpTRESRunMins of real Slurm and by cpu_hours; `wide`: bob's job needs all nodes."""
+    limit = Limits(grp_tres_run_mins={"cpu": 250})
+    each = (("ann", limit), ("bob", Limits()))
+    users = [Association("acc", user=name, limits=of, is_default=True) for name, of in each]
+    accounting = Accounting((Association("root"), Association("acc", parent="root"), *users), (Qos("normal"),))
+    enforced = "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageEnforce=associations,limits"
+    slurm = World(simple(4, more=enforced), "backfill", accounting=accounting)
+    ours = World(simple(4), f"cpu_hours:base=backfill,limit={hours(250 * 60)}")
+    for world in (slurm, ours):
+        world.sbatch("-J run -N2 -t 100", 6000, at=0, user="ann")
+        world.sbatch("-J ann1 -N1 -t 100", 6000, at=10, user="ann")
+        if wide:
+            world.sbatch("-J bob -N4 -t 100", 6000, at=10, user="bob")
+        world.until(300)
+    return slurm, ours
+
+
+def test_beside_slurms_grptresrunmins_the_same_job_is_held_for_the_same_reason() -> None:
+    """200 - t held, and 100 more: over 250 until 25 min. bob's job is planned for the end of ann's."""
+    slurm, ours = beside_slurms_own(wide=True)
+    assert slurm.reasons("ann1 bob") == ours.reasons("ann1 bob") == {"ann1": HELD_BACK, "bob": "Resources"}
+
+
+def test_slurms_limit_leaves_nodes_idle_and_ours_does_not() -> None:
+    """Nobody else is there. Under Slurm's limit ann1 waits until enough of it has run off, beside two idle nodes."""
+    slurm, ours = beside_slurms_own(wide=False)
+    assert slurm.reason("ann1") == HELD_BACK and ours.state("ann1") == "RUNNING"
+    slurm.until(20_000)
+    assert slurm.start("ann1") >= 25 * 60
+
+
 def test_the_reason_goes_when_the_limit_holds_it_back_no_more() -> None:
     """At 50 ann's running job holds 50; ann1 is within the limit, but there is no room for it."""
     world = World(simple(4), f"cpu_hours:limit={hours(250)}")
@@ -227,6 +260,9 @@ def test_limits_that_are_none(text: str) -> None:
 
 
 def test_limits_read_back() -> None:
+    assert (
+        str(NamedLimits.parse("ann=5+bob=infx+cid=0.5x")) == "ann=5+bob=inf+cid=0.5x" and str(NamedLimits()) == "none"
+    )
     assert [str(Limit.parse(text)) for text in ("500", "0.5x", "inf", "infx", "0")] == [
         "500",
         "0.5x",
