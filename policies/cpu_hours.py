@@ -65,12 +65,8 @@ class CpuHours(Policy):
         "base": PolicyOption(_base, "easy", "scheduler of both rounds: " + ", ".join(BASES)),
         "limit": PolicyOption(Limit.parse, Limit(1, shared=True), f"what a user may hold: {_AMOUNT}"),
         "hours": PolicyOption(_hours, 24.0, "an even share: the cluster's CPUs x so many hours / users in the queue"),
-        "user": PolicyOption(
-            NamedLimits.parse, NamedLimits(), f"other limits of users, NAME=LIMIT+NAME=LIMIT; {_AMOUNT}"
-        ),
-        "account": PolicyOption(
-            NamedLimits.parse, NamedLimits(), "other limits of the users of accounts, in the same form"
-        ),
+        "user": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of single users: NAME=LIMIT+NAME=LIMIT"),
+        "account": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of the users of accounts, likewise"),
     }
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
