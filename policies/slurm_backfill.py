@@ -37,6 +37,7 @@ class SlurmBackfill(Policy):
     """Slurm's backfill plugin."""
 
     name = "backfill"
+    label = "Backfill"
     summary = "Slurm's main scheduler and its backfill plugin (bf_* parameters)"
     event_driven = False
 

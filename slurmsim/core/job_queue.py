@@ -57,6 +57,12 @@ class Record:
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)
 
+    @property
+    def n_cpus(self) -> int:
+        """CPUs the job will hold here: all of nodes it has to itself, where they are alike, else those asked for."""
+        shape = self.shape
+        return shape.node_need * shape.cpus_each if shape.whole and shape.uniform else shape.min_cpus
+
     def set_priority(self, priority: int, fifo: bool) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
         job = self.job

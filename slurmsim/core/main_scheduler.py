@@ -79,6 +79,7 @@ class MainScheduler:
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
         self._taken_at = -1
+        self._reordered = False  # this pass walks the queue in an order of the policy's
 
     # -- triggers -------------------------------------------------------------------------------------------------
 
@@ -179,7 +180,9 @@ class MainScheduler:
         if c.queue.unasked:
             self._independent_now()
         limits = c.limits
-        records = c.queue.snapshot()
+        queue = c.queue.snapshot()
+        records = c.host.in_order(queue)
+        self._reordered = records is not queue
         usable = c.table.up
         blocked: set[int] = set()
         reservations = c.reservations
@@ -318,7 +321,7 @@ class MainScheduler:
         c = self.c
         if limit is not None and examined + len(records) - at - 1 > limit:
             return False  # the pass ends before the queue does
-        if self.part_depth or len(c.queue.pools) > 1 or c.queue.arrange is not None:
+        if self.part_depth or self._reordered or len(c.queue.pools) > 1 or c.queue.arrange is not None:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]

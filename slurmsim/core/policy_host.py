@@ -130,6 +130,10 @@ class PoolView:
             return iter(self.c.running)
         return (entry for entry in self.c.running if entry[2].partition.pool == self.index)
 
+    def turns(self, records: Sequence[Record]) -> Sequence[Record]:
+        """`records` in the order in which a pass is to take them."""
+        return records
+
     def fits(self, record: Record, within: Bitmap | None = None) -> bool:
         """Whether the record's job could start now, if need be by preemption."""
         c = self.c
@@ -219,6 +223,11 @@ class View:
             and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs of the cluster."""
+        return self.c.table.total_cpus
 
     @property
     def free_nodes(self) -> int:
@@ -435,7 +444,7 @@ class PolicyHost:
         self.passes = 0
         self.changed = False  # something happened since the policy was last called
         self.wake: int | None = None
-        self._label = "Backfill" if policy.name == "backfill" else policy.name
+        self._label = policy.label or policy.name
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
 
     def count_no_more(self, job: Job) -> None:
@@ -495,6 +504,18 @@ class PolicyHost:
             except Exception as error:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+
+    def in_order(self, records: list[Record]) -> list[Record]:
+        """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""
+        try:
+            wanted = self.policy.order(self.view, records, self.c.now)
+        except Exception as error:
+            raise self._broken(error) from error
+        if wanted is records:
+            return records
+        if len(wanted) != len(records) or set(wanted) != set(records):
+            raise PolicyError(self.policy.name, "gave an order that has not the same jobs")
+        return list(wanted)
 
     def _forbidden(self, record: Record, reason: str) -> None:
         """A limit forbids the start. A policy that is the scheduler does not see the job until it may."""

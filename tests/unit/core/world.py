@@ -37,7 +37,7 @@ from slurmsim.core.messages import (
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
-from slurmsim.policy import load_policy
+from slurmsim.policy import load_policy, parse_policy
 
 HEAD = """ClusterName=test
 SlurmctldHost=localhost
@@ -62,7 +62,7 @@ class World:
     conf
         slurm.conf text.
     policy
-        Entry-point name.
+        Entry-point name, with options as --policy takes them.
     start
         When slurmctld starts, seconds.
     topology
@@ -95,7 +95,8 @@ class World:
                 more["slurmsim_every_cycle"] = ""
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
-        self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
+        name, options = parse_policy(policy)
+        self.controller = Controller(self.cluster, load_policy(name)(options), start, accounting=accounting)
         self.now = start
         self.jobs: dict[str, Job] = {}
         self.all: dict[int, Job] = {}  # the same by id, for jobs that share a name
