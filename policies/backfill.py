@@ -82,15 +82,16 @@ class Shadow:
         """Start from the head of the queue while it fits, then backfill the rest."""
         queue, free = pool.pending, pool.free_units
         self.head, self.known = None, False
-        for head in pool.turns(queue.copy()):
-            if not head.job.queued:  # it started in another of its partitions
-                continue
-            if head.need > free or not (yield Start(head)):
-                if not head.job.queued:  # a limit of its account forbids it
+        while queue and self.head is None:  # a start may let others into the queue, which then have their turn too
+            for head in pool.turns(queue.copy()):
+                if not head.job.queued:  # it started in another of its partitions
                     continue
-                self.head = head
-                break
-            free -= head.need
+                if head.need > free or not (yield Start(head)):
+                    if not head.job.queued:  # a limit of its account forbids it
+                        continue
+                    self.head = head
+                    break
+                free -= head.need
         head = self.head
         fitting = [record for record in queue if record.need <= free and record is not head] if free else ()
         if fitting:

@@ -113,19 +113,19 @@ class CpuHours(Policy):
         if self._one_plan:
             rounds = _OneByOne(budgets)
             self._changes += 1
-            yield from self._watched(_View(view, rounds.pool, self._changes), now, budgets)
-            held, admitted, ahead = rounds.held, rounds.admitted, rounds.ahead
+            yield from self._watched(_View(view, rounds.turns, self._changes), now, budgets)
+            held, admitted, judged = rounds.held, rounds.admitted, rounds.held
         else:
             over = {record for record, _ in budgets.over(records)}
-            held, admitted, ahead = [r for r in records if r in over], [r for r in records if r not in over], records
+            held, admitted, judged = [r for r in records if r in over], [r for r in records if r not in over], records
             self._note_turn([*admitted, *held], records)
 
             def turns(some: Sequence[Any]) -> Sequence[Any]:
                 return _held_last(some, over)
 
-            yield from self._watched(_View(view, lambda: turns, self._changes), now, None)
+            yield from self._watched(_View(view, turns, self._changes), now, None)
         yield from self._show(held, admitted)
-        self._again = self._release(view, ahead, now) if held else None
+        self._again = self._release(view, judged, now) if held else None
         if self.event_driven and self._again is not None:
             yield WakeAt(self._again)
 
@@ -169,14 +169,14 @@ class CpuHours(Policy):
                     yield Reject(record, "None")
         self._shown |= waiting
 
-    def _release(self, view: Any, ahead: Sequence[Any], now: int) -> int | None:
-        """When time alone may let a pass decide otherwise: one of `ahead` comes within the limit.
+    def _release(self, view: Any, judged: Sequence[Any], now: int) -> int | None:
+        """When time alone may let a pass decide otherwise: one of `judged` comes within the limit.
 
         None while nothing is free. Where calls have a cadence it is the next of it.
         """
         if not view.free_cpus:
             return None
-        records = [record for record in ahead if record.job.queued]
+        records = [record for record in judged if record.job.queued]
         budgets = Budgets(self.limits, view, view.records(), now)
         if self._one_plan:
             over = [(record, room) for record in records if (room := budgets.room(record)) < 0]
@@ -193,28 +193,15 @@ class _OneByOne:
     ----------
     held, admitted
         Who was judged so, in order.
-    ahead
-        Of those held back, the ones in front of the first job that could not start: only they can become first.
     """
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
         self.held: list[Any] = []
         self.admitted: list[Any] = []
-        self.ahead: list[Any] = []
 
-    def pool(self) -> Turns:
-        """The turns of one pool; who is asked for first are those in front."""
-        front = True
-
-        def turns(records: Sequence[Any]) -> Iterator[Any]:
-            nonlocal front
-            in_front, front = front, False
-            return self._walk(records, in_front)
-
-        return turns
-
-    def _walk(self, records: Sequence[Any], front: bool) -> Iterator[Any]:
+    def turns(self, records: Sequence[Any]) -> Iterator[Any]:
+        """`records` within the limit, one when the one before is decided, then the others."""
         held: list[Any] = []
         for record in records:
             if not record.job.queued:
@@ -225,8 +212,6 @@ class _OneByOne:
             else:
                 held.append(record)
                 self.held.append(record)
-                if front:
-                    self.ahead.append(record)
         yield from held
 
 
@@ -273,10 +258,10 @@ class _View(_Behind):
 
     __slots__ = ("_turns", "pools")
 
-    def __init__(self, view: Any, turns: Callable[[], Turns], changes: int) -> None:
+    def __init__(self, view: Any, turns: Turns, changes: int) -> None:
         super().__init__(view)
         self._turns = turns
-        self.pools = [_Pool(pool, turns(), changes) for pool in view.pools]
+        self.pools = [_Pool(pool, turns, changes) for pool in view.pools]
 
     def records(self) -> list[Any]:
-        return list(self._turns()(self.it.records()))
+        return list(self._turns(self.it.records()))
