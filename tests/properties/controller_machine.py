@@ -41,6 +41,7 @@ from slurmsim.core.messages import (
     Resume,
     SetPartitionState,
 )  # fmt: skip
+from slurmsim.states import SPECIAL_EXIT
 
 START = 1_000
 SCAN_S = 30
@@ -151,6 +152,8 @@ class ControllerMachine(RuleBasedStateMachine):
                 continue
             if kind == "START":
                 self._started(job_id, last=not any(e[2] == job_id and e[1] in _MOVES for e in events[place + 1 :]))
+            if state == SPECIAL_EXIT:
+                self.model.jobs[job_id].special = True
             if kind in ("START", "SUSPEND", "RESUME", "END", "REQUEUE", "HOLD", "RELEASE"):
                 self.model.settle(job_id, kind, state, reason.endswith(" was deleted"))
             if kind in ("START", "RESIZE"):
@@ -186,7 +189,7 @@ class ControllerMachine(RuleBasedStateMachine):
         kind, others = self.model.waits_for(known.sub)
         if kind == "after":
             assert all(other.started_once or other.ended >= 0 for other in others)
-        elif others and kind != "singleton":
+        elif others and not any(other.special for other in others):
             assert all(other.ended >= 0 for other in others), f"started before {known.sub.dependency} was met"
             if kind in ("afterok", "afternotok") and all(other.ended >= known.submitted for other in others):
                 good = all(other.state == "COMPLETED" for other in others)

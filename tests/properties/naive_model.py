@@ -38,7 +38,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import FINAL_STATES
 
 REQUEUE_DELAY_S = 121
-MAX_LAUNCHES = 5
+
 LIVE = ("PENDING", "RUNNING", "SUSPENDED")
 Change = tuple[str, str]  # ("END", final state) or ("REQUEUE", state of the run that ended)
 
@@ -55,8 +55,8 @@ class Known:
     instance: int = 0
     nodes: frozenset[int] = frozenset()
     started_once: bool = False
+    special: bool = False  # it was once in SPECIAL_EXIT, which is as good as failed to whoever waits for that
     ended: int = -1
-    failed_launches: int = 0
 
     @property
     def holds(self) -> bool:
