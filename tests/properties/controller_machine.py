@@ -24,6 +24,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.messages import (
     Action,
     Boot,
+    Cancel,
     Continue,
     DeleteReservation,
     Fact,
@@ -191,7 +192,7 @@ class ControllerMachine(RuleBasedStateMachine):
             assert all(other.started_once or other.ended >= 0 for other in others)
         elif others and not any(other.special for other in others):
             assert all(other.ended >= 0 for other in others), f"started before {known.sub.dependency} was met"
-            if kind in ("afterok", "afternotok") and all(other.ended >= known.submitted for other in others):
+            if kind in ("afterok", "afternotok") and not known.was_held and all(other.ended >= known.submitted for other in others):
                 good = all(other.state == "COMPLETED" for other in others)
                 assert good == (kind == "afterok"), f"started although {known.sub.dependency} failed"
 
@@ -294,9 +295,11 @@ class ControllerMachine(RuleBasedStateMachine):
         while self.boots:
             self.step(self.now + 1, [NodesBooted(self.boots.pop(0))])
         book = self.controller.reservations
-        for _ in range(IDLE_STEPS):  # whoever runs in one or waits for one goes on when it is over
+        for patience in range(30, -1, -1):  # whoever runs in one or waits for one goes on when it is over
             if not book.all:
                 break
+            if not patience:  # it repeats, and is in use
+                self.step(self.now + 1, [Cancel(j.id) for j in self.controller.jobs.values() if j.reservation_name])
             self.step(self.now + 1, [DeleteReservation(r.name) for r in book.all])
             until = self.now + 60
             self.wakes(until)
