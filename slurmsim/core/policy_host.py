@@ -14,7 +14,7 @@ from slurmsim.core.reservation_access import Access
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
-from slurmsim.states import JobState, Reason
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
