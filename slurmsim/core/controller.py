@@ -362,8 +362,11 @@ class Controller:
             # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
             job.time_limit_s = asked if self.event_driven else max(-(-asked // 60) * 60, 60)
 
-    def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
-        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
+    def limit_reason(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
+        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.
+
+        With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
+        """
         spec = partition.spec
         if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
             return None
@@ -376,7 +379,9 @@ class Controller:
         too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
         if shape.min_nodes > partition.total_nodes or too_few or too_many:
             return Reason.PARTITION_NODE_LIMIT
-        if shape.part_max_time_s is not None and job.limit_fixed and job.time_limit_s > shape.part_max_time_s:
+        most = shape.part_max_time_s
+        too_long = most is not None and job.limit_fixed and job.time_limit_s > most
+        if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
             return Reason.PARTITION_TIME_LIMIT
         if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
@@ -386,13 +391,13 @@ class Controller:
             return Reason.PARTITION_INACTIVE
         if job.threshold and self.qos_flags.too_low(job):
             return Reason.QOS_USAGE_THRESHOLD
-        if partition.state == "UP":
+        if partition.state == "UP" and not too_long:
             shape.limits_met.add(job.time_limit_s)
         return None
 
-    def keeps_out(self, job: Job, partition: Partition, shape: Any) -> str | None:
+    def keeps_out(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
         """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
-        reason = self.limit_reason(job, partition, shape)
+        reason = self.limit_reason(job, partition, shape, shortened=shortened)
         if reason is None and job.bars is not None and partition.index in job.bars:
             return job.bars[partition.index].text
         return reason

@@ -182,6 +182,19 @@ class JobQueue:
         self.fresh[job.id] = job
         return behind
 
+    def leave_only(self, job: Job, partition: Partition) -> bool:
+        """Take out the record `job` has in `partition`, if it has others; whether it has."""
+        kept = tuple(r for r in self.jobs.get(job.id, ()) if r.partition is not partition)
+        if kept:
+            for record in self.jobs[job.id]:
+                if record.partition is partition:
+                    self.pools[partition.pool].leave(job, None)
+                    self.pools[partition.pool].delete(record)
+                    if self.watcher is not None:
+                        self.watcher.removed(record)
+            self.jobs[job.id] = kept
+        return bool(kept)
+
     def remove(self, job: Job) -> int:
         """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
         ahead = 0

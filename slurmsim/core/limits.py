@@ -73,8 +73,8 @@ class Limits:
     ----------
     stop
         SchedulerParameters=assoc_limit_stop: a limited job blocks its partition in the main scheduler.
-    waiting
-        Jobs an event-driven policy does not see, by id.
+    waiting, narrowed
+        Jobs an event-driven policy does not see, or not in all their partitions, by id.
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -83,6 +83,7 @@ class Limits:
         self.counters = LimitCounters(c.tree, c.billing, c.table.n, safe=c.enforce.safe)
         self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
         self.waiting: dict[int, Job] = {}
+        self.narrowed: dict[int, Job] = {}
         self._standings: dict[tuple[int, int, int, bool], Standing] = {}
         self._capped: dict[tuple[int, int], Shape] = {}
         self._arrays: Counter[int] = Counter()
@@ -295,6 +296,7 @@ class Limits:
     def held_back(self, job: Job) -> None:
         """`job` was held."""
         self.waiting.pop(job.id, None)
+        self.narrowed.pop(job.id, None)
 
     def began(self, job: Job) -> None:
         """`job` has its allocation."""
@@ -352,8 +354,12 @@ class Limits:
 
     def _reconsider(self) -> None:
         """A counter changed: those no limit bars any more may be queued again."""
-        waiting = list(self.waiting.values())
+        for job in self.narrowed.values():
+            if job.queued:
+                self.c.withdraw(job)
+        waiting = [*self.waiting.values(), *self.narrowed.values()]
         self.waiting.clear()
+        self.narrowed.clear()
         for job in waiting:
             if job.state == JobState.PENDING and not job.queued:
                 self.c.eligibility.consider(job)
@@ -369,8 +375,14 @@ class Limits:
                 self.refuse(records[0].job, reasons[0] or Reason.NONE)
         self._swept = (self.counters.version, len(self.c.queue))
 
-    def refuse(self, job: Job, reason: str) -> None:
-        """An event-driven policy may not start `job` now: it waits where the policy does not see it."""
+    def refuse(self, job: Job, reason: str, partition: Partition | None = None) -> None:
+        """An event-driven policy may not start `job` now: it waits where the policy does not see it.
+
+        Where only one of its partitions forbids it (`partition`), it waits on in the others.
+        """
+        if partition is not None and self.c.queue.leave_only(job, partition):
+            self.narrowed[job.id] = job
+            return
         self.c.withdraw(job)
         self.waiting[job.id] = job
         self.c.set_reason(job, reason)

@@ -14,7 +14,7 @@ from slurmsim.core.reservation_access import Access
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
-from slurmsim.states import JobState, Reason
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -338,9 +338,9 @@ class View:
 
         Of a job with a minimum time (--time-min) only that counts against MaxTime.
         """
-        reason = self.c.limit_reason(record.job, record.partition, record.shape)
+        reason = self.c.limit_reason(record.job, record.partition, record.shape, shortened=True)
         if reason is not None:
-            return within_minimum(record, reason)
+            return reason
         if record.job.bars is not None:
             bar = record.job.bars.get(record.partition.index)
             if bar is not None and bar.by_qos:
@@ -406,15 +406,6 @@ class View:
     def whole_nodes_only(self) -> bool:
         """Whether every running job holds whole nodes."""
         return not self.c.table.mixed
-
-
-def within_minimum(record: Record, reason: str | None) -> str | None:
-    """`reason`, unless it is a time limit whose minimum (--time-min) the partition allows: backfill may use that."""
-    if reason == Reason.PARTITION_TIME_LIMIT and record.job.time_min_s:
-        most = record.partition.spec.max_time_s
-        if most is None or record.job.time_min_s <= most:
-            return None
-    return reason
 
 
 def sum_free_cpus(controller: Controller) -> int:
@@ -517,12 +508,12 @@ class PolicyHost:
             raise PolicyError(self.policy.name, "gave an order that has not the same jobs")
         return list(wanted)
 
-    def _forbidden(self, record: Record, reason: str) -> None:
-        """A limit forbids the start. A policy that is the scheduler does not see the job until it may."""
+    def _forbidden(self, job: Job, target: Any, reason: str) -> None:
+        """A limit forbids the start of `target`. A policy that is the scheduler does not see it until it may."""
         if self.policy.event_driven and self.c.limits is not None:
-            self.c.limits.refuse(record.job, reason)
+            self.c.limits.refuse(job, reason, target.partition if isinstance(target, Record) else None)
         else:
-            self.c.set_reason(record.job, reason)
+            self.c.set_reason(job, reason)
 
     def _broken(self, error: Exception) -> SlurmSimError:
         """`error`, raised by the policy's code, as one line that says where."""
@@ -592,8 +583,7 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         held: str | None = None
         for record in records:
-            limited = c.keeps_out(job, record.partition, record.shape)
-            if limited is not None and within_minimum(record, limited) is not None:
+            if c.keeps_out(job, record.partition, record.shape, shortened=True) is not None:
                 continue
             limit = decision.time_limit_s
             if job.claims:
@@ -618,6 +608,6 @@ class PolicyHost:
                 c.start(record, alloc, self._label, limit)
                 return True
         if held is not None:
-            self._forbidden(records[0], held)
+            self._forbidden(job, target, held)
             return None
         return False

@@ -266,6 +266,8 @@ class Selector:
             cpus = np.minimum(cpus, free.free_mem[idx] // shape.mem_cpu // grain * grain)
         elif shape.mem_node:
             cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
+        if shape.all_cores:  # it is charged for all, which the memory must suffice for
+            cpus = np.where(cpus == table.cpus[idx], cpus, 0)
         if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
             cpus = cpus - cpus % shape.cpus_per_task
         need = max(shape.tasks_per_node, 1) * shape.cpus_per_task

@@ -24,6 +24,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.messages import (
     Action,
     Boot,
+    Cancel,
     Continue,
     DeleteReservation,
     Fact,
@@ -41,6 +42,7 @@ from slurmsim.core.messages import (
     Resume,
     SetPartitionState,
 )  # fmt: skip
+from slurmsim.states import SPECIAL_EXIT
 
 START = 1_000
 SCAN_S = 30
@@ -151,6 +153,8 @@ class ControllerMachine(RuleBasedStateMachine):
                 continue
             if kind == "START":
                 self._started(job_id, last=not any(e[2] == job_id and e[1] in _MOVES for e in events[place + 1 :]))
+            if state == SPECIAL_EXIT:
+                self.model.jobs[job_id].special = True
             if kind in ("START", "SUSPEND", "RESUME", "END", "REQUEUE", "HOLD", "RELEASE"):
                 self.model.settle(job_id, kind, state, reason.endswith(" was deleted"))
             if kind in ("START", "RESIZE"):
@@ -186,9 +190,10 @@ class ControllerMachine(RuleBasedStateMachine):
         kind, others = self.model.waits_for(known.sub)
         if kind == "after":
             assert all(other.started_once or other.ended >= 0 for other in others)
-        elif others and kind != "singleton":
+        elif others and not any(other.special for other in others):
             assert all(other.ended >= 0 for other in others), f"started before {known.sub.dependency} was met"
-            if kind in ("afterok", "afternotok") and all(other.ended >= known.submitted for other in others):
+            since = all(other.ended >= known.submitted for other in others)
+            if kind in ("afterok", "afternotok") and not known.was_held and since:
                 good = all(other.state == "COMPLETED" for other in others)
                 assert good == (kind == "afterok"), f"started although {known.sub.dependency} failed"
 
@@ -291,9 +296,11 @@ class ControllerMachine(RuleBasedStateMachine):
         while self.boots:
             self.step(self.now + 1, [NodesBooted(self.boots.pop(0))])
         book = self.controller.reservations
-        for _ in range(IDLE_STEPS):  # whoever runs in one or waits for one goes on when it is over
+        for patience in range(30, -1, -1):  # whoever runs in one or waits for one goes on when it is over
             if not book.all:
                 break
+            if not patience:  # it repeats, and is in use
+                self.step(self.now + 1, [Cancel(j.id) for j in self.controller.jobs.values() if j.reservation_name])
             self.step(self.now + 1, [DeleteReservation(r.name) for r in book.all])
             until = self.now + 60
             self.wakes(until)

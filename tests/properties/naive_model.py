@@ -38,7 +38,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import FINAL_STATES
 
 REQUEUE_DELAY_S = 121
-MAX_LAUNCHES = 5
+
 LIVE = ("PENDING", "RUNNING", "SUSPENDED")
 Change = tuple[str, str]  # ("END", final state) or ("REQUEUE", state of the run that ended)
 
@@ -55,8 +55,9 @@ class Known:
     instance: int = 0
     nodes: frozenset[int] = frozenset()
     started_once: bool = False
+    was_held: bool = False  # meanwhile slurmctld may forget the jobs it depends on, without looking at them
+    special: bool = False  # it was once in SPECIAL_EXIT, which is as good as failed to whoever waits for that
     ended: int = -1
-    failed_launches: int = 0
 
     @property
     def holds(self) -> bool:
@@ -145,7 +146,7 @@ class Model:
         for fact in sorted(facts, key=lambda f: f.order):
             if isinstance(fact, Submit):
                 sub = fact.sub
-                self.jobs[sub.job_id] = Known(sub, now, sub.hold, sub.begin or 0)
+                self.jobs[sub.job_id] = Known(sub, now, sub.hold, sub.begin or 0, was_held=sub.hold)
             elif isinstance(fact, SetPartitionState):
                 self.partitions[fact.partition] = fact.state
             elif names := getattr(fact, "nodes", ()):
@@ -255,7 +256,7 @@ class Model:
             reasons = {Hold, RequeueHold, JobEnded, LaunchFailed}
             deleted = held and bool(job.sub.reservation)
             assert deleted or reasons & self.asked.get(job_id, set()), f"job {job_id} is held without a reason"
-            job.held = True
+            job.held = job.was_held = True
         else:
             assert Release in self.asked.get(job_id, ())
             job.held = False

@@ -246,6 +246,8 @@ class AllFacts(UsualFacts):
         c = self.controller
         if super().cannot_start(job) or job.deadline is not None:
             return True
+        if c.limits is not None and c.limits.stop:
+            return True  # whom no limit will ever let start blocks the others
         if self.judge is None:
             return False
         for partition, shape in zip(job.partitions, job.shapes, strict=True):
