@@ -16,6 +16,7 @@ a running job is overdue (`next_time`), its place in the cadence kept. Estimates
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
@@ -271,7 +272,7 @@ class _Cycle:
 
     def run_deferring(self, records: list[Any]) -> Decisions:
         """As `run`, but plans are made only where a start depends on them (see `DeferredPlans`)."""
-        view, now = self.view, self.now
+        view = self.view
         deferred = DeferredPlans(self.search, self.space, view.outlook())
         hopeless = Hopeless()  # what cannot start
         n_free = view.free_nodes
@@ -281,13 +282,9 @@ class _Cycle:
                 continue
             limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
             if need <= n_free and not hopeless.covers(kind, limit, need):
-
-                def fits(record: Any = record, limit: int = limit) -> bool:
-                    return bool(view.could_start(record, deferred.free_for(limit)))
-
-                settled = fits() and deferred.settle(now + limit, fits)
+                possible = deferred.settle(limit, partial(view.could_start, record))
                 yield from deferred.new_plans()
-                if not settled:
+                if not possible:
                     hopeless.add(kind, limit, need)
                 elif (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
                     self.p._started = True

@@ -155,10 +155,25 @@ class DeferredPlans:
             self._windows[limit] = found
         return found
 
-    def settle(self, until: int, wanted: Callable[[], bool]) -> bool:
-        """Plan every deferred record that begins by `until`, as long as `wanted` holds; whether it still does."""
+    def settle(self, limit: int, could_start: Callable[[Bitmap], bool]) -> bool:
+        """Whether a record of `limit` seconds could start now beside all plans of deferred records.
+
+        Those that begin before it would end are made, as long as `could_start` holds for the nodes they leave free.
+        """
         before = len(self._layers)
-        still = self._settle_above(NEVER, until, wanted)
+        seen: Bitmap = -1
+        still = True
+
+        def wanted() -> bool:
+            nonlocal seen, still
+            free = self.free_for(limit)
+            if free is not seen:
+                seen, still = free, could_start(free)
+            return still
+
+        if not wanted():
+            return False
+        self._settle_above(NEVER, self._search.now + limit, wanted)
         if len(self._layers) > before:
             self._waiting = [deferred for deferred in self._waiting if deferred.bound < NEVER]
         return still
