@@ -206,11 +206,11 @@ class DeferredPlans:
         position, record, limit = deferred.position, deferred.record, deferred.limit
 
         def needed() -> bool:
-            return wanted() and self._may_begin_by(by, deferred)
+            return self._may_begin_by(by, deferred)
 
         while True:
             # it will not end before that; most of what it depends on is known then
-            if not self._settle_above(position, deferred.bound + limit, needed):
+            if not self._settle_above(position, deferred.bound + limit, wanted, needed):
                 return wanted()
             layer, before = self._layer(position), len(self._layers)
             space = layer.space
@@ -224,7 +224,7 @@ class DeferredPlans:
                 until = space.end
             else:
                 until = max(found.start + limit, found.last)
-            if not self._settle_above(position, until, needed):
+            if not self._settle_above(position, until, wanted, needed):
                 return wanted()
             if len(self._layers) == before:
                 break
@@ -239,8 +239,13 @@ class DeferredPlans:
             self._insert(_Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook))
         return wanted()
 
-    def _settle_above(self, position: int, until: int, wanted: Callable[[], bool]) -> bool:
-        """Settle what stands before `position` and begins by `until`, as long as `wanted` holds; whether it does."""
+    def _settle_above(
+        self, position: int, until: int, wanted: Callable[[], bool], needed: Callable[[], bool] = lambda: True
+    ) -> bool:
+        """Settle what stands before `position` and begins by `until`, as long as both hold; whether they do.
+
+        `wanted` is asked after every plan, `needed` only between those for which this was called.
+        """
         by = self._last_of(until)
         hopeless = Hopeless()
         for other in self._waiting:
@@ -250,7 +255,7 @@ class DeferredPlans:
                 continue
             if not self._may_begin_by(by, other):
                 hopeless.add(other.kind, other.limit, other.need)
-            elif not self._settle(other, by, wanted):
+            elif not (self._settle(other, by, wanted) and needed()):
                 return False
         return True
 

@@ -28,6 +28,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Start, load_policy
 from slurmsim_policies.backfill import Shadow
 from slurmsim_policies.slurm_backfill import SlurmBackfill
+from slurmsim_policies.slurm_backfill_hopeless import Hopeless
 
 BACKFILL = (
     "", "", "bf_interval=60,bf_resolution=30", "bf_max_job_test=4", "bf_window=5", "bf_max_job_user=2",
@@ -145,6 +146,16 @@ def test_putting_plans_off(seed: int) -> None:
     world = busy_world(seed)
     usual = drive(world, "backfill")
     with without("_may_defer", SlurmBackfill, lambda *_: False):
+        other = drive(world, "backfill")
+    assert usual.starts == other.starts
+    assert without_plans(usual) == without_plans(other)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_not_looking_at_who_wants_more_than_one_that_failed(seed: int) -> None:
+    world = busy_world(seed)
+    usual = drive(world, "backfill")
+    with without("covers", Hopeless, lambda *_: False):
         other = drive(world, "backfill")
     assert usual.starts == other.starts
     assert without_plans(usual) == without_plans(other)
