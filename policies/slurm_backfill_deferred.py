@@ -104,17 +104,19 @@ class DeferredPlans:
     search
         Finds where a record goes.
     space
-        The node space without any plan; it is not changed.
+        The node space the plans are made on; it is not changed.
     outlook
         The running jobs before anything starts.
+    first_seen
+        Whether the first record of the cycle has had its plan.
     """
 
-    def __init__(self, search: Search, space: NodeSpace, outlook: Any) -> None:
+    def __init__(self, search: Search, space: NodeSpace, outlook: Any, *, first_seen: bool = False) -> None:
         self._search = search
         self._resolution = search.resolution
         self._waiting: list[_Deferred] = []  # in the order of the queue
         self._ground = space
-        self._first_seen = False
+        self._first_seen = first_seen
         self._layers = [_Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())]
         self._positions = [-1]
         self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
