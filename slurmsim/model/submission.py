@@ -36,8 +36,8 @@ class Submission:
     array_job_id: int | None = None
     array_task_id: int | None = None
     array_limit: int | None = None
-    no_kill: bool = False
-    kill_invalid: bool | None = None
     reservation: str = ""
     licenses: str = ""
     deadline: int | None = None
+    no_kill: bool = False
+    kill_invalid: bool | None = None
