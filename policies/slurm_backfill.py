@@ -16,6 +16,7 @@ a running job is overdue (`next_time`), its place in the cadence kept. Estimates
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
@@ -127,7 +128,8 @@ class SlurmBackfill(Policy):
             cycle.reached = 0
             if last >= 0:
                 walked = records[: last + 1]
-                yield from cycle.run_deferring(walked) if self._may_defer(view, cycle, walked) else cycle.run(walked)
+                cycle.may_defer = self._may_defer(view, walked)
+                yield from cycle.run_deferring(walked) if cycle.few(len(walked)) else cycle.run(walked)
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[cycle.reached :])
         # a reservation in force touches its nodes every 5 s, which is a change as well
@@ -161,16 +163,13 @@ class SlurmBackfill(Policy):
             split[pool].append(record)
         return split
 
-    def _may_defer(self, view: Any, cycle: _Cycle, records: list[Any]) -> bool:
-        """Whether plans matter only to starts: none is counted, and no count of records or segments is reached.
+    def _may_defer(self, view: Any, records: list[Any]) -> bool:
+        """Whether plans matter only to starts, as long as no count of records or segments is reached (`_Cycle.few`).
 
         Then, if counting nodes decides everything, a plan may be put off until a start depends on it.
         """
-        n = len(records)
         return (
             self.defers
-            and n <= self.max_test
-            and len(cycle.space.times) + 2 * n < self.space_size
             and len(view.pools) == 1
             and view.whole_nodes_only
             and not view.preempts
@@ -211,6 +210,7 @@ class _Cycle:
         self.end = (now + policy.window) // res * res
         self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
         self.tests = self.started = self.reached = 0
+        self.may_defer = False
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
         self.per_part: dict[int, int] = {}
@@ -268,31 +268,40 @@ class _Cycle:
                     return
             elif outcome == "planned" and not p.plan_all:
                 last = self._last_startable(records, at, last)
+                if self.few(last - at):
+                    yield from self.run_deferring(records[: last + 1], at + 1)
+                    return
             if outcome != "started" and array is not None:
                 if outcome == "planned":
                     self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
                 else:
                     rejected = array
 
-    def run_deferring(self, records: list[Any]) -> Decisions:
-        """As `run`, but plans are made only where a start depends on them (see `DeferredPlans`)."""
-        view, now = self.view, self.now
-        deferred = DeferredPlans(self.search, self.space, view.outlook())
+    def few(self, n: int) -> bool:
+        """Whether plans of the next `n` records may be put off: neither tests nor segments can run out by them."""
+        return (
+            self.may_defer and self.tests + n <= self.p.max_test and len(self.space.times) + 2 * n < self.p.space_size
+        )
+
+    def run_deferring(self, records: list[Any], first: int = 0) -> Decisions:
+        """As `run`, from the record in place `first`, but plans are made only where a start depends on them.
+
+        See `DeferredPlans`; what `run` has planned before belongs to the node space they start from.
+        """
+        view = self.view
+        deferred = DeferredPlans(self.search, self.space, view.outlook(), first_seen=first > 0)
         hopeless = Hopeless()  # what cannot start
         n_free = view.free_nodes
-        for at, record in enumerate(records):
+        for at in range(first, len(records)):
+            record = records[at]
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
                 continue
             limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
             if need <= n_free and not hopeless.covers(kind, limit, need):
-
-                def fits(record: Any = record, limit: int = limit) -> bool:
-                    return bool(view.could_start(record, deferred.free_for(limit)))
-
-                settled = fits() and deferred.settle(now + limit, fits)
+                possible = deferred.settle(limit, partial(view.could_start, record))
                 yield from deferred.new_plans()
-                if not settled:
+                if not possible:
                     hopeless.add(kind, limit, need)
                 elif (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
                     self.p._started = True

@@ -104,17 +104,19 @@ class DeferredPlans:
     search
         Finds where a record goes.
     space
-        The node space without any plan; it is not changed.
+        The node space the plans are made on; it is not changed.
     outlook
         The running jobs before anything starts.
+    first_seen
+        Whether the first record of the cycle has had its plan.
     """
 
-    def __init__(self, search: Search, space: NodeSpace, outlook: Any) -> None:
+    def __init__(self, search: Search, space: NodeSpace, outlook: Any, *, first_seen: bool = False) -> None:
         self._search = search
         self._resolution = search.resolution
         self._waiting: list[_Deferred] = []  # in the order of the queue
         self._ground = space
-        self._first_seen = False
+        self._first_seen = first_seen
         self._layers = [_Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())]
         self._positions = [-1]
         self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
@@ -155,10 +157,25 @@ class DeferredPlans:
             self._windows[limit] = found
         return found
 
-    def settle(self, until: int, wanted: Callable[[], bool]) -> bool:
-        """Plan every deferred record that begins by `until`, as long as `wanted` holds; whether it still does."""
+    def settle(self, limit: int, could_start: Callable[[Bitmap], bool]) -> bool:
+        """Whether a record of `limit` seconds could start now beside all plans of deferred records.
+
+        Those that begin before it would end are made, as long as `could_start` holds for the nodes they leave free.
+        """
         before = len(self._layers)
-        still = self._settle_above(NEVER, until, wanted)
+        seen: Bitmap = -1
+        still = True
+
+        def wanted() -> bool:
+            nonlocal seen, still
+            free = self.free_for(limit)
+            if free is not seen:
+                seen, still = free, could_start(free)
+            return still
+
+        if not wanted():
+            return False
+        self._settle_above(NEVER, self._search.now + limit, wanted)
         if len(self._layers) > before:
             self._waiting = [deferred for deferred in self._waiting if deferred.bound < NEVER]
         return still
@@ -191,11 +208,11 @@ class DeferredPlans:
         position, record, limit = deferred.position, deferred.record, deferred.limit
 
         def needed() -> bool:
-            return wanted() and self._may_begin_by(by, deferred)
+            return self._may_begin_by(by, deferred)
 
         while True:
             # it will not end before that; most of what it depends on is known then
-            if not self._settle_above(position, deferred.bound + limit, needed):
+            if not self._settle_above(position, deferred.bound + limit, wanted, needed):
                 return wanted()
             layer, before = self._layer(position), len(self._layers)
             space = layer.space
@@ -209,7 +226,7 @@ class DeferredPlans:
                 until = space.end
             else:
                 until = max(found.start + limit, found.last)
-            if not self._settle_above(position, until, needed):
+            if not self._settle_above(position, until, wanted, needed):
                 return wanted()
             if len(self._layers) == before:
                 break
@@ -224,8 +241,13 @@ class DeferredPlans:
             self._insert(_Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook))
         return wanted()
 
-    def _settle_above(self, position: int, until: int, wanted: Callable[[], bool]) -> bool:
-        """Settle what stands before `position` and begins by `until`, as long as `wanted` holds; whether it does."""
+    def _settle_above(
+        self, position: int, until: int, wanted: Callable[[], bool], needed: Callable[[], bool] = lambda: True
+    ) -> bool:
+        """Settle what stands before `position` and begins by `until`, as long as both hold; whether they do.
+
+        `wanted` is asked after every plan, `needed` only between those for which this was called.
+        """
         by = self._last_of(until)
         hopeless = Hopeless()
         for other in self._waiting:
@@ -235,7 +257,7 @@ class DeferredPlans:
                 continue
             if not self._may_begin_by(by, other):
                 hopeless.add(other.kind, other.limit, other.need)
-            elif not self._settle(other, by, wanted):
+            elif not (self._settle(other, by, wanted) and needed()):
                 return False
         return True
 
