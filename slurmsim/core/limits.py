@@ -364,6 +364,8 @@ class Limits:
         """
         if partition is not None and self.c.queue.leave_only(job, partition):
             self.narrowed[job.id] = job
+            self.c.generation += 1
+            self.c.host.changed = True
             return
         self.c.withdraw(job)
         self.waiting[job.id] = job
