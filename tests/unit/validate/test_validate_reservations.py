@@ -70,6 +70,14 @@ def test_jobs_of_a_reservation_that_may_overlap() -> None:
     assert judge(tables) == {}
 
 
+def test_a_name_may_be_used_again() -> None:
+    tables = run(Made(1, 0, 150, 160, "n1"))
+    tables.set(1, reservation="m")
+    tables.add_event(0, "RESERVATION", None, "CREATED", reason="m MAINT", nodes="n1", value=180)
+    tables.add_event(300, "RESERVATION", None, "CREATED", reason="m FLEX", nodes="n1", value=500)
+    assert judge(tables) == {}
+
+
 def test_a_job_of_a_reservation_may_end_with_it() -> None:
     tables = run(Made(1, 0, 150, 210, "n1", state="TIMEOUT"))
     assert "timeout_at_limit" in judge(tables)
