@@ -104,6 +104,17 @@ def test_nodes_given_back_are_rebooted() -> None:
     assert w.controller.node_states.booting == 0b10
 
 
+def test_a_job_shrinks_beside_a_suspended_one() -> None:
+    conf = HEAD.replace("CR_Core", "CR_Core_Memory") + "NodeName=n[1-2] CPUs=2 CoresPerSocket=2 RealMemory=2000\n"
+    w = World(conf + "PartitionName=p Nodes=ALL Default=YES\n", "backfill")  # recounts everything at every instant
+    w.sbatch("-J stopped -N1 -n2 -w n2 --mem 500 -t 60", None, at=0)
+    w.tell(Suspend(1), 10)
+    w.sbatch("-J wide -N2 -n4 --mem 500 -t 60", None, at=11)
+    w.tell(ResizeJob(2, 1), 70)
+    w.until(80)
+    assert (w.nodes("wide"), w.controller.usage.whole.nodes) == ("n1", 1)
+
+
 def test_a_deadline_leaves_a_job_the_time_it_needs() -> None:
     w = World(simple(nodes=1), "easy")
     w.sbatch("-J a -N1 -t 30s --deadline 45", 20, at=0)
