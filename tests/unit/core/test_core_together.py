@@ -11,6 +11,7 @@ from slurmsim.core.messages import (
     NodesDown,
     NodesDrain,
     NodesReboot,
+    NodesResume,
     Requeue,
     RequeueHold,
     ResizeJob,
@@ -59,6 +60,22 @@ def test_nobody_waits_for_switches_for_no_time() -> None:
     w.sbatch("-J a -N3 -t 10 --switches=1@0", 10, at=0)
     w.until(0)
     assert w.start("a") == 0 and not w.controller.alarms.heap
+
+
+def test_a_job_tired_of_waiting_for_switches_is_still_kept_to_its_limit_of_nodes() -> None:
+    topology = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=t Switches=s[1-2]"
+    more = (
+        "TopologyPlugin=topology/tree\nAccountingStorageType=accounting_storage/slurmdbd\n"
+        "AccountingStorageEnforce=associations,limits,qos"
+    )
+    users = (Association("root"), Association("a", parent="root"), Association("a", "alice", is_default=True))
+    two = Qos("normal", limits=Limits(max_tres={"node": 2}))
+    w = World(simple(more=more), "easy", topology=topology, accounting=Accounting(users, (two,)))
+    w.tell(NodesDrain(("n2", "n4")), 0)
+    w.sbatch("-J a -N2-3 -t 10 --switches=1@20", 10, at=0)
+    w.tell(NodesResume(("n2", "n4")), 20)
+    w.until(100)
+    assert (w.state("a"), w.start("a"), w["a"].n_nodes) == ("COMPLETED", 20, 2)
 
 
 @pytest.mark.parametrize("asap", [False, True])
