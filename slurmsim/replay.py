@@ -335,7 +335,9 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
     cluster, workload, options = prepared.cluster, prepared.workload, prepared.options
     quality = workload.quality
     over = cluster.option("OverTimeLimit")
-    slack = None if over is None else LIMIT_SCAN_S + over
+    slack = (
+        None if over is None else LIMIT_SCAN_S + max([over, *(p.over_time_limit_s or 0 for p in cluster.partitions)])
+    )
     return {
         "slurmsim": __version__,
         "python": sys.version.split()[0],
@@ -393,8 +395,9 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
         if takes_turns(cluster):  # those of an equal tier run on the same CPUs
             equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
             partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
+    used_up = {"used_up_ends": True} if accounting is not None and enforce.limits and not enforce.safe else {}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
-            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses"))}  # fmt: skip
+            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")), **used_up}  # fmt: skip
 
 
 def _same_size(a: Any, b: Any) -> bool:

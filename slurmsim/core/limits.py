@@ -150,6 +150,11 @@ class Limits:
         if reason is not None:
             self.c.set_reason(job, reason)
 
+    def cap(self, job: Job, partition: Partition, shape: Shape) -> Shape:
+        """`shape`, newly compiled for a job that has been admitted, kept to the nodes it may get."""
+        claim = self.counters.claim(job, partition)
+        return shape if claim is None else self._cap(shape, claim)
+
     def _cap(self, shape: Shape, claim: Claim) -> Shape:
         """`shape` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
         if claim.max_nodes is None or not shape.min_nodes <= claim.max_nodes[0] < shape.max_nodes:
@@ -382,6 +387,8 @@ class Limits:
         """
         if partition is not None and self.c.queue.leave_only(job, partition):
             self.narrowed[job.id] = job
+            self.c.generation += 1
+            self.c.host.changed = True
             return
         self.c.withdraw(job)
         self.waiting[job.id] = job

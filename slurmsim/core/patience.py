@@ -34,12 +34,14 @@ class Patience:
         self._waiting.discard(job.id)
         if job.state != JobState.PENDING or self.c.jobs.get(job.id) is not job:
             return
-        state, request = self.c.state, job.sub.request
+        state, request, limits = self.c.state, job.sub.request, self.c.limits
         lifted = job.shape.lifted
-        job.shapes = tuple([compile_shape(state, request, p, patient=False, lifted=lifted) for p in job.partitions])
-        job.shape = job.shapes[0]
+        shapes = [compile_shape(state, request, p, patient=False, lifted=lifted) for p in job.partitions]
+        if limits is not None:
+            shapes = [limits.cap(job, p, shape) for p, shape in zip(job.partitions, shapes, strict=True)]
+        job.shapes, job.shape = tuple(shapes), shapes[0]
         for record in self.c.queue.jobs.get(job.id, ()):
-            record.shape = compile_shape(state, request, record.partition, patient=False, lifted=lifted)
+            record.shape = job.shapes[job.partitions.index(record.partition)]
         if self.c.event_driven:
             self.c.edits += 1
             self.c.generation += 1

@@ -149,7 +149,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     stops = stops_of(history)
     away = suspended_seconds(stops, records, owner)
     edited_at = np.append(_last(history, jobs.n, "LIMIT"), NULL)[owner]
-    check_rows(report, records, jobs.n, run.allowance_s, last_ran, away, edited_at)
+    check_rows(report, records, jobs.n, run.allowance_s, last_ran, away, edited_at, cluster.used_up_ends)
     report.checks += part.checks
     spans, bad_events = outages(run.events, index)
     runs = lay_out(raw, records, index, spans.instants())

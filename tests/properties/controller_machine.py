@@ -192,8 +192,8 @@ class ControllerMachine(RuleBasedStateMachine):
             assert all(other.started_once or other.ended >= 0 for other in others)
         elif others and not any(other.special for other in others):
             assert all(other.ended >= 0 for other in others), f"started before {known.sub.dependency} was met"
-            since = all(other.ended >= known.submitted for other in others)
-            if kind in ("afterok", "afternotok") and not known.was_held and since:
+            remembered = not known.was_held and all(other.ended >= known.submitted for other in others)
+            if kind in ("afterok", "afternotok") and remembered:
                 good = all(other.state == "COMPLETED" for other in others)
                 assert good == (kind == "afterok"), f"started although {known.sub.dependency} failed"
 
