@@ -27,6 +27,7 @@ COMMANDS = (
     "fidelity",
     "why",
     "whatif",
+    "live",
 )
 
 
