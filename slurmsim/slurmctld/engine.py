@@ -7,9 +7,11 @@ times; that is how it is restored from the journal, and why a live session can b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from slurmsim.bitmap import Bitmap
+from slurmsim.commands.releases import VERSIONS
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, Submit
@@ -22,6 +24,7 @@ from slurmsim.sim.network import Behaviour, Network
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.submit_request import array_tasks, submission
@@ -43,6 +46,8 @@ class Engine:
         First instant, seconds since the epoch.
     people
         Who is who; `owner` is the uid that may do everything.
+    release
+        The Slurm release to be like, a key of `VERSIONS`.
     run_time
         Seconds a simulated job runs, from its request; -1 when something else ends it.
     """
@@ -57,21 +62,27 @@ class Engine:
         *,
         accounting: Accounting | None = None,
         run_time: Callable[[Mapping[str, Any]], Behaviour],
+        release: str = "22.05",
     ) -> None:
         self.cluster: ClusterSpec = cluster
-        self.people, self.owner = people, owner
-        self.network = LiveNetwork(self.split, cluster, policy, start_time, accounting=accounting)
+        self.people: People = people
+        self.owner = owner
+        self.network: LiveNetwork = LiveNetwork(self.split, cluster, policy, start_time, accounting=accounting)
         self.controller: Controller = self.network.controller
         self._run_time = run_time
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
+        self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
+        self.release: str = release
+        self.version: str = VERSIONS[release]
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown
         options = cluster.options
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
         self._last_id = self._first_id - 1
         self._order = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
-            "submit": self._submit, "cancel": self._cancel, "jobs": self._jobs, "ping": self._ping,
+            "submit": self._submit, "cancel": self._cancel, "jobs": self._jobs, "nodes": self._nodes,
+            "partitions": self._partitions, "ping": self._ping, "hello": self._ping,
         }  # fmt: skip
         self.changes = frozenset({"submit", "cancel"})
 
@@ -267,13 +278,27 @@ class Engine:
             rows = [row for row in rows if id(row.job) in wanted]
             if not rows:
                 raise Refusal(INVALID_JOB)
+        return {"now": self.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}
+
+    def _nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        rows = list(range(self.controller.table.n))
+        return {"now": self.now, "n": len(rows), "columns": self._columns(NODE_FIELDS, rows, arguments["fields"])}
+
+    def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        rows = list(self.controller.partitions)
+        return {"now": self.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
+
+    def _columns(
+        self, table: Mapping[str, Callable[[Any, Engine], Any]], rows: Sequence[Any], fields: Iterable[str]
+    ) -> dict[str, list[Any]]:
+        """The asked fields of all rows."""
         columns = {}
-        for name in arguments["fields"]:
-            get = JOB_FIELDS.get(name)
+        for name in fields:
+            get = table.get(name)
             if get is None:
-                raise Refusal(f"no such field of a job: {name}")
+                raise Refusal(f"no such field: {name}")
             columns[name] = [get(row, self) for row in rows]
-        return {"now": self.now, "n": len(rows), "columns": columns}
+        return columns
 
     def _purge(self) -> None:
         """Forget what ended MinJobAge ago, at the full minutes slurmctld does it; arrays as a whole."""
@@ -294,7 +319,21 @@ class Engine:
                 self._shown.pop(live.own_id or 0, None)
 
     def _ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        return {"now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid}
+        return {
+            "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
+            "slurm_version": self.release, "version": self.version,
+        }  # fmt: skip
+
+    def planned_nodes(self) -> Bitmap:
+        """Nodes that backfill keeps for somebody whose turn is to come."""
+        mask = 0
+        for records in self.controller.queue.jobs.values():
+            mask |= records[0].job.planned_nodes
+        return mask & self.controller.table.idle
+
+    def node_reason(self, i: int) -> tuple[str | None, int, int]:
+        """Why node `i` is down or drained, since when, and who said so."""
+        return self._node_reasons.get(i, (None, 0, 0))
 
     # -- what fields ask ----------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     return Engine(
         cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
         accounting=accounting, run_time=behaviour,
+        release=str(header["release"]),
     )  # fmt: skip
 
 
