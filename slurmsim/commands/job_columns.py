@@ -167,19 +167,16 @@ def _fraction(_: Show, priority: int | None) -> str:
     return f"{(priority or 0) / 0xFFFFFFFF:16.14f}"
 
 
-_SHARES = {"exclusive": "NO", "none": "NO", "ok": "YES", "user": "USER", "mcs": "MCS"}
-
-
 def _shares(_: Show, shared: str | None) -> str:
-    return _SHARES.get(shared or "", "OK")
+    return shared or "OK"
 
 
 def _shares_later(_: Show, shared: str | None) -> str:
-    return "YES" if shared == "ok" else "NO"
+    return "YES" if shared == "YES" else "NO"
 
 
 def _exclusive(_: Show, shared: str | None) -> str:
-    return {"exclusive": "NODE", "none": "NODE", "user": "USER", "mcs": "MCS", "topo": "TOPO"}.get(shared or "", "NO")
+    return {"NO": "NODE", "USER": "USER", "MCS": "MCS", "TOPO": "TOPO"}.get(shared or "", "NO")
 
 
 def _sct(_: Show, *counts: int | None) -> str:
