@@ -34,6 +34,9 @@ def add_parser(subparsers: Any) -> None:
     up.add_argument("--fast", action="store_true", help="time jumps from event to event")
     up.add_argument("--start", metavar="TIME", help="first instant, YYYY-MM-DDThh:mm:ss (UTC when it ends with Z)")
     up.add_argument("--user", action="append", default=[], metavar="NAME=UID[:GROUP:GID:HOME]", help="a simulated user")
+    up.add_argument(
+        "--jobs", choices=("run", "simulate"), default="run", help="scripts really run (default), or only seem to"
+    )
     up.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
@@ -118,7 +121,7 @@ def _header(args: argparse.Namespace, folder: Path) -> dict[str, Any] | None:
     mode = "frozen" if args.frozen else "fast" if args.fast else "running"
     users = dict(item.split("=", 1) for item in args.user if "=" in item)
     return new_header(start=start, mode=mode, rate=args.rate or 1.0, conf=conf, nodes=args.nodes,
-                      cpus=args.cpus_per_node, users=users, release=args.slurm_version)  # fmt: skip
+                      cpus=args.cpus_per_node, users=users, release=args.slurm_version, jobs=args.jobs)  # fmt: skip
 
 
 def _instant(text: str) -> int:

@@ -27,6 +27,7 @@ from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
+from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.states import JobState
 
@@ -48,6 +49,8 @@ class Engine:
         Who is who; `owner` is the uid that may do everything.
     release
         The Slurm release to be like, a key of `VERSIONS`.
+    runs_jobs
+        Batch jobs really run, unless they say how long they are to be simulated.
     run_time
         Seconds a simulated job runs, from its request; -1 when something else ends it.
     """
@@ -63,13 +66,17 @@ class Engine:
         accounting: Accounting | None = None,
         run_time: Callable[[Mapping[str, Any]], Behaviour],
         release: str = "22.05",
+        runs_jobs: bool = False,
     ) -> None:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
-        self.network: LiveNetwork = LiveNetwork(self.split, cluster, policy, start_time, accounting=accounting)
+        self.network: LiveNetwork = LiveNetwork(
+            self._moved, self._killed, cluster, policy, start_time, accounting=accounting
+        )
         self.controller: Controller = self.network.controller
-        self._run_time = run_time
+        self._run_time, self.runs_jobs = run_time, runs_jobs
+        self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
         self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
@@ -82,9 +89,9 @@ class Engine:
         self._order = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
             "submit": self._submit, "cancel": self._cancel, "jobs": self._jobs, "nodes": self._nodes,
-            "partitions": self._partitions, "ping": self._ping, "hello": self._ping,
+            "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
         }  # fmt: skip
-        self.changes = frozenset({"submit", "cancel"})
+        self.changes = frozenset({"submit", "cancel", "ended"})
 
     @property
     def now(self) -> int:
@@ -150,6 +157,8 @@ class Engine:
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
             sub.dependency = self._core_ids(sub.dependency)
+        if self.runs_jobs and is_real(asked):
+            return sub, Behaviour(-1, JobState.COMPLETED, "0:0", -1)
         return sub, self._run_time(asked)
 
     def _array(self, shown: int, asked: Mapping[str, Any], person: Person) -> list[tuple[Any, int | None]]:
@@ -206,6 +215,32 @@ class Engine:
             self.arrays[shown] = array
 
     # -- ids of tasks ---------------------------------------------------------------------------------------------
+
+    def _moved(self, live: LiveJob, what: str) -> None:
+        """`live` was launched, or it ended."""
+        self.split(live)
+        if what == "launched" and self.real is not None and self.runs_jobs and is_real(live.asked):
+            self.real.launch(live)
+
+    def _killed(self, job: Job) -> None:
+        """The processes of `job` are to go; it may be pending again already."""
+        live = self.jobs.get(job.id)
+        if self.real is not None and live is not None and self.runs_jobs and is_real(live.asked):
+            self.real.kill(job.id, job.restarts)
+
+    def _ended(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """News of a supervisor: its job's script is over."""
+        live = self.jobs.get(int(arguments["core_id"]))
+        if live is None:
+            raise Refusal(INVALID_JOB)
+        if person.uid not in (live.person.uid, self.owner):
+            raise Refusal(DENIED)
+        fact, unlaunched = ended(live.core, int(arguments["restarts"]), int(arguments["status"]))
+        running = live.core.state in (JobState.RUNNING, JobState.SUSPENDED)
+        self.network.tell(self.now, [fact])
+        if unlaunched and running and live.over:
+            live.core.reason = "JobLaunchFailure"
+        return {}
 
     def split(self, live: LiveJob) -> None:
         """The task started, ended, or was edited alone: it gets an id of its own; the last one left the array's."""
@@ -366,9 +401,11 @@ class LiveNetwork(Network):
         Records by the core's id: of jobs the controller is being told of, and of all it has.
     """
 
-    def __init__(self, split: Callable[[LiveJob], None], *arguments: Any, **options: Any) -> None:
+    def __init__(
+        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], *arguments: Any, **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
-        self._split = split  # told of every job that starts or ends
+        self._moved, self._killed = moved, killed  # told of every job that starts or ends; whose processes are to go
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
@@ -380,15 +417,18 @@ class LiveNetwork(Network):
 
     def _launch(self, job: Job) -> None:
         super()._launch(job)
-        self._note(job)
+        self._note(job, "launched")
+
+    def _kill(self, job: Job) -> None:
+        self._killed(job)
 
     def _finished(self, job: Job) -> None:
         if job.id in self.entering:
             self._over[job.id] = job
-        self._note(job)
+        self._note(job, "ended")
         super()._finished(job)
 
-    def _note(self, job: Job) -> None:
+    def _note(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
-            self._split(live)
+            self._moved(live, what)

@@ -20,6 +20,8 @@ from slurmsim.slurmctld.clock import FAST, FROZEN, RUNNING, Clock
 from slurmsim.slurmctld.engine import DENIED, Engine
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.real_jobs import is_real
+from slurmsim.states import JobState
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
@@ -57,6 +59,7 @@ class Server:
         finally:
             os.umask(mask)
         async with server:
+            self._collect()
             pacer = asyncio.create_task(self._pace())
             await self._stop.wait()
             pacer.cancel()
@@ -65,6 +68,23 @@ class Server:
         self.journal.close()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
+
+    def after(self, seconds: float, do: Any) -> None:
+        """Call `do` that many real seconds from now."""
+        asyncio.get_running_loop().call_later(seconds, do)
+
+    def _collect(self) -> None:
+        """Take in what happened to running jobs while the daemon was away."""
+        if self.engine.real is None:
+            return
+        owner = self.engine.people.by_uid(self.engine.owner)
+        for live in list(self.engine.jobs.values()):
+            if live.core.state == JobState.RUNNING and is_real(live.asked):
+                self.engine.real.launch(live)  # only if it was not before
+        self.engine.real.flush()
+        for arguments in self.engine.real.news():
+            self._execute({"call": "ended", "args": arguments}, owner)
+        self.journal.sync()
 
     # -- clients ----------------------------------------------------------------------------------------------------
 
@@ -126,6 +146,8 @@ class Server:
             # what was not written must not be: the state is ahead of the journal, so stop here rather than lie
             answers = [{"refused": [0, f"Unable to save state: {error}"]} for _ in batch]
             self._stop.set()
+        if self.engine.real is not None and not self._stop.is_set():
+            self.engine.real.flush()
         for (_, _, future), answer in zip(batch, answers, strict=True):
             if not future.done():
                 future.set_result(answer)

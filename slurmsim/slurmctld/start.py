@@ -16,8 +16,10 @@ from slurmsim.slurmctld.clock import FROZEN, Clock
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.people import People
+from slurmsim.slurmctld.real_jobs import RealJobs
 from slurmsim.slurmctld.server import Server
 from slurmsim.slurmctld.simulated import behaviour
+from slurmsim.slurmd.executor import Executor
 
 JOURNAL = "journal"
 CONF = "slurm.conf"
@@ -41,7 +43,7 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     return Engine(
         cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
         accounting=accounting, run_time=behaviour,
-        release=str(header["release"]),
+        release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
 
 
@@ -81,7 +83,12 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     last = replay(engine, entries[1:])
     mode, rate = str(header["mode"]), float(header["rate"])
     start = last if mode == FROZEN or rate != 1.0 else None
-    return Server(folder, engine, Clock(start, mode, rate), journal)
+    server = Server(folder, engine, Clock(start, mode, rate), journal)
+    if engine.runs_jobs:
+        executor = Executor(folder / "jobs")
+        conf = str(folder / str(header["conf"])) if header["conf"] else "/etc/slurm/slurm.conf"
+        engine.real = RealJobs(engine, executor, server.after, conf)
+    return server
 
 
 def serve(folder: Path, header: Mapping[str, Any] | None) -> None:
