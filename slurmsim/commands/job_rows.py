@@ -212,7 +212,8 @@ def by_partition(table: Table, tiers: Mapping[str, int], wanted: Collection[str]
 
 def one_row_a_task(table: Table) -> Table:
     """Every pending task of an array in a row of its own (--array)."""
-    rows, tasks = [], []
+    rows: list[int] = []
+    tasks: list[int | None] = []
     for row, text in enumerate(table["array_task_str"]):
         own = array_text.tasks_of(text) if text else [table["array_task_id"][row]]
         rows.extend([row] * len(own))

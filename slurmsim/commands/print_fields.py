@@ -177,14 +177,13 @@ def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout 
 def header(layout: Layout, widths: Mapping[str, int] | None = None) -> str:
     """The heading's line; `widths` gives columns a width of their own, by heading."""
     parts = [layout.prefix]
-    for spec in layout.specs:
-        if spec.column is not None:
-            name = spec.column.header
-            if widths and name in widths:
-                spec = spec._replace(width=widths[name])
-            right = spec.right and not spec.column.header_left
-            parts.append(fit(name, spec.width, right, cut=not spec.column.header_uncut))
-        parts.append(spec.suffix)
+    for column, width, right, suffix in layout.specs:
+        if column is not None:
+            if widths:
+                width = widths.get(column.header, width)
+            right = right and not column.header_left
+            parts.append(fit(column.header, width, right, cut=not column.header_uncut))
+        parts.append(suffix)
     return "".join(parts)
 
 
@@ -202,14 +201,14 @@ def lines(layout: Layout, common: Any, table: Table, count: int, widths: Mapping
     """
     form = [layout.prefix.replace("%", "%%")]
     texts: list[Sequence[str]] = []
-    for spec in layout.specs:
-        if spec.column is not None:
-            if widths and spec.column.header in widths:
-                spec = spec._replace(width=widths[spec.column.header])
-            flags, column_texts = _fitted(spec, column_values(spec.column, common, table))
+    for column, width, right, suffix in layout.specs:
+        if column is not None:
+            if widths:
+                width = widths.get(column.header, width)
+            flags, column_texts = _fitted(column, width, right, column_values(column, common, table))
             form.append(flags)
             texts.append(column_texts)
-        form.append(spec.suffix.replace("%", "%%"))
+        form.append(suffix.replace("%", "%%"))
     template = "".join(form)
     if not texts:
         return [template.replace("%%", "%")] * count
@@ -227,23 +226,21 @@ def column_values(column: Column, common: Any, table: Table) -> list[str]:
     return [render(common, *row) for row in zip(*(table[field] for field in column.fields), strict=True)]
 
 
-def _fitted(spec: Spec, texts: list[str]) -> tuple[str, list[str]]:
+def _fitted(column: Column, width: int, right: bool, texts: list[str]) -> tuple[str, list[str]]:
     """The ``%`` conversion that fits the texts of a column, and the texts for it."""
-    width, right = spec.width, spec.right
-    assert spec.column is not None
     if width == 0:
         return "%s", texts
     if width < 0:
-        return "%s ", texts  # as printf takes a negative width: a blank, nothing cut
+        return "%s ", texts  # a blank after it, nothing cut
     if not "".join(texts).isascii():  # C counts bytes
-        return "%s", [fit(text, width, right, cut=not spec.column.uncut) for text in texts]
+        return "%s", [fit(text, width, right, cut=not column.uncut) for text in texts]
     if not right:
         if width < len(NULL):
             texts = ["" if text is NULL else text for text in texts]
         return f"%-{width}.{width}s", texts
-    if spec.column.marked:
+    if column.marked:
         return f"%{width}s", [text if text.__class__ is Uncut else text[:width] for text in texts]
-    return (f"%{width}s" if spec.column.uncut else f"%{width}.{width}s"), texts
+    return (f"%{width}s" if column.uncut else f"%{width}.{width}s"), texts
 
 
 def fit(text: str, width: int, right: bool, *, cut: bool = True) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 from slurmsim.commands import array_text, job_rows, print_fields, releases
 from slurmsim.commands.clock_text import Dates, date_line
@@ -207,9 +208,9 @@ def _job_layout(asked: Asked) -> Layout:
     return print_fields.parse_names(text, print_fields.by_name(COLUMNS, asked.release))
 
 
-def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[str, object]:
+def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[str, Any]:
     """The jobs: one by its id, one user's, or all, as squeue asks slurmctld."""
-    arguments: dict[str, object] = {"show_all": asked.all or bool(asked.ids)}
+    arguments: dict[str, Any] = {"show_all": asked.all or bool(asked.ids)}
     if asked.ids is not None and len(asked.ids) == 1:
         arguments["job_id"] = asked.ids[0].job
     elif wanted.users is not None and len(wanted.users) == 1:
@@ -232,9 +233,8 @@ def _partition_tiers(asked: Asked, io: Io) -> dict[str, int]:
     return dict(zip(columns["name"], columns["priority_tier"], strict=True))
 
 
-def _job_rows(answer: dict[str, object], asked: Asked, wanted: Wanted, tiers: dict[str, int], length: int) -> Table:
-    table: Table = answer["columns"]  # type: ignore[assignment]
-    table = job_rows.choose_jobs(table, answer["n"], wanted)  # type: ignore[arg-type]
+def _job_rows(answer: dict[str, Any], asked: Asked, wanted: Wanted, tiers: dict[str, int], length: int) -> Table:
+    table = job_rows.choose_jobs(answer["columns"], answer["n"], wanted)
     if asked.priority:
         table = job_rows.by_partition(table, tiers, wanted.partitions)
     if not asked.array:

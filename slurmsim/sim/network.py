@@ -6,7 +6,7 @@ one instant is collected and told to the controller in one `step`, after everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from slurmsim.core.messages import (
     Fact,
     Finished,
     JobEnded,
+    Kill,
     Launch,
     NodesBooted,
     Pause,
@@ -115,6 +116,22 @@ class Network:
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
             self._settle(timer)
 
+    # -- pacing, for drivers that have a clock of their own ---------------------------------------------------------
+
+    def advance(self, now: int) -> None:
+        """Let everything happen that is due up to and at `now`."""
+        env = self.env
+        while env.peek() <= now:
+            env.step()
+        if env.now < now:
+            env.run(until=now)
+
+    def tell(self, now: int, facts: Sequence[Fact]) -> None:
+        """Tell the controller `facts` at `now`, at once, and do what it answers."""
+        self.advance(now)
+        self._facts += facts
+        self._turn(None)
+
     # -- the controller's turn ------------------------------------------------------------------------------------
 
     def _tell(self, fact: Fact) -> None:
@@ -136,7 +153,7 @@ class Network:
             turn.callbacks.append(self._turn)
             self.env.schedule(turn, priority=TURN)  # type: ignore[arg-type]
 
-    def _turn(self, _: Event) -> None:
+    def _turn(self, _: Event | None) -> None:
         now = int(self.env.now)
         facts, self._facts = self._facts, []
         self._turn_due = False
@@ -161,9 +178,14 @@ class Network:
                 self._resized(action)
             elif isinstance(action, Boot):
                 self._boot(action.nodes)
+            elif isinstance(action, Kill):
+                self._kill(action.job)
         if self._after_turn is not None:
             self._after_turn(now)
         self._arm(now)
+
+    def _kill(self, job: Job) -> None:
+        """The processes of `job` are to go; a simulated job has none."""
 
     def _launch(self, job: Job) -> None:
         self._start_timer(job, self.behaviour[job.id].run_time)

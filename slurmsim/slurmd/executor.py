@@ -65,6 +65,9 @@ class Executor:
 
     def terminate(self, core_id: int, restarts: int) -> None:
         """CONT and TERM, as slurmd begins to end a job."""
+        place = self._place(core_id, restarts)
+        if self.pid(core_id, restarts) is None and place.exists():
+            (place / "stop").touch()  # its supervisor looks for it after it has written the pid
         self.signal(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
 

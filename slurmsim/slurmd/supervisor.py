@@ -55,6 +55,8 @@ def _run(folder: str, spec: dict[str, Any]) -> int:
         finally:
             os._exit(LAUNCH_FAILED if not os.environ.get("SLURMSIM_STARTED") else 1)
     _write(os.path.join(folder, "pid"), str(child))
+    if os.path.exists(os.path.join(folder, "stop")):
+        os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
     # what the script left behind goes with it, as slurmstepd sees to
     with contextlib.suppress(ProcessLookupError, PermissionError):
