@@ -34,6 +34,7 @@ def add_parser(subparsers: Any) -> None:
     up.add_argument("--fast", action="store_true", help="time jumps from event to event")
     up.add_argument("--start", metavar="TIME", help="first instant, YYYY-MM-DDThh:mm:ss (UTC when it ends with Z)")
     up.add_argument("--user", action="append", default=[], metavar="NAME=UID[:GROUP:GID:HOME]", help="a simulated user")
+    up.add_argument("--accounting", action="append", default=[], metavar="FILE", help="associations and QOS")
     up.add_argument(
         "--jobs", choices=("run", "simulate"), default="run", help="scripts really run (default), or only seem to"
     )
@@ -115,13 +116,20 @@ def _header(args: argparse.Namespace, folder: Path) -> dict[str, Any] | None:
             if (source.parent / name).is_file():
                 shutil.copyfile(source.parent / name, folder / name)
         conf = CONF
+    accounting = []
+    for source in map(Path, args.accounting):
+        if not source.is_file():
+            raise ConfigError("no such file", file=str(source), expected="accounting data")
+        shutil.copyfile(source, folder / source.name)
+        accounting.append(source.name)
     start = int(time.time())
     if args.start:
         start = _instant(args.start)
     mode = "frozen" if args.frozen else "fast" if args.fast else "running"
     users = dict(item.split("=", 1) for item in args.user if "=" in item)
     return new_header(start=start, mode=mode, rate=args.rate or 1.0, conf=conf, nodes=args.nodes,
-                      cpus=args.cpus_per_node, users=users, release=args.slurm_version, jobs=args.jobs)  # fmt: skip
+                      cpus=args.cpus_per_node, users=users, release=args.slurm_version, jobs=args.jobs,
+                      accounting=accounting)  # fmt: skip
 
 
 def _instant(text: str) -> int:

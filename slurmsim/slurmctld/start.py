@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
@@ -28,11 +29,13 @@ CONF = "slurm.conf"
 def new_header(
     *, start: int, mode: str, rate: float, conf: str = "", nodes: int = 4, cpus: int = 8, owner: int | None = None,
     users: Mapping[str, str] | None = None, release: str = "22.05", jobs: str = "simulate",
+    accounting: Sequence[str] = (),
 ) -> dict[str, Any]:  # fmt: skip
     """The first entry of a journal: all an engine is made of. `conf` is the path of a slurm.conf, empty for none."""
     return {
         "version": 1, "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
         "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
+        "accounting": list(accounting),
     }  # fmt: skip
 
 
@@ -51,8 +54,9 @@ def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Acco
     if not header["conf"]:
         spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
         return spec, None
-    cluster, _ = load_cluster(folder / str(header["conf"]))
-    return cluster, None
+    cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
+    files = [folder / name for name in header["accounting"]]
+    return cluster, load_accounting(files, cluster=cluster.name) if files else None
 
 
 def replay(engine: Engine, entries: Sequence[Sequence[Any]]) -> int:
