@@ -6,13 +6,13 @@ whether an option came from a variable or was written by the user (a script coun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from slurmsim.commands.job_options import REFUSED, Option, long_options, options_of
 from slurmsim.commands.job_variables import variables_of
 from slurmsim.commands.option_reader import NO, OPTIONAL, OptionError, Parser
-from slurmsim.commands.values import BadValue, Context, leading_number, natural
+from slurmsim.commands.values import Context, leading_number, natural
 
 _CLEARS = {"nodelist": "nodefile", "nodefile": "nodelist"}
 _ORED = ("mail_type",)
@@ -45,10 +45,14 @@ class Chosen:
         self.values: dict[str, Any] = {}
         self._written: dict[str, bool] = {}  # by name, in the order first set: not through a variable
 
-    def parse(self, words: list[str], early: bool) -> list[str]:
+    def parse(self, words: list[str], early: Callable[[str], None] | None = None) -> list[str]:
         """Set the options `words` begin with; the words after them.
 
-        Options that count on the command line only are set when `early`, and left alone otherwise.
+        Parameters
+        ----------
+        early
+            Told the name of each option once it is set. Without it, options that count on sbatch's command line only
+            are left alone.
 
         Raises
         ------
@@ -56,8 +60,10 @@ class Chosen:
         """
         for key, text in self._parser.parse(words):
             option = self._by_key[key]
-            if early or not option.early:
+            if early is not None or not option.early:
                 self.set(option, text)
+            if early is not None:
+                early(option.name)
         return self._parser.rest
 
     def read_variables(self, environ: Mapping[str, str], names: Iterable[str] | None = None) -> None:
@@ -114,11 +120,29 @@ class Chosen:
             for field in _PARTS.get(name, ()):
                 self.values.pop(field, None)
 
-    def next_component(self) -> None:
-        """Forget what does not carry over to the next part of a heterogeneous job."""
+    def next_component(self) -> Chosen:
+        """The options of the next part of a heterogeneous job: a copy with what carries over."""
+        other = Chosen(self.context)
+        other.values = dict(self.values)
+        other._written = dict(self._written)
         for option in self.options:
             if option.part:
-                self.reset(option.name)
+                other.reset(option.name)
+        return other
+
+    def adopt(self, other: Chosen, name: str) -> None:
+        """Take one option over from another choice."""
+        field = self._by_name[name].field
+        self.values[field] = other.values[field]
+        self._written[name] = other.written(name)
+
+    def listed(self) -> list[Option]:
+        """Options the command line may hold, in table order."""
+        return [option for option in self.options if not option.hidden and option.status != REFUSED]
+
+    def text_of(self, name: str) -> str:
+        """The value of an option that holds a text; empty when it is not set."""
+        return str(self.values.get(self._by_name[name].field) or "")
 
     def is_set(self, name: str) -> bool:
         """Whether the option was chosen at all."""
@@ -155,6 +179,3 @@ def _is_yes(text: str) -> bool:
     """Whether a variable that stands for a flag sets it: empty, yes, or a number that is not 0."""
     value, rest = leading_number(text)
     return not text or text.lower() == "yes" or (value != 0 and not rest)
-
-
-__all__ = ["BadValue", "Chosen", "OptionError"]
