@@ -116,8 +116,8 @@ def sort_fields(letters: Iterable[tuple[str, bool]], steps: bool = False) -> set
     return needed
 
 
-def sort_jobs(table: Table, letters: Iterable[tuple[str, bool]], show: Show) -> Table:
-    """The rows in the order asked for. Raises SortError at a letter that means nothing."""
+def sort_jobs(table: Table, letters: Iterable[tuple[str, bool]], show: Show) -> list[int]:
+    """The rows, by number, in the order asked for. Raises SortError at a letter that means nothing."""
     rows = _by_start(table, list(range(len(table["job_id"]))), show.now, True)
     for letter, backwards in letters:
         if letter in _NO_ORDER or letter == "b":
@@ -129,7 +129,7 @@ def sort_jobs(table: Table, letters: Iterable[tuple[str, bool]], show: Show) -> 
         else:
             keys = _job_keys(table, letter, show)
             rows.sort(key=keys.__getitem__, reverse=backwards)
-    return take(table, rows)
+    return rows
 
 
 def _job_keys(table: Table, letter: str, show: Show) -> list[Any]:

@@ -87,10 +87,11 @@ def choose_jobs(table: Table, count: int, wanted: Wanted) -> Table:
         rows = [row for row in rows if table["resv_name"][row] == wanted.reservation]
     if wanted.partitions is not None:
         rows = [row for row in rows if _in_partitions(table["partition"][row], wanted.partitions)]
-    chosen = take(table, rows)
-    for at, row in enumerate(rows):
-        if row in partial:
-            _keep_tasks(chosen, at, partial[row])
+    chosen = table if len(rows) == count else take(table, rows)
+    if partial:
+        for at, row in enumerate(rows):
+            if row in partial:
+                _keep_tasks(chosen, at, partial[row])
     return chosen
 
 

@@ -42,6 +42,10 @@ def _print(asked: Asked, io: Io) -> int:
         return dump_nodes(asked.dump, io, asked.release)
     layout = None if asked.reservations else _layout(asked, io)
     _check_clusters(asked, io)
+    if asked.verbose:
+        from slurmsim.commands.verbose_text import sinfo_options_text
+
+        io.out(sinfo_options_text(asked, [column.group for column in layout.columns()] if layout else []))
     code = 0
     while True:
         if not asked.no_header and (asked.iterate or asked.verbose or asked.long):

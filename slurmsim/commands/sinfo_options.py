@@ -90,6 +90,7 @@ class Asked:
         self.nodes: list[str] | None = None
         self.states: list[str] | None = None
         self.every_state = False
+        self.states_given: str | None = None
         self.dead = self.responding = self.exact = self.no_header = self.long = self.by_node = self.reasons = False
         self.summary = self.reservations = self.future = False
         self.convert = True
@@ -134,7 +135,7 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
     if asked.format is None:
         _default_format(asked, io.environ)
     if asked.reasons and asked.states is None:
-        asked.states = ["base DOWN", "flag FAIL", "flag DRAIN"]
+        asked.states, asked.states_given = ["base DOWN", "flag FAIL", "flag DRAIN"], "down,fail,drain"
     return asked
 
 
@@ -147,8 +148,8 @@ _FLAGS: dict[str, tuple[str, object]] = {
     "d": ("dead", True), "e": ("exact", True), "h": ("no_header", True), "l": ("long", True), "N": ("by_node", True),
     "r": ("responding", True), "R": ("reasons", True), "s": ("summary", True), "T": ("reservations", True),
     "F": ("future", True), "noconvert": ("convert", False), "hide": ("all", False),
-    "federation": ("federation", True), "local": ("local", True),  # one cluster: nothing
 }  # fmt: skip
+_WITHOUT_EFFECT = ("federation", "local")  # there is one cluster
 
 
 def _take(asked: Asked, io: Io, key: str, text: str) -> None:
@@ -156,6 +157,8 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     if key in _FLAGS:
         name, setting = _FLAGS[key]
         setattr(asked, name, setting)
+    elif key in _WITHOUT_EFFECT:
+        return
     elif key == "a":
         asked.all = asked.all_given = True
         asked.partitions = None
@@ -217,6 +220,7 @@ def _node_names(io: Io, text: str) -> list[str]:
 
 
 def _take_states(asked: Asked, io: Io, text: str) -> None:
+    asked.states_given = text
     if text.lower() == "all":
         asked.states = None
         return

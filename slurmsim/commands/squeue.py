@@ -61,6 +61,10 @@ def _print(asked: Asked, io: Io) -> int:
         accounts=_folded(asked.accounts), qos=_folded(asked.qos), names=_folded(asked.names),
         licenses=_set(asked.licenses), reservation=asked.reservation, nodes=nodes,
     )  # fmt: skip
+    if asked.verbose:
+        from slurmsim.commands.verbose_text import squeue_options_text
+
+        io.out(squeue_options_text(asked))
     once = _print_steps if asked.steps else _print_jobs
     code = 0
     while True:
@@ -171,6 +175,8 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
     except FAILED_CALLS as error:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
+    if asked.verbose:
+        io.out(f"last_update_time={answer['now']} records={answer['n']}\n")
     for name in layout.unknown:
         io.error(f"squeue: error: Invalid job format specification: {name}")
     dates = Dates(io.environ, answer["now"])
@@ -187,10 +193,12 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
         io.out(print_fields.header(layout) + "\n")
     try:
         table = _job_rows(answer, asked, wanted, tiers, length)
-        table = sort_jobs(table, letters, show)
+        order = sort_jobs(table, letters, show)
     except SortError as error:
         io.error(f"squeue: error: Invalid sort specification: {error}")
         return 1
+    printed = layout.fields() | {"job_id", "array_task_id", "array_task_str"}
+    table = job_rows.take({field: table[field] for field in printed}, order)
     if asked.array:
         table = job_rows.one_row_a_task(table)
     _write(io, print_fields.lines(layout, show, table, len(table["job_id"])))
@@ -262,6 +270,8 @@ def _print_steps(asked: Asked, wanted: Wanted, io: Io) -> int:
     except FAILED_CALLS as error:
         io.error(f"slurm_get_job_steps error: {text_of(error)}")
         return 1
+    if asked.verbose:
+        io.out(f"last_update_time={answer['now']} records={answer['n']}\n")
     for name in layout.unknown:
         io.error(f"squeue: error: Invalid job step format specification: {name}")
     dates = Dates(io.environ, answer["now"])

@@ -134,6 +134,7 @@ class Asked:
         self.iterate = self.verbose = 0
         self.dump = ""
         self.help_format = ""
+        self.given: dict[str, str] = {}  # some options' texts as they were given
 
 
 def usage(release: str) -> str:
@@ -149,6 +150,8 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
     try:
         for key, value in parser.parse(argv):
             own_format |= key in "loOs" or key == "start"
+            if key in "jstu" and value is not None:
+                asked.given[key] = value
             _take(asked, io, key, value)
     except OptionError as error:
         io.error(f"squeue: {error}")
@@ -195,6 +198,8 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
     if key in _FLAGS:
         name, setting = _FLAGS[key]
         setattr(asked, name, setting)
+    elif key in _WITHOUT_EFFECT:
+        asked.given[key] = ""
     elif key in _LISTS:
         setattr(asked, _LISTS[key], _list(text))
     elif key in _PLAIN:
@@ -248,8 +253,8 @@ _FLAGS: dict[str, tuple[str, object]] = {
     "only-job-state": ("only_state", True), "P": ("priority", True), "start": ("start", True),
     "expand-patterns": ("expand", True), "helpformat": ("help_format", "letters"),
     "helpFormat": ("help_format", "names"), "me": ("me", True),
-    "federation": ("federation", True), "local": ("local", True), "sibling": ("sibling", True),  # one cluster: nothing
 }  # fmt: skip
+_WITHOUT_EFFECT = ("federation", "local", "sibling")  # there is one cluster
 _LISTS = {"A": "accounts", "U": "accounts", "L": "licenses", "n": "names", "q": "qos", "u": "users"}
 _PLAIN = {"M": "clusters", "R": "reservation", "S": "sort", "w": "nodes"}
 
