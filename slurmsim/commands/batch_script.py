@@ -66,12 +66,13 @@ def read_script(path: str | None, cwd: str, standard_input: Callable[[], bytes])
         body = standard_input()
     else:
         try:
-            # one byte more than may be: a file that never ends must not fill the memory
-            descriptor = os.open(os.path.join(cwd, path), os.O_RDONLY)
+            descriptor = os.open(os.path.join(cwd, path) if path else "", os.O_RDONLY)
         except OSError:
             raise BadScript(f"Unable to open file {path}") from None
-        with os.fdopen(descriptor, "rb", closefd=True) as file:
-            body = _contents(file.fileno())
+        try:
+            body = _contents(descriptor)
+        finally:
+            os.close(descriptor)
     check_script(body)
     return body.decode("utf-8", "surrogateescape")
 

@@ -60,6 +60,7 @@ class Chosen:
         """
         for key, text in self._parser.parse(words):
             option = self._by_key[key]
+            _refuse(option)
             if early is not None or not option.early:
                 self.set(option, text)
             if early is not None:
@@ -73,8 +74,7 @@ class Chosen:
                 option = self._by_name.get(name)
                 if option is None:
                     continue
-                if option.status == REFUSED:
-                    raise OptionError(f"unrecognized option '--{name}'")
+                _refuse(option)
                 self.set(option, environ[variable], variable=True)
 
     def set_by_name(self, name: str, text: str | None) -> None:
@@ -83,14 +83,14 @@ class Chosen:
 
     def set(self, option: Option, text: str | None, variable: bool = False) -> None:
         """Set `option`, or take it back when a variable says no. Raises BadValue."""
+        if option.argument == NO and text is not None and not _is_yes(text):
+            self.reset(option.name)
+            return
         if option.name == "verbose":
             before = int(self.values.get("verbose", 0))
             self._keep({"verbose": before + 1 if text is None else natural(text, "--verbose", self.context)})
         elif option.name == "quiet":
             self._keep({"quiet": int(self.values.get("quiet", 0)) + 1})
-        elif option.argument == NO and text is not None and not _is_yes(text):
-            self.reset(option.name)
-            return
         else:
             if option.argument == OPTIONAL and not text:
                 text = None
@@ -173,6 +173,12 @@ _PARTS = {
     "distribution": ("distribution", "plane_size"),
     "cpu-freq": ("cpu_freq_min", "cpu_freq_max", "cpu_freq_gov"),
 }
+
+
+def _refuse(option: Option) -> None:
+    """Options we do not model do not exist. Raises OptionError."""
+    if option.status == REFUSED:
+        raise OptionError(f"unrecognized option '--{option.name}'")
 
 
 def _is_yes(text: str) -> bool:

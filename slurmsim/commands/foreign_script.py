@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from slurmsim.commands.batch_script import BadScript, split_line
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.hostlist import compress
 
 _MAX_BODY_LINES = 100
 _PBS = (
@@ -36,6 +37,7 @@ _PBS = (
     LongOption("all_env", NO, "V"),
     LongOption("attributes", REQUIRED, "W"),
     LongOption("no_std", NO, "z"),
+    LongOption(None, REQUIRED, "j"),  # the letter, unlike the long name, must have its argument
 )
 _BSUB = (
     LongOption("cwd", REQUIRED, "c"),
@@ -228,5 +230,5 @@ def _nodes(text: str) -> Wanted:
     if per_node:
         wanted.append(("ntasks", str(per_node * (count or 1))))
     if names:
-        wanted.append(("nodelist", ",".join(names)))
+        wanted.append(("nodelist", compress(names)))
     return wanted

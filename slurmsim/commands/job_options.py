@@ -346,9 +346,5 @@ def options_of(command: str, release: str) -> list[Option]:
 
 
 def long_options(options: list[Option]) -> list[LongOption]:
-    """What the command line may hold: every row that is neither hidden nor refused."""
-    return [
-        LongOption(option.name, option.argument, option.key)
-        for option in options
-        if not option.hidden and option.status != REFUSED
-    ]
+    """What the command line may hold: refused ones too, because abbreviations can mean them."""
+    return [LongOption(option.name, option.argument, option.key) for option in options if not option.hidden]

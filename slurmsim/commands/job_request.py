@@ -107,6 +107,8 @@ class Builder:
             raise Stop(self.error_code)
         if not self._good:
             raise Stop(self.error_code)
+        sizes = self.sizes
+        chosen.values.update(min_nodes=sizes.min_nodes, max_nodes=sizes.max_nodes, num_tasks=sizes.tasks)
 
     def _obey_hint(self) -> None:
         try:

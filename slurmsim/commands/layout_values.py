@@ -6,6 +6,7 @@ Slurm's words. Mirrors 22.05.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from slurmsim.commands.values import INFINITE, NO_VALUE, BadValue, Context, int32, invalid, leading_number
@@ -34,7 +35,7 @@ _FREQUENCIES = (
 _NAMED_FREQUENCY = {"Low": 0x80000001, "Medium": 0x80000002, "High": 0x80000003, "Highm1": 0x80000004}
 _ALLOWED_GOVERNORS = ("OnDemand", "Performance", "UserSpace")
 """CpuFreqGovernors' default."""
-PROFILES = ("energy", "task", "lustre", "network")
+PROFILES = ("energy", "lustre", "network", "task")
 _SAMPLERS = ("energy", "task", "filesystem", "network")
 _MEM_FLAGS = {
     "p": ("prefer", True),
@@ -202,11 +203,20 @@ def hint_settings(text: str) -> dict[str, Any]:
     return found
 
 
-def _words(text: str) -> list[str]:
-    """Cut at commas, except those a digit follows (they belong to a list of numbers)."""
+def _begins_with_digit(text: str) -> bool:
+    return text[:1].isdigit()
+
+
+def _is_number(text: str) -> bool:
+    """Whether a number begins here, or a hexadecimal one fills the place to the next comma."""
+    return text[:1].isdigit() or not set(text.partition(",")[0].lower()) - set("0123456789abcdef")
+
+
+def _words(text: str, is_value: Callable[[str], bool] = _begins_with_digit) -> list[str]:
+    """Cut at commas, except those before a value (they belong to a list of numbers)."""
     words = [""]
     for i, char in enumerate(text):
-        if char == "," and not text[i + 1 : i + 2].isdigit():
+        if char == "," and not is_value(text[i + 1 :]):
             words.append("")
         else:
             words[-1] += char
@@ -269,9 +279,7 @@ def profile(text: str, option: str, context: Context) -> str:
     lower = text.lower()
     if "none" in lower:
         return "None"
-    if "all" in lower:
-        return "All"
-    found = [name.capitalize() for name in PROFILES if name in lower]
+    found = [name.capitalize() for name in PROFILES if name in lower or "all" in lower]
     if not found:
         raise BadValue(f"invalid {option}={text} option")
     return ",".join(found)
@@ -300,7 +308,7 @@ def memory_binding(text: str, option: str, context: Context) -> str:
     """``local``, ``verbose,map_mem:0,1`` as flags in a fixed order and a mode with its list; empty: nothing asked."""
     flags = {"verbose": False, "prefer": False, "sort": False}
     mode = numbers = ""
-    for word in _words(text):
+    for word in _words(text, _is_number):
         lower = word.lower()
         name, _, listed = lower.replace("=", ":", 1).partition(":")
         if lower in _MEM_FLAGS:
@@ -340,22 +348,29 @@ def _digits(shown: str, text: str, allowed: str) -> None:
 
 def gpu_binding(text: str, option: str, context: Context) -> str:
     """``[verbose,]closest``, ``single:2``, ``map_gpu:0,1``, ``mask_gpu:0x3``, ``per_task:2``, ``none``."""
+    complaint = f"Invalid {option} argument: gpu:{text}"
     body = text.lower().removeprefix("verbose,")
     name, colon, listed = body.partition(":")
     good = body[:1] in ("c", "n")
     if colon and name in ("single", "per_task"):
         good = leading_number(listed)[0] >= 0
     elif colon and name in ("map_gpu", "mask_gpu"):
-        good = all(_is_count(word, name == "mask_gpu") for word in listed.split(",") if word)
+        for word in filter(None, listed.split(",")):
+            _check_count(word.removeprefix("0x") if name == "mask_gpu" else word, name == "mask_gpu", complaint)
+        good = True
     if not good:
-        raise BadValue(f"Invalid {option} argument: gpu:{text}")
+        raise BadValue(complaint)
     return text
 
 
-def _is_count(word: str, hexadecimal: bool) -> bool:
-    number, star, times = (word.removeprefix("0x") if hexadecimal else word).partition("*")
+def _check_count(word: str, hexadecimal: bool, complaint: str) -> None:
+    """A number, or one with how often it is repeated after a star."""
     allowed = "0123456789abcdef" if hexadecimal else "0123456789"
-    return not set(number) - set(allowed) and (not star or not set(times) - set("0123456789"))
+    wrong = next((char for char in word if char not in allowed and char != "*"), None)
+    if wrong is not None:
+        raise BadValue(f"Failed to validate {word}, offending character is {wrong}", complaint)
+    if word.count("*") > 1:
+        raise BadValue(complaint)
 
 
 def gpu_frequency(text: str, option: str, context: Context) -> str:

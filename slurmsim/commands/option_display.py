@@ -111,11 +111,12 @@ def _frequency(chosen: Chosen) -> str:
 
 
 def _shared(chosen: Chosen) -> str:
-    return {"ok": "oversubscribe"}.get(chosen.get("shared"), str(chosen.get("shared")))
+    shared = chosen.get("shared")
+    return {"ok": "oversubscribe", None: "unset"}.get(shared, str(shared))
 
 
 def _requeue(chosen: Chosen) -> str:
-    return "requeue" if chosen.get("requeue") else "no-requeue"
+    return {1: "requeue", 0: "no-requeue", None: "unset"}[chosen.get("requeue")]
 
 
 def _specialised(threads: bool) -> Callable[[Chosen], str]:
@@ -135,7 +136,7 @@ _SHOW: dict[str, Callable[[Chosen], str]] = {
     "delay-boot": lambda chosen: _span(chosen.get("delay_boot")),
     "distribution": _distribution,
     "exclusive": _shared,
-    "oversubscribe": lambda chosen: "set" if chosen.get("shared") == "ok" else "unset",
+    "oversubscribe": _shared,
     "extra-node-info": _geometry,
     "get-user-env": lambda chosen: chosen.get("get_user_env") or "0",
     "kill-on-invalid-dep": lambda chosen: "yes" if chosen.get("kill_on_invalid_dep") else "no",
@@ -154,4 +155,5 @@ _SHOW: dict[str, Callable[[Chosen], str]] = {
     "time": _minutes("time_limit"),
     "time-min": _minutes("time_min"),
     "tmp": _size("pn_min_tmp_disk"),
+    "umask": lambda chosen: f"0{chosen.get('umask'):o}",
 }

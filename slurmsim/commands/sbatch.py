@@ -91,6 +91,7 @@ class _Call:
             return self._failed(failed, chosen)
         if not self.first.get("quiet"):
             self._announce(job_id, on_cluster, bool(chosen.get("parsable")))
+            self.io.stdout.flush()  # who waits for the job wants to know it
         return wait_for(self.io, job_id, self.say) if chosen.get("wait") else 0
 
     # -- options ----------------------------------------------------------------------------------------------------
@@ -176,26 +177,25 @@ class _Call:
 
     def _jobs(self, words: list[str]) -> list[dict[str, Any]]:
         """The requests: one, or one for each part of a heterogeneous job."""
-        builders: list[Builder] = []
+        jobs: list[dict[str, Any]] = []
         chosen = Chosen(self.context)
         for name in ("wrap", "verbose", "quiet", "ignore-pbs"):
             if self.first.is_set(name):
                 chosen.adopt(self.first, name)
         more = True
         while more:
-            if builders:
+            if jobs:
                 chosen = chosen.next_component()
-            more, words = self._second_pass(chosen, words, len(builders))
+            more, words = self._second_pass(chosen, words, len(jobs))
             builder = Builder(chosen, self.say, self.error_code, self.cluster.configured)
             builder.verify(self.path)
             if chosen.get("verbose"):
                 show_options(chosen, self.say)
-            builders.append(builder)
-        self.last = chosen
-        many = len(builders) > 1
-        jobs = [self._job(builder, i if many else None) for i, builder in enumerate(builders)]
+            jobs.append(self._job(builder, len(jobs) if more or jobs else None))
+            if len(jobs) == 1:
+                self._plugin_lines(chosen)
         jobs[0]["script"] = self.script
-        self._plugin_lines(chosen)
+        self.last = chosen
         return jobs
 
     def _second_pass(self, chosen: Chosen, words: list[str], component: int) -> tuple[bool, list[str]]:
@@ -204,7 +204,7 @@ class _Call:
         found = self._guarded(lambda: batch_script.directives(self.script, file, component))
         if found.old_word:
             self.say.error(batch_script.CHANGE_WORD)
-        if found.packjob:
+        if found.packjob and not component:
             self.say.info(batch_script.PACKJOB)
         rest = self._guarded(lambda: chosen.parse(found.words))
         if rest:
