@@ -32,10 +32,20 @@ def tasks_of(text: str) -> list[int]:
     for part in text.partition("%")[0].split(","):
         bounds, _, step = part.partition(":")
         first, _, last = bounds.partition("-")
-        if not first.isdigit():
-            continue  # a shortened list ends in "..."
-        tasks.extend(range(int(first), int(last if last.isdigit() else first) + 1, int(step or 1)))
+        first, last = first.rstrip("."), last.rstrip(".")  # a shortened list ends in dots
+        if first:
+            tasks.extend(range(int(first), int(last or first) + 1, int(step or 1)))
     return tasks
+
+
+def tasks_printed(text: str) -> list[int]:
+    """The tasks squeue --array makes of a printed list: where it has a step, the last one is lost, as in Slurm.
+
+    >>> tasks_printed("1-9:2"), tasks_printed("1-3,7")
+    ([1, 3, 5, 7], [1, 2, 3, 7])
+    """
+    tasks = tasks_of(text)
+    return tasks[:-1] if ":" in text and tasks else tasks
 
 
 def ranges(tasks: Iterable[int], length: int = 0) -> str:

@@ -73,13 +73,14 @@ class Dates:
     Attributes
     ----------
     problem
-        What is wrong with the format, or "": it is then ignored, as Slurm does.
+        What is wrong with the format, or "". It is then ignored, as Slurm does, who also says so only when a date is
+        printed: "" until then.
     """
 
-    __slots__ = ("_format", "_known", "_today", "problem", "unset")
+    __slots__ = ("_format", "_known", "_today", "_wrong", "problem", "unset")
 
     def __init__(self, environ: Mapping[str, str], now: int, unset: str = "N/A") -> None:
-        self.unset, self.problem = unset, ""
+        self.unset, self.problem, self._wrong = unset, "", ""
         self._format = "%Y-%m-%dT%H:%M:%S"
         self._today: int | None = None
         self._known: dict[int, str] = {0: unset}
@@ -88,7 +89,7 @@ class Dates:
             self._today = _day(time.localtime(now))
         elif asked and asked != "standard":
             if "%" not in asked or len(asked) > _LONGEST:
-                self.problem = f"invalid SLURM_TIME_FORMAT = '{asked}'"
+                self._wrong = f"invalid SLURM_TIME_FORMAT = '{asked}'"
             else:
                 self._format = asked
 
@@ -96,6 +97,7 @@ class Dates:
         text = self._known.get(when or 0)
         if text is None:
             assert when is not None
+            self.problem = self._wrong
             local = time.localtime(when)
             form = self._format if self._today is None else _relative(_day(local) - self._today)
             text = self._known[when] = time.strftime(form, local)

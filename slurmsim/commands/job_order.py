@@ -86,9 +86,11 @@ _NO_ORDER = "cfhnO"  # accepted, and without effect
 _CLUSTER = "cluster"
 
 
-def sort_letters(text: str) -> list[tuple[str, bool]]:
+def sort_letters(text: str, release: str) -> list[tuple[str, bool]]:
     """Letters of a ``-S`` text in the order they are applied, each with whether it runs backwards."""
     found = []
+    if release < "24.11":  # by group name did nothing: both names were looked up into one buffer
+        text = text.replace("g", "n")
     at = len(text) - 1
     while at >= 0:
         if text[: at + 1].lower().endswith(_CLUSTER):

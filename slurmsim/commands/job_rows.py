@@ -216,7 +216,7 @@ def one_row_a_task(table: Table) -> Table:
     rows: list[int] = []
     tasks: list[int | None] = []
     for row, text in enumerate(table["array_task_str"]):
-        own = array_text.tasks_of(text) if text else [table["array_task_id"][row]]
+        own: list[int | None] = [*array_text.tasks_printed(text)] if text else [table["array_task_id"][row]]
         rows.extend([row] * len(own))
         tasks.extend(own)
     split = take(table, rows)

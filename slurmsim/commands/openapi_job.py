@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim.commands import array_text, releases
 from slurmsim.commands.data_text import NO_TEXT, as_json, as_yaml
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.job_state_text import state_text
@@ -46,6 +46,8 @@ def dump_jobs(form: str, io: Io, release: str) -> int:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
     columns = answer["columns"]
+    length = array_text.length_from(io.environ)
+    columns["array_task_str"] = [tasks and array_text.shown(tasks, length) for tasks in columns["array_task_str"]]
     entries = []
     for at in range(answer["n"]):
         entry: Record = {}

@@ -187,8 +187,6 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
     if asked.fit_nodes:
         widths["NODELIST"] = widths["HOSTNAMES"] = max([_MIN_NODE_WIDTH, *map(len, values["list:name"])])
     dates = Dates(io.environ, now, unset="Unknown")
-    if dates.problem:
-        io.error(f"sinfo: error: {dates.problem}")
     digits = 7 if asked.release < "24.11" else 10
     show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters)
     layout = _starred(layout, widths)
@@ -196,6 +194,8 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
         io.out(print_fields.header(layout, widths) + "\n")
     count = len(labels)
     lines = print_fields.lines(layout, show, values, count, widths)
+    if dates.problem:
+        io.error(f"sinfo: error: {dates.problem}")
     if lines:
         io.out("\n".join(lines))
         io.out("\n")
@@ -240,6 +240,8 @@ def _print_reservations(asked: Asked, io: Io) -> int:
         state = "ACTIVE" if start <= now <= end else "INACTIVE"
         texts = (dates(start), dates(end), long_clock(end - start), "(null)" if nodes is None else nodes)
         io.out(_reservation_line(width, name or "(null)", state, *texts))
+    if dates.problem:
+        io.error(f"sinfo: error: {dates.problem}")
     return 0
 
 

@@ -6,6 +6,8 @@ order in which things happen. What can be shown is in `job_columns` and `step_co
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import time
 from typing import Any
@@ -134,11 +136,12 @@ def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
     except FAILED_CALLS as error:
         io.error(f"slurm_load_node error: {text_of(error)}")
         raise Stop(1) from None
+    names = [os.uname().nodename.partition(".")[0] if name.lower() == "localhost" else name for name in names]
     known = {host: name for name, host in reversed(list(zip(columns["name"], columns["node_hostname"], strict=True)))}
     known.update((name, name) for name in columns["name"])
-    for name in names:
+    for name, typed in zip(names, expand(asked.nodes), strict=True):
         if name not in known:
-            io.error(f"squeue: error: Invalid node name {name}")
+            io.error(f"squeue: error: Invalid node name {typed}")
             raise Stop(1)
     return frozenset(known[name] for name in names)
 
@@ -167,7 +170,7 @@ def _check_clusters(asked: Asked, io: Io) -> None:
 
 def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
     layout = _job_layout(asked)
-    letters = sort_letters(asked.sort if asked.sort is not None else "P,t,-p")
+    letters = sort_letters(asked.sort if asked.sort is not None else "P,t,-p", asked.release)
     fields = layout.fields() | wanted.fields() | sort_fields(letters) | job_rows.ALWAYS
     try:
         answer = _load_jobs(asked, wanted, fields, io)
@@ -176,21 +179,19 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
     if asked.verbose:
-        io.out(f"last_update_time={answer['now']} records={answer['n']}\n")
+        narrowed = any(ids is not None and len(ids) == 1 for ids in (asked.ids, wanted.users))
+        io.out(f"last_update_time={0 if narrowed else answer['now']} records={answer['n']}\n")
     for name in layout.unknown:
         io.error(f"squeue: error: Invalid job format specification: {name}")
     dates = Dates(io.environ, answer["now"])
-    if dates.problem:
-        io.error(f"squeue: error: {dates.problem}")
-    length = 0 if asked.array else array_text.length_from(io.environ)
+    length = 0 if asked.whole_lists else array_text.length_from(io.environ)
     from slurmsim.commands.job_columns import Show
 
-    show = Show(
-        answer["now"], dates, long_ids=asked.array or "SLURM_BITSTR_LEN" in io.environ, convert=asked.convert,
-        expand=asked.expand,
-    )  # fmt: skip
+    long_ids = asked.whole_lists or "SLURM_BITSTR_LEN" in io.environ
+    show = Show(answer["now"], dates, long_ids=long_ids, convert=asked.convert, expand=asked.expand)
     if not asked.no_header:
         io.out(print_fields.header(layout) + "\n")
+    _old_gres_letter(letters, io)
     try:
         table = _job_rows(answer, asked, wanted, tiers, length)
         order = sort_jobs(table, letters, show)
@@ -201,7 +202,7 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
     table = job_rows.take({field: table[field] for field in printed}, order)
     if asked.array:
         table = job_rows.one_row_a_task(table)
-    _write(io, print_fields.lines(layout, show, table, len(table["job_id"])))
+    _write(io, print_fields.lines(layout, show, table, len(table["job_id"])), dates)
     return 0
 
 
@@ -210,10 +211,19 @@ def _job_layout(asked: Asked) -> Layout:
 
     if asked.format is not None:
         return print_fields.parse_letters(asked.format, print_fields.by_letter(COLUMNS, asked.release))
-    text = asked.long_format
-    if text is None:
+    text = _whole_names(asked, ("numtasks", "numtask"))
+    if asked.long_format is None:
         text = _ONLY_STATE if asked.only_state else _LONG if asked.long else _DEFAULT
     return print_fields.parse_names(text, print_fields.by_name(COLUMNS, asked.release))
+
+
+def _whole_names(asked: Asked, *names: tuple[str, str]) -> str:
+    """The -O text; some names were once compared only by how they begin."""
+    text = asked.long_format or ""
+    if asked.release < "24.11":
+        for whole, begin in names:
+            text = re.sub(rf"(^|,){begin}[^,:]*", rf"\g<1>{whole}", text, flags=re.IGNORECASE)
+    return text
 
 
 def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[str, Any]:
@@ -245,10 +255,9 @@ def _job_rows(answer: dict[str, Any], asked: Asked, wanted: Wanted, tiers: dict[
     table = job_rows.choose_jobs(answer["columns"], answer["n"], wanted)
     if asked.priority:
         table = job_rows.by_partition(table, tiers, wanted.partitions)
-    if not asked.array:
-        table["array_task_str"] = [text and array_text.shown(text, length) for text in table["array_task_str"]]
-        if not (asked.array_unique and asked.release < "24.11"):
-            table = job_rows.join_pending_tasks(table, length)
+    table["array_task_str"] = [text and array_text.shown(text, length) for text in table["array_task_str"]]
+    if not asked.array and not asked.array_unique:
+        table = job_rows.join_pending_tasks(table, length)
     return table
 
 
@@ -260,7 +269,7 @@ def _print_steps(asked: Asked, wanted: Wanted, io: Io) -> int:
     from slurmsim.commands.step_columns import COLUMNS
 
     layout = _step_layout(asked, COLUMNS)
-    letters = sort_letters(asked.sort if asked.sort is not None else "P,i")
+    letters = sort_letters(asked.sort if asked.sort is not None else "P,i", asked.release)
     fields = layout.fields() | sort_fields(letters, steps=True) | {
         "job_id", "step_id", "array_job_id", "array_task_id", "state", "partition"
     }  # fmt: skip
@@ -275,25 +284,34 @@ def _print_steps(asked: Asked, wanted: Wanted, io: Io) -> int:
     for name in layout.unknown:
         io.error(f"squeue: error: Invalid job step format specification: {name}")
     dates = Dates(io.environ, answer["now"])
-    if dates.problem:
-        io.error(f"squeue: error: {dates.problem}")
     show = Show(answer["now"], dates, convert=asked.convert)
     if not asked.no_header:
         io.out(print_fields.header(layout) + "\n")
     table = job_rows.choose_steps(answer["columns"], answer["n"], wanted)
+    _old_gres_letter(letters, io)
     table = sort_steps(table, letters)
-    _write(io, print_fields.lines(layout, show, table, len(table["job_id"])))
+    _write(io, print_fields.lines(layout, show, table, len(table["job_id"])), dates)
     return 0
 
 
 def _step_layout(asked: Asked, columns: tuple[Column, ...]) -> Layout:
     if asked.format is None and asked.long_format is not None:
-        return print_fields.parse_names(asked.long_format, print_fields.by_name(columns, asked.release))
+        text = _whole_names(asked, ("numtasks", "numtask"), ("container", "container"))
+        return print_fields.parse_names(text, print_fields.by_name(columns, asked.release))
     text = _STEPS if asked.format is None else asked.format
     return print_fields.parse_letters(text, print_fields.by_letter(columns, asked.release))
 
 
-def _write(io: Io, lines: list[str]) -> None:
+def _old_gres_letter(letters: list[tuple[str, bool]], io: Io) -> None:
+    """The letter b once sorted by GRES."""
+    for letter, _ in letters:
+        if letter == "b":
+            io.error("squeue: Invalid sort specification: b")
+
+
+def _write(io: Io, lines: list[str], dates: Dates) -> None:
+    if dates.problem:
+        io.error(f"squeue: error: {dates.problem}")
     if lines:
         io.out("\n".join(lines))
         io.out("\n")

@@ -114,6 +114,7 @@ class Asked:
         self.release = release
         self.all = "SQUEUE_ALL" in environ
         self.array = "SQUEUE_ARRAY" in environ
+        self.whole_lists = False  # -r, unlike SQUEUE_ARRAY, also lifts the bound on task lists
         self.array_unique = "SQUEUE_ARRAY_UNIQUE" in environ
         self.priority = "SQUEUE_PRIORITY" in environ
         self.sort: str | None = environ.get("SQUEUE_SORT")
@@ -222,6 +223,8 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
         if asked.iterate <= 0:
             io.error(f"squeue: error: --iterate={text}\n")
             raise Stop(1)
+    elif key == "r":
+        asked.array = asked.whole_lists = True
     elif key == "v":
         asked.verbose += 1
     elif key == "p":
@@ -248,7 +251,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
 
 
 _FLAGS: dict[str, tuple[str, object]] = {
-    "a": ("all", True), "r": ("array", True), "array-unique": ("array_unique", True), "h": ("no_header", True),
+    "a": ("all", True), "array-unique": ("array_unique", True), "h": ("no_header", True),
     "hide": ("all", False), "l": ("long", True), "noconvert": ("convert", False), "notme": ("not_me", True),
     "only-job-state": ("only_state", True), "P": ("priority", True), "start": ("start", True),
     "expand-patterns": ("expand", True), "helpformat": ("help_format", "letters"),
@@ -290,6 +293,8 @@ def _take_states(asked: Asked, io: Io, text: str) -> None:
 def _read_words(asked: Asked, io: Io, words: Sequence[str]) -> None:
     """What follows the options: the ids of a -j or -s whose value was not glued on."""
     rest = list(words)
+    if rest and (asked.jobs or asked.steps):
+        asked.given["j" if asked.jobs else "s"] = rest[0]
     if rest and asked.jobs:
         asked.ids = _job_ids(rest.pop(0), io, asked.release)
     elif rest and asked.steps:
@@ -348,6 +353,8 @@ def _job_ids(text: str, io: Io, release: str) -> tuple[JobId, ...]:
         task = None
         if rest.startswith("_"):
             task, rest = _leading_number(rest[1:])
+            if task & 0xFFFFFFFF == 0xFFFFFFFE:  # Slurm's number for none
+                task = None
         if job <= 0 or (release >= "26.05" and rest and not rest.startswith(("+", "."))):
             io.error(f"squeue: error: Invalid job id: {word}")
             raise Stop(1)
