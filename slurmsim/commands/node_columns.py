@@ -82,7 +82,7 @@ def _time(_: Show, minutes: int | None) -> str:
 
 
 def _default_time(_: Show, minutes: int | None) -> str:
-    return "n/a" if minutes is None or minutes < 0 else clock(minutes * 60)
+    return "n/a" if minutes is not None and minutes < 0 else _time(_, minutes)
 
 
 def _size(show: Show, low: int | None, high: int | None) -> str:

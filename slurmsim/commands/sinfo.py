@@ -94,7 +94,7 @@ def _layout(asked: Asked, io: Io) -> Layout:
     if not asked.long_names:
         layout = print_fields.parse_letters(text, letters, all_upper_blank=True)
         for name in layout.unknown:
-            io.error(f"Invalid node format specification: {name}")
+            io.error(f"Invalid node format specification: {name or chr(0)}")
         return layout
     everything = print_fields.parse_letters("%all", letters, all_upper_blank=True)
     layout = print_fields.parse_names(text, print_fields.by_name(COLUMNS, asked.release), all_layout=everything)
@@ -202,13 +202,15 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
 
 
 def _starred(layout: Layout, widths: dict[str, int]) -> Layout:
-    """The default partition's star takes the last place of a column that is full."""
+    """The columns as their widths make them: the default partition's star takes the last place of a full one."""
     from slurmsim.commands.node_columns import partition_text
 
     specs = list(layout.specs)
     for at, spec in enumerate(specs):
         width = widths.get("PARTITION", spec.width)
-        if spec.column is not None and "part:default" in spec.column.fields and width > 0:
+        if spec.width < 0 and not spec.right:
+            specs[at] = spec._replace(column=None)  # printf takes a negative precision to mean: nothing
+        elif spec.column is not None and "part:default" in spec.column.fields and width > 0:
             render = partial(_partition_in, partition_text, width)
             specs[at] = spec._replace(column=spec.column._replace(render=render))
     return layout._replace(specs=tuple(specs))

@@ -173,7 +173,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key == "M":
         asked.clusters = text
     elif key == "n":
-        asked.nodes = _node_names(io, text)
+        asked.nodes = _node_names(text)
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
@@ -209,14 +209,14 @@ def _told(key: str, release: str) -> str:
     return (help_text.format_letters if key == "helpformat" else help_text.format_names)("node", release)
 
 
-def _node_names(io: Io, text: str) -> list[str]:
+def _node_names(text: str) -> list[str]:
+    """The names in a node list; one that is no list is taken for a name, which nobody has."""
     from slurmsim.hostlist import HostlistError, expand
 
     try:
         return expand(text)
     except HostlistError:
-        io.error(f"sinfo: error: '{text}' invalid entry for --nodes")
-        raise Stop(1) from None
+        return [text]
 
 
 def _take_states(asked: Asked, io: Io, text: str) -> None:
