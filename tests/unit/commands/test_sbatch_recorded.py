@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from recorded_shell import Handed, Outcome, replay
 
 from slurmsim.commands import sbatch, submission
 from slurmsim.commands.io import Io
 from slurmsim.protocol import Refusal
-from recorded_shell import Handed, Outcome, replay
 
 GOLDEN = os.environ.get("SLURMSIM_GOLDEN")
 FILES = {
