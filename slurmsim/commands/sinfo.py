@@ -121,8 +121,10 @@ def _print_nodes(asked: Asked, layout: Layout, io: Io) -> int:
     apart_nodes, apart_partitions = node_groups.apart_fields(kinds, asked.exact)
     node_fields, partition_fields = _needed(shown)
     partitions = _load(io, "partitions", {"name", "nodes", "default", *partition_fields, *apart_partitions}, asked.all)
+    if partitions is None:
+        return 1
     nodes = _load(io, "nodes", {*node_groups.NODE_FIELDS, *node_fields, *apart_nodes}, asked.all)
-    if partitions is None or nodes is None:
+    if nodes is None:
         return 1
     table = nodes["columns"]
     _mark_mixed(table)
