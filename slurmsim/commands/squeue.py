@@ -19,6 +19,7 @@ from slurmsim.commands.job_order import SortError, sort_fields, sort_jobs, sort_
 from slurmsim.commands.job_rows import Wanted
 from slurmsim.commands.print_fields import Column, Layout, Table
 from slurmsim.commands.squeue_options import Asked, Stop, read
+from slurmsim.protocol import Refusal, Unreachable
 
 _DEFAULT = (
     "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0"
@@ -98,9 +99,10 @@ def _now(io: Io) -> int:
 
 
 def _my_id(io: Io) -> int:
+    """Who asks; nobody while the daemon is away, which is told when the jobs are loaded."""
     try:
         return int(io.client.call("hello")["uid"])
-    except FAILED_CALLS:
+    except Unreachable:
         return -1
 
 
@@ -112,8 +114,11 @@ def _user_ids(asked: Asked, io: Io) -> frozenset[int] | None:
         return None
     try:
         ids = io.client.call("users", names=asked.users)["uids"]
-    except FAILED_CALLS:
-        return frozenset()
+    except Unreachable:
+        return frozenset()  # told when the jobs are loaded
+    except Refusal as refusal:
+        io.error(f"squeue: error: {refusal.text}")
+        raise Stop(1) from None
     for name, uid in zip(asked.users, ids, strict=True):
         if uid is None:
             io.error(f"squeue: error: Invalid user: {name}\n")
