@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from slurmsim.commands.io import Io
 from slurmsim.commands.job_options import REFUSED, Option, long_options, options_of
 from slurmsim.commands.job_variables import variables_of
+from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, OptionError, Parser
-from slurmsim.commands.values import Context, leading_number, natural
+from slurmsim.commands.values import BadValue, Context, leading_number, natural
+
+BAD_OPTION = 255
 
 _CLEARS = {"nodelist": "nodefile", "nodefile": "nodelist"}
 _ORED = ("mail_type",)
@@ -173,6 +177,39 @@ _PARTS = {
     "distribution": ("distribution", "plane_size"),
     "cpu-freq": ("cpu_freq_min", "cpu_freq_max", "cpu_freq_gov"),
 }
+
+
+def error_code(io: Io, say: Messages) -> int:
+    """Exit code of failures that are no bad options: SLURM_EXIT_ERROR, else 1."""
+    text = io.environ.get("SLURM_EXIT_ERROR")
+    code = 1 if text is None else leading_number(text)[0]
+    if not code:
+        say.error("SLURM_EXIT_ERROR has zero value")
+    return code & 0xFF or 1
+
+
+def said(say: Messages, failure: int, do: Callable[[], Any]) -> Any:
+    """The result of `do`; its complaints about options are said as Slurm does, and end the command.
+
+    Raises
+    ------
+    Stop
+    """
+    try:
+        return do()
+    except OptionError as wrong:
+        say.plain(f"{say.command}: {wrong.args[0]}")
+        if len(wrong.args) > 1:  # in a line for another scheduler
+            say.error(wrong.args[1])
+            raise Stop(failure) from None
+        say.plain(f'Try "{say.command} --help" for more information')
+        raise Stop(BAD_OPTION) from None
+    except BadValue as bad:
+        for line in bad.plain:
+            say.plain(line)
+        for line in bad.errors:
+            say.error(line)
+        raise Stop(bad.status) from None
 
 
 def _refuse(option: Option) -> None:

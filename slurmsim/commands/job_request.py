@@ -88,6 +88,18 @@ class Builder:
         command
             The script's path, None for standard input and ``--wrap``.
         """
+        self._check_first()
+        self._file_names()
+        self._node_lists()
+        self._job_name(command)
+        self._tasks_per_node()
+        self._counts()
+        self._plane()
+        self._guess_tasks()
+        self._arbitrary()
+        self._check_last()
+
+    def _check_first(self) -> None:
         chosen, say = self.chosen, self.say
         check_together(chosen, say, lambda: (self.configured("AllowSpecResourcesUsage") or "").lower() in _YES)
         if chosen.get("quiet") and chosen.get("verbose"):
@@ -95,13 +107,9 @@ class Builder:
             self._good = False
         if chosen.is_set("hint") and hint_counts(chosen, say):
             self._obey_hint()
-        self._file_names()
-        self._node_lists()
-        self._job_name(command)
-        self._counts()
-        self._plane()
-        self._guess_tasks()
-        self._arbitrary()
+
+    def _check_last(self) -> None:
+        chosen, say = self.chosen, self.say
         if chosen.get("deadline") and chosen.get("begin_time") and chosen.get("deadline") < chosen.get("begin_time"):
             say.error("Incompatible begin and deadline time specification")
             raise Stop(self.error_code)
@@ -187,11 +195,14 @@ class Builder:
             elif command is not None:
                 chosen.values["name"] = command.rsplit("/", 1)[-1]
 
-    def _counts(self) -> None:
-        chosen, sizes = self.chosen, self.sizes
-        per_node = chosen.get("ntasks_per_node")
+    def _tasks_per_node(self) -> None:
+        sizes = self.sizes
+        per_node = self.chosen.get("ntasks_per_node")
         if per_node and not sizes.tasks_set and sizes.max_nodes in (0, sizes.min_nodes) and self.release < "24.11":
             sizes.tasks, sizes.tasks_set = sizes.min_nodes * per_node, True
+
+    def _counts(self) -> None:
+        chosen, sizes = self.chosen, self.sizes
         if chosen.is_set("cpus-per-task"):
             least = max(int(chosen.get("pn_min_cpus", -1)), int(chosen.get("cpus_per_task")))
             chosen.values["pn_min_cpus"] = least
@@ -221,14 +232,19 @@ class Builder:
             if sizes.tasks_set and chosen.get("verbose"):
                 self.say.info(f"Number of tasks implicitly set to {sizes.tasks}.")
         elif sizes.nodes_set and sizes.tasks_set:
-            sizes.max_nodes = min(sizes.max_nodes, sizes.tasks)
-            if sizes.tasks < sizes.min_nodes:
-                words: str = row(_TOO_WIDE, self.release)
-                self.say.info(words.format(tasks=sizes.tasks, nodes=sizes.min_nodes))
-                sizes.min_nodes = sizes.max_nodes = sizes.tasks
-                if len(self.names) > sizes.tasks and self.release < "24.11":
-                    self.names = self.names[: sizes.tasks]
-                    chosen.values["req_nodes"] = ",".join(self.names)
+            self._fit_nodes()
+
+    def _fit_nodes(self) -> None:
+        """No more nodes than tasks."""
+        sizes = self.sizes
+        sizes.max_nodes = min(sizes.max_nodes, sizes.tasks)
+        if sizes.tasks < sizes.min_nodes:
+            words: str = row(_TOO_WIDE, self.release)
+            self.say.info(words.format(tasks=sizes.tasks, nodes=sizes.min_nodes))
+            sizes.min_nodes = sizes.max_nodes = sizes.tasks
+            if len(self.names) > sizes.tasks and self.release < "24.11":
+                self.names = self.names[: sizes.tasks]
+                self.chosen.values["req_nodes"] = ",".join(self.names)
 
     def _arbitrary(self) -> None:
         chosen, sizes = self.chosen, self.sizes

@@ -12,20 +12,18 @@ from typing import Any
 
 from slurmsim.commands import batch_script, job_environment, sbatch_usage
 from slurmsim.commands.batch_script import BadScript
-from slurmsim.commands.chosen_options import Chosen
+from slurmsim.commands.chosen_options import BAD_OPTION, Chosen, error_code, said
 from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.cluster_facts import Cluster
 from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.option_display import show_options
-from slurmsim.commands.option_reader import OptionError
 from slurmsim.commands.releases import row, version_line
 from slurmsim.commands.submission import Failed, submit, wait_for, will_run
-from slurmsim.commands.values import BadValue, Context, leading_number
+from slurmsim.commands.values import Context
 
 _NAME = "sbatch"
-_BAD_OPTION = 255
 _START_WORDS = {"22.05": "using", "26.05": "a using"}
 _PLUGINS = {
     "22.05": (
@@ -67,7 +65,7 @@ class _Call:
         self.argv, self.io, self.say = argv, io, say
         self.cluster = Cluster(io)
         self.release = self.cluster.release
-        self.error_code = self._error_code()
+        self.error_code = error_code(io, say)
         self.context = Context(_NAME, self.release, self.cluster.now, self.cluster.uid, io.cwd, dict(io.environ))
         self.first = Chosen(self.context)
         self.script = ""
@@ -96,33 +94,10 @@ class _Call:
 
     # -- options ----------------------------------------------------------------------------------------------------
 
-    def _error_code(self) -> int:
-        text = self.io.environ.get("SLURM_EXIT_ERROR")
-        if text is None:
-            return 1
-        code = leading_number(text)[0]
-        if not code:
-            self.say.error("SLURM_EXIT_ERROR has zero value")
-            return 1
-        return code & 0xFF
-
     def _guarded(self, do: Callable[[], Any]) -> Any:
-        """`do`, its complaints about options said and turned into the exit code."""
+        """`do`, its complaints said and turned into the exit code."""
         try:
-            return do()
-        except OptionError as wrong:
-            self.say.plain(f"{_NAME}: {wrong.args[0]}")
-            if len(wrong.args) > 1:  # in a translated line
-                self.say.error(wrong.args[1])
-                raise Stop(self.error_code) from None
-            self.say.plain(f'Try "{_NAME} --help" for more information')
-            raise Stop(_BAD_OPTION) from None
-        except BadValue as bad:
-            for line in bad.plain:
-                self.say.plain(line)
-            for line in bad.errors:
-                self.say.error(line)
-            raise Stop(bad.status) from None
+            return said(self.say, self.error_code, do)
         except BadScript as bad:
             if bad.fatal:
                 self.say.fatal(bad.lines[0])
@@ -209,7 +184,7 @@ class _Call:
         rest = self._guarded(lambda: chosen.parse(found.words))
         if rest:
             self.say.error(f"Invalid directive found in batch script: {rest[0]}")
-            raise Stop(_BAD_OPTION)
+            raise Stop(BAD_OPTION)
         if not chosen.get("ignore_pbs"):
             self._guarded(lambda: self._translate(chosen, file))
         self._guarded(lambda: chosen.read_variables(self.context.environ))

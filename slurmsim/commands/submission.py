@@ -67,6 +67,8 @@ def will_run(io: Io, jobs: list[dict[str, Any]], say: Messages) -> dict[str, Any
     except Refusal as refusal:
         raise Failed.by(refusal) from None
     _user_message(answer, say)
+    if "start_time" not in answer:  # a daemon that cannot tell
+        raise Failed("Requested operation not supported on this system")
     return answer
 
 
