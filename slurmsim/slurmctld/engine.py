@@ -14,21 +14,24 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.commands.releases import VERSIONS
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Submit
+from slurmsim.core.messages import Cancel, Submit
 from slurmsim.errors import SubmitError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
+from slurmsim.slurmctld.refusals import TAKES_ID, check, notes
 from slurmsim.slurmctld.submit_request import array_tasks, submission
+from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
 
 INVALID_JOB = "Invalid job id specified"
@@ -90,6 +93,7 @@ class Engine:
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
             "submit": self._submit, "cancel": self._cancel, "jobs": self._jobs, "nodes": self._nodes,
             "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
+            "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "cancel", "ended"})
 
@@ -120,26 +124,28 @@ class Engine:
 
     def _submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         asked = arguments["job"]
-        if asked.get("account") is None and self.controller.tree is None:
-            asked.pop("account", None)
+        if arguments.get("components"):
+            raise Refusal("Requested operation not supported on this system")
         if asked.get("user_name"):
             if person.uid != self.owner:
                 raise Refusal(DENIED)
             person = self.people.by_name(asked["user_name"])
         shown = self._next_id()
         try:
+            check(self, asked, person)
+            if arguments.get("will_run"):
+                self._last_id = shown
+                return will_run(self, self._make(shown, asked, person)[0], shown)
+            made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
                 made = self._array(shown, asked, person)
             else:
-                made = [(self._make(shown, shown, asked, person), None)]
-            facts: list[Fact] = [Submit(sub) for (sub, _), _ in made]
+                made = [(*self._make(shown, asked, person), None)]
+            self._enter(shown, asked, person, made)
         except SubmitError as error:
-            raise Refusal(error.text) from None
-        for (sub, behaviour), _ in made:
-            self.network.behaviour[sub.job_id] = behaviour
-        if self.network.env.peek() <= self.now:
-            self.network.advance(self.now)
-        self._enter(shown, asked, person, made, facts)
+            if error.text in TAKES_ID:
+                self._last_id = shown
+            raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
         return {"job_id": shown}
 
     def _next_id(self) -> int:
@@ -150,9 +156,7 @@ class Engine:
             if following not in self._shown and following not in self.arrays:
                 return following
 
-    def _make(
-        self, core_id: int, shown: int, asked: Mapping[str, Any], person: Person
-    ) -> tuple[Any, Behaviour]:  # fmt: skip
+    def _make(self, core_id: int, asked: Mapping[str, Any], person: Person) -> tuple[Submission, Behaviour]:
         requeue = bool(self.cluster.option("JobRequeue"))
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
@@ -161,13 +165,15 @@ class Engine:
             return sub, Behaviour(-1, JobState.COMPLETED, "0:0", -1)
         return sub, self._run_time(asked)
 
-    def _array(self, shown: int, asked: Mapping[str, Any], person: Person) -> list[tuple[Any, int | None]]:
+    def _array(
+        self, shown: int, asked: Mapping[str, Any], person: Person
+    ) -> list[tuple[Submission, Behaviour, int | None]]:
         tasks, throttle = array_tasks(asked["array_inx"], int(self.cluster.option("MaxArraySize")))
-        made: list[tuple[Any, int | None]] = []
+        made: list[tuple[Submission, Behaviour, int | None]] = []
         for task in tasks:
-            sub, behaviour = self._make((shown << TASK_BITS) + task + (1 << 2 * TASK_BITS), shown, asked, person)
+            sub, behaviour = self._make((shown << TASK_BITS) + task + (1 << 2 * TASK_BITS), asked, person)
             sub.array_job_id, sub.array_task_id, sub.array_limit = shown, task, throttle
-            made.append(((sub, behaviour), task))
+            made.append((sub, behaviour, task))
         return made
 
     def _core_ids(self, text: str) -> str:
@@ -182,29 +188,30 @@ class Engine:
         return re.sub(r"(?<=:)\d+(?![\d_])", core, text)
 
     def _enter(
-        self, shown: int, asked: Mapping[str, Any], person: Person, made: list[tuple[Any, int | None]],
-        facts: list[Fact],
+        self, shown: int, asked: Mapping[str, Any], person: Person,
+        made: list[tuple[Submission, Behaviour, int | None]],
     ) -> None:  # fmt: skip
-        """Tell the controller and keep the records; a refusal leaves nothing behind."""
+        """Tell the controller and keep the records; a refusal leaves nothing behind. Raises SubmitError."""
         network = self.network
         already = len(network.refused)
-        array = Array(shown, str(asked["array_inx"])) if made[0][1] is not None else None
-        for (sub, _), task in made:
+        array = Array(shown, str(asked["array_inx"])) if made[0][2] is not None else None
+        for sub, behaviour, task in made:
             live = LiveJob(asked, None if array is not None else shown, person, self._order, array, task)
             self._order += 1
             network.entering[sub.job_id] = live
+            network.behaviour[sub.job_id] = behaviour
             if array is not None and task is not None:
                 array.tasks[task] = live
         before, self._last_id = self._last_id, shown
-        network.tell(self.now, facts)
+        network.tell(self.now, [Submit(sub) for sub, _, _ in made])
         if len(network.refused) > already:
             self._last_id = before
             _, text = network.refused[already]
             del network.refused[already:]
-            for (sub, _), _ in made:
+            for sub, _, _ in made:
                 network.entering.pop(sub.job_id, None)
-            raise Refusal(text)
-        for (sub, _), _ in made:
+            raise SubmitError(text)
+        for sub, _, _ in made:
             live = network.entering.pop(sub.job_id)
             live.core = network.core_of(sub.job_id)
             self.jobs[sub.job_id] = live
@@ -313,6 +320,9 @@ class Engine:
             rows = [row for row in rows if id(row.job) in wanted]
             if not rows:
                 raise Refusal(INVALID_JOB)
+            rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
+        if arguments.get("user_id") is not None:
+            rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
         return {"now": self.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}
 
     def _nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -323,6 +333,28 @@ class Engine:
         rows = list(self.controller.partitions)
         return {"now": self.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
 
+    def _users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """The ids of users by name; None for those nobody knows."""
+        found = [self.people.known(str(name)) for name in arguments["names"]]
+        return {"uids": [None if one is None else one.uid for one in found]}
+
+    def _config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Options of slurm.conf as text."""
+        values = {}
+        for name in arguments["names"]:
+            value = self.cluster.options.get(name)
+            values[name] = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        return {"values": values}
+
+    def _steps(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Job steps: none are kept yet."""
+        return {"now": self.now, "n": 0, "columns": {name: [] for name in arguments["fields"]}}
+
+    def _reservations(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        rows = list(self.controller.reservations.all)
+        columns = self._columns(RESERVATION_FIELDS, rows, arguments["fields"])
+        return {"now": self.now, "n": len(rows), "columns": columns}
+
     def _columns(
         self, table: Mapping[str, Callable[[Any, Engine], Any]], rows: Sequence[Any], fields: Iterable[str]
     ) -> dict[str, list[Any]]:
@@ -330,9 +362,7 @@ class Engine:
         columns = {}
         for name in fields:
             get = table.get(name)
-            if get is None:
-                raise Refusal(f"no such field: {name}")
-            columns[name] = [get(row, self) for row in rows]
+            columns[name] = [None] * len(rows) if get is None else [get(row, self) for row in rows]
         return columns
 
     def _purge(self) -> None:

@@ -170,7 +170,7 @@ def _task_text(row: Row, engine: Engine) -> str | None:
     if not row.tasks:
         return None
     assert row.job.array is not None
-    return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit)
+    return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
 def _memory(row: Row, engine: Engine) -> int:

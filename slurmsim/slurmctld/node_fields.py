@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.partitions import Partition
+from slurmsim.core.reservation import Reservation
 from slurmsim.model.node import NodeSpec
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
+NOT_SET = -1
 NodeGetter = Callable[[int, "Engine"], Any]
 PartitionGetter = Callable[[Partition, "Engine"], Any]
 
@@ -184,7 +186,7 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "total_nodes": lambda p, e: p.total_nodes,
     "total_cpus": lambda p, e: p.total_cpus,
     "max_time": lambda p, e: _minutes(p.spec.max_time_s),
-    "default_time": lambda p, e: _minutes(p.spec.default_time_s),
+    "default_time": lambda p, e: NOT_SET if p.spec.default_time_s is None else p.spec.default_time_s // 60,
     "min_nodes": lambda p, e: p.spec.min_nodes,
     "max_nodes": lambda p, e: p.spec.max_nodes,
     "max_cpus_per_node": lambda p, e: p.spec.max_cpus_per_node,
@@ -215,3 +217,23 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "tres_fmt_str": _partition_tres,
 }
 """Field -> its value for a partition."""
+
+
+ReservationGetter = Callable[[Reservation, "Engine"], Any]
+
+
+def _names(r: Reservation, engine: Engine) -> str | None:
+    table = engine.controller.table
+    names = [table.names[i] for i in range(table.n) if r.nodes >> i & 1]
+    return engine.controller.state.compress(names) if names else None
+
+
+RESERVATION_FIELDS: dict[str, ReservationGetter] = {
+    "name": lambda r, e: r.name,
+    "start_time": lambda r, e: r.start,
+    "end_time": lambda r, e: r.end,
+    "node_list": _names,
+    "node_cnt": lambda r, e: r.nodes.bit_count(),
+    "flags": lambda r, e: sorted(r.flags),
+}
+"""Field -> its value for an advance reservation."""

@@ -106,7 +106,8 @@ class RealJobs:
             "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
             "cpus_per_task": asked.get("cpus_per_task"),
             "mem_per_cpu": core.shape.mem_cpu or None, "mem_per_node": core.shape.mem_node or None,
-            "submit_dir": asked.get("work_dir"), "submit_host": asked.get("alloc_node") or "localhost",
+            "submit_dir": asked.get("submit_dir") or asked.get("work_dir"),
+            "submit_host": asked.get("alloc_node") or "localhost",
             "cluster": self.engine.cluster.name, "conf": self.conf, "restarts": core.restarts,
         }  # fmt: skip
         if live.array is not None:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 
+INFINITE = 0xFFFFFFFE  # this and more minutes: no limit
 BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODES = "Invalid node name specified"
 BAD_ARRAY = "Invalid job array specification"
@@ -29,7 +31,7 @@ def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, reque
     return Submission(
         job_id,
         resources(asked),
-        None if limit is None else int(limit) * 60,
+        None if limit is None else ONE_YEAR_S if int(limit) >= INFINITE else int(limit) * 60,
         int(get("time_min") or 0) * 60 or None,
         get("name") or "",
         user,
@@ -111,11 +113,11 @@ def parse_tres_request(text: str, scope: str) -> tuple[GresRequest, ...]:
 
 def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
     """Indices and throttle of ``1,3-5,20-40:10%2``. Raises SubmitError."""
-    body, percent, throttle = text.partition("%")
-    if percent and not (throttle.isascii() and throttle.isdigit()):
+    body, _, throttle = text.partition("%")
+    if throttle and not (throttle.isascii() and throttle.isdigit()):
         raise SubmitError(BAD_ARRAY)
     found: set[int] = set()
-    for part in body.strip("[]").split(","):
+    for part in filter(None, body.strip("[]").split(",")):
         match = _TASKS.fullmatch(part)
         if match is None:
             raise SubmitError(BAD_ARRAY)
@@ -125,4 +127,4 @@ def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
         if last < first or last >= max_size or not step:
             raise SubmitError(BAD_ARRAY)
         found.update(range(first, last + 1, step))
-    return sorted(found), int(throttle) if percent and int(throttle) else None
+    return sorted(found), int(throttle) if throttle and int(throttle) else None
