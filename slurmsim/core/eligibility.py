@@ -165,7 +165,9 @@ class Eligibility:
             if term.kind == "singleton":
                 shown.append(f"singleton({Outcome.WAITING.value})")
                 continue
-            outcome = judge(term, self._known(term, job), self.c.now)
+            # a held job's dependencies are not looked at
+            held = is_held(job.reason)
+            outcome = Outcome.WAITING if held else judge(term, self._known(term, job), self.c.now)
             if outcome is Outcome.MET:
                 continue
             task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays else ""

@@ -335,7 +335,8 @@ class Engine:
 
     def _users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of users by name; None for those nobody knows."""
-        found = [self.people.known(str(name)) for name in arguments["names"]]
+        names = [str(name) for name in arguments["names"]]
+        found = [self.people.by_uid(int(n)) if n.isascii() and n.isdigit() else self.people.known(n) for n in names]
         return {"uids": [None if one is None else one.uid for one in found]}
 
     def _config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

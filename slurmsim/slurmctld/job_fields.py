@@ -77,9 +77,8 @@ def _end(row: Row, engine: Engine) -> int:
         return int(core.end_time)
     if core.state in _RAN:
         return 0 if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit)
-    if core.planned_start is not None and core.time_limit_s < ONE_YEAR_S:
-        return int(core.planned_start + core.time_limit_s)
-    return 0
+    start = _start(row, engine)
+    return start + int(core.time_limit_s) if start and core.time_limit_s < ONE_YEAR_S else 0
 
 
 def _limit(row: Row, engine: Engine) -> int | None:
@@ -173,6 +172,16 @@ def _task_text(row: Row, engine: Engine) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
+def _node_count(row: Row, engine: Engine) -> int:
+    """Nodes it has; of a pending job how many its CPUs need at least."""
+    core = row.core
+    if core.state != JobState.PENDING or core.shape.request.max_nodes:
+        return int(core.n_nodes)
+    table, members = engine.controller.table, core.partition.spec.nodes
+    most = max((int(table.cpus[table.index[name]]) for name in members), default=1)
+    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // max(most, 1)))
+
+
 def _memory(row: Row, engine: Engine) -> int:
     shape = row.core.shape
     return int(shape.mem_cpu or shape.mem_node or 0)
@@ -203,7 +212,7 @@ FIELDS: dict[str, Getter] = {
     "array_task_id": lambda r, e: None if r.tasks else r.job.task,
     "array_task_str": _task_text,
     "array_max_tasks": lambda r, e: r.core.array_limit or 0,
-    "name": _text("name"),
+    "name": lambda r, e: r.job.asked.get("name"),
     "user_id": lambda r, e: r.job.person.uid,
     "user_name": lambda r, e: r.job.person.name,
     "group_id": lambda r, e: r.job.person.gid,
@@ -234,7 +243,7 @@ FIELDS: dict[str, Getter] = {
     "sched_nodes": _planned_nodes,
     "batch_host": _batch_host,
     "batch_flag": lambda r, e: 1 if r.job.asked.get("script") else 0,
-    "num_nodes": lambda r, e: r.core.n_nodes,
+    "num_nodes": _node_count,
     "max_nodes": lambda r, e: r.core.sub.request.max_nodes if r.core.sub.request.max_nodes else 0,
     "num_cpus": lambda r, e: r.core.n_cpus,
     "max_cpus": lambda r, e: 0,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BAD_PARTITION = "Invalid partition name specified"
 BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODE_COUNT = "Node count specification invalid"
+BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
+NO_GROUP = "User's group not permitted to use this partition"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 TAKES_ID = frozenset(
@@ -43,6 +45,9 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_TIME_MIN)
     if get("partition") == "":
         raise SubmitError(BAD_PARTITION)
+    if get("deadline") and int(get("deadline") or 0) <= engine.now:
+        raise SubmitError(BAD_TIME_LIMIT)
+    _check_groups(engine, asked, person)
     known = {word.lower() for word in engine.cluster.option("GresTypes")}
     for key in _GRES_KEYS:
         for item in filter(None, (get(key) or "").split(",")):
@@ -54,6 +59,16 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     disk = int(get("pn_min_tmp_disk") or 0)
     if disk and disk > _most(engine, asked, "tmp_disk_mib"):
         raise SubmitError(NOT_AVAILABLE)
+
+
+def _check_groups(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
+    """AllowGroups of the partitions asked for; root and the owner may use all."""
+    state = engine.controller.state
+    names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
+    for partition in [state.by_name[name] for name in names] or [p for p in (state.default,) if p is not None]:
+        allowed = partition.spec.allow_groups
+        if allowed and person.group not in allowed and person.uid not in (0, engine.owner):
+            raise SubmitError(NO_GROUP)
 
 
 def notes(engine: Engine, text: str, asked: Mapping[str, Any]) -> list[str]:
