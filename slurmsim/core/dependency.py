@@ -14,6 +14,7 @@ from slurmsim.states import JobState
 
 TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr"})
 PROBLEM = "Job dependency problem"
+CIRCULAR = "Circular job dependency"
 
 
 class Outcome(Enum):

@@ -7,6 +7,7 @@ times; that is how it is restored from the journal, and why a live session can b
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.commands.releases import VERSIONS
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Submit
+from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
 from slurmsim.errors import SubmitError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
@@ -91,11 +92,11 @@ class Engine:
         self._last_id = self._first_id - 1
         self._order = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
-            "submit": self._submit, "cancel": self._cancel, "jobs": self._jobs, "nodes": self._nodes,
+            "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
             "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
             "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
         }  # fmt: skip
-        self.changes = frozenset({"submit", "cancel", "ended"})
+        self.changes = frozenset({"submit", "kill", "ended"})
 
     @property
     def now(self) -> int:
@@ -261,21 +262,41 @@ class Engine:
 
     # -- cancelling -------------------------------------------------------------------------------------------------
 
-    def _cancel(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """scancel of one job, array, or tasks of it; answers what happened to each."""
+    def _kill(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """scancel of one job, an array, or tasks of it; other signals go to what really runs."""
         found = self.find(str(arguments["job_id"]))
         if not found:
-            raise Refusal(INVALID_JOB)
-        for live in found:
-            if person.uid not in (live.person.uid, self.owner):
-                raise Refusal(DENIED)
+            raise Refusal(INVALID_JOB, 2017)
+        if any(person.uid not in (live.person.uid, self.owner) for live in found):
+            raise Refusal(DENIED, 2002)
+        if arguments.get("step") is not None:
+            raise Refusal(INVALID_JOB, 2017)  # no steps are kept
         alive = [live for live in found if not live.over]
         if not alive:
-            raise Refusal("Job/step already completing or completed")
+            raise Refusal("Job/step already completing or completed", 2021)
+        number = arguments.get("signal")
+        if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
+            self._signal(alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
+            return {}
         for live in alive:
             live.cancelled_by = person.uid
         self.network.tell(self.now, [Cancel(live.core.id) for live in alive])
         return {}
+
+    def _signal(self, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
+        """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
+        facts: list[Fact] = []
+        for live in jobs:
+            core = live.core
+            if core.state not in (JobState.RUNNING, JobState.SUSPENDED):
+                continue
+            if self.real is not None and is_real(live.asked):
+                if batch or full:  # else it is for steps alone
+                    self.real.executor.signal(core.id, core.restarts, number, script_only=batch)
+            elif number == signal.SIGKILL:
+                facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
+        if facts:
+            self.network.tell(self.now, facts)
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""

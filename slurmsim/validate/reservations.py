@@ -17,13 +17,17 @@ EVENT = "RESERVATION"
 
 @dataclass(slots=True)
 class Period:
-    """A stretch in which a reservation held whole nodes; `begin` and `end` are times, `nodes` pairs (low, high)."""
+    """A stretch in which a reservation held whole nodes; `begin` and `end` are times, `nodes` pairs (low, high).
+
+    `told` is the row of the events table that tells of its begin.
+    """
 
     name: str
     flags: frozenset[str]
     begin: int
     end: int
     nodes: list[tuple[int, int]]
+    told: int
 
 
 def periods(events: Table, index: NodeIndex) -> tuple[list[Period], dict[str, frozenset[str]]]:
@@ -49,7 +53,7 @@ def periods(events: Table, index: NodeIndex) -> tuple[list[Period], dict[str, fr
         if state == "STARTED" and "CORES" not in flags[name] and nodes.get(k):
             value = events.ints["value"][row]
             end = int(value) if value != NULL else time
-            current[name] = Period(name, flags[name], time, end, nodes[k])
+            current[name] = Period(name, flags[name], time, end, nodes[k], row)
             found.append(current[name])
     return found, flags
 
@@ -83,7 +87,7 @@ def check_reservations(
             own = [name for name in names[row].split(",") if name]
             if span.name in own or any(flags.get(name, frozenset()) & {"MAINT", "OVERLAP"} for name in own):
                 continue
-            if begin[run] >= span.begin:
+            if begin[run] > span.begin or (begin[run] == span.begin and runs.told[run] > span.told):
                 check.add(f"job {ids[row]} started at {begin[run]} on nodes of reservation {span.name}")
                 continue
             unlimited = limit[row] == NULL

@@ -95,6 +95,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim",
             "slurmsim.__main__",
             "slurmsim.cli",
+            "slurmsim.bench",
             "slurmsim.replay",
             "slurmsim.fidelity",
             "slurmsim.whatif",
