@@ -18,6 +18,9 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
 COMMANDS = ("sbatch", "squeue", "scancel", "sinfo")
+# a real Slurm's must not be reached by accident
+MISSING = ("sacct", "sacctmgr", "salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
+           "srun", "sshare", "sstat", "strigger")  # fmt: skip
 READY_S = 10.0
 
 
@@ -156,6 +159,12 @@ def _write_commands(folder: Path) -> None:
             f"#!{sys.executable} -S\nimport sys\nsys.path[:0] = {_import_path()!r}\n"
             f"from slurmsim.commands.{name} import main\nsys.exit(main())\n",
             "utf-8",
+        )
+        path.chmod(0o755)
+    for name in MISSING:
+        path = place / name
+        path.write_text(
+            f"#!/bin/sh\necho '{name}: error: slurmsim does not have this command yet' >&2\nexit 1\n", "utf-8"
         )
         path.chmod(0o755)
 

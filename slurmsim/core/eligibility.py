@@ -193,7 +193,7 @@ class Eligibility:
             outcome = Outcome.WAITING if held else judge(term, self._known(term, job), self.c.now)
             if outcome is Outcome.MET:
                 continue
-            task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays else ""
+            task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays.by_id else ""
             delay = f"+{term.delay_s // 60}" if term.delay_s else ""
             shown.append(f"{term.kind}:{term.job_id}{task}{delay}({outcome.value})")
         return ("?" if any_one else ",").join(shown)

@@ -89,11 +89,12 @@ class Engine:
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown
         options = cluster.options
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
-        self._last_id = self._first_id - 1
+        self.last_id = self._first_id - 1
         self._order = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
             "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
             "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
+            "last_id": self._set_last_id,
             "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
@@ -135,7 +136,7 @@ class Engine:
         try:
             check(self, asked, person)
             if arguments.get("will_run"):
-                self._last_id = shown
+                self.last_id = shown
                 return will_run(self, self._make(shown, asked, person)[0], shown)
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
@@ -145,13 +146,20 @@ class Engine:
             self._enter(shown, asked, person, made)
         except SubmitError as error:
             if error.text in TAKES_ID:
-                self._last_id = shown
+                self.last_id = shown
             raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
         return {"job_id": shown}
 
+    def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """From the journal: a refusal used an id up."""
+        if person.uid != self.owner:
+            raise Refusal(DENIED, 2002)
+        self.last_id = int(arguments["id"])
+        return {}
+
     def _next_id(self) -> int:
         most = self._max_id
-        following = self._last_id
+        following = self.last_id
         while True:
             following = following + 1 if following + 1 < most else self._first_id
             if following not in self._shown and following not in self.arrays:
@@ -203,10 +211,10 @@ class Engine:
             network.behaviour[sub.job_id] = behaviour
             if array is not None and task is not None:
                 array.tasks[task] = live
-        before, self._last_id = self._last_id, shown
+        before, self.last_id = self.last_id, shown
         network.tell(self.now, [Submit(sub) for sub, _, _ in made])
         if len(network.refused) > already:
-            self._last_id = before
+            self.last_id = before
             _, text = network.refused[already]
             del network.refused[already:]
             for sub, _, _ in made:
@@ -257,7 +265,7 @@ class Engine:
         if len(live.array.unsplit()) == 1:
             live.own_id = live.array.id
         else:
-            live.own_id = self._last_id = self._next_id()
+            live.own_id = self.last_id = self._next_id()
         self._shown[live.own_id] = live
 
     # -- cancelling -------------------------------------------------------------------------------------------------

@@ -154,13 +154,16 @@ class Server:
 
     def _execute(self, message: dict[str, Any], person: Person) -> dict[str, Any]:
         call, arguments = str(message.get("call")), message.get("args") or {}
-        own = self._own.get(call)
+        own, last_id = self._own.get(call), self.engine.last_id
+        now = max(self.clock.now(), self.engine.now)
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
-            now = max(self.clock.now(), self.engine.now)
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
+            if self.engine.last_id != last_id:  # it used an id up
+                owner = self.engine.people.by_uid(self.engine.owner)
+                self.journal.append([now, "last_id", owner.uid, owner.name, {"id": self.engine.last_id}])
             return {"refused": [refusal.number, refusal.text]}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             return {"refused": [0, f"Invalid RPC: {error}"]}

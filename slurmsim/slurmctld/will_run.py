@@ -28,7 +28,7 @@ def will_run(engine: Engine, sub: Submission, shown: int) -> dict[str, Any]:
     c._set_limit(job)
     best: tuple[int, Any, Any] | None = None
     for partition, shape in zip(partitions, shapes, strict=True):
-        if not shape.possible or not c.selector.possible(shape):
+        if not c.selector.possible(shape):
             continue
         mask = partition.mask & c.table.up
         found = c.selector.future(shape, c.suspension.occupants(), engine.now, mask, exact=True)
