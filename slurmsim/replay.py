@@ -31,11 +31,12 @@ from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.impossible_jobs import settle_impossible
+from slurmsim.sim.network import BOOT_S
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.shares import SharesRecorder
-from slurmsim.sim.simulation import BOOT_S, Simulation
+from slurmsim.sim.simulation import Simulation
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 

@@ -29,6 +29,7 @@ COMMANDS = (
     "why",
     "whatif",
     "bench",
+    "live",
 )
 
 

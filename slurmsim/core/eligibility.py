@@ -178,6 +178,26 @@ class Eligibility:
             self.arrays.take_place(job)
         c.enqueue(job)
 
+    def describe(self, job: Job) -> str:
+        """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``."""
+        if job.id not in self._terms:
+            return ""
+        terms, any_one = self._terms[job.id]
+        shown = []
+        for term in terms:
+            if term.kind == "singleton":
+                shown.append(f"singleton({Outcome.WAITING.value})")
+                continue
+            # a held job's dependencies are not looked at
+            held = is_held(job.reason)
+            outcome = Outcome.WAITING if held else judge(term, self._known(term, job), self.c.now)
+            if outcome is Outcome.MET:
+                continue
+            task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays.by_id else ""
+            delay = f"+{term.delay_s // 60}" if term.delay_s else ""
+            shown.append(f"{term.kind}:{term.job_id}{task}{delay}({outcome.value})")
+        return ("?" if any_one else ",").join(shown)
+
     def _again(self, job_id: int) -> None:
         job = self.c.jobs.get(job_id)
         if job is not None and job.state == JobState.PENDING and not job.queued and job.id in self._terms:
@@ -207,7 +227,7 @@ class Eligibility:
         """Met when no other job of this user and name is older and pending, or running."""
         for other in self.c.jobs.values():
             same = other.user == job.user and other.name == job.name and other is not job
-            if same and (other.state != JobState.PENDING or other.id < job.id):
+            if same and (other.state != JobState.PENDING or other.order < job.order):
                 return Outcome.WAITING
         return Outcome.MET
 

@@ -66,6 +66,7 @@ class MainScheduler:
         self.min_gap = number(parameters, "sched_min_interval", 2) // 1_000_000  # whole seconds of virtual time
         self.dirty = False  # something changed since the last pass that saw the whole queue
         self.passes = 0
+        self.last_pass = 0  # when the last walk over the queue was
         self._last_pass = controller.start_time - self.min_gap
         self._full_due = False
         self._begun = False
@@ -175,6 +176,7 @@ class MainScheduler:
     def run(self, full: bool) -> None:
         """One walk over the queue in order."""
         c = self.c
+        self.last_pass = c.now
         if c.accrual is not None:
             c.accrual.look(c.now)
         if c.queue.unasked:
