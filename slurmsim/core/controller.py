@@ -460,7 +460,7 @@ class Controller:
         if job.claims and self.event_driven and not self.licenses.enter(job):
             return
         job.queued = True
-        self.main.dirty = True
+        self.main.came()
         if self.reservations.all:
             behind = self.queue.add_through(self.reservations.jobs.of(job), job, values, wanted)
         else:

@@ -65,6 +65,7 @@ class MainScheduler:
         self.enabled = self.interval != -1
         self.min_gap = number(parameters, "sched_min_interval", 2) // 1_000_000  # whole seconds of virtual time
         self.dirty = False  # something changed since the last pass that saw the whole queue
+        self._came = False  # somebody came into the queue during the pass
         self.passes = 0
         self.last_pass = 0  # when the last walk over the queue was
         self._last_pass = controller.start_time - self.min_gap
@@ -182,6 +183,7 @@ class MainScheduler:
         if c.queue.unasked:
             self._independent_now()
         limits = c.limits
+        self._came = False
         queue = c.queue.snapshot()
         records = c.host.in_order(queue)
         self._reordered = records is not queue
@@ -300,7 +302,11 @@ class MainScheduler:
                 if own is not None and outcome in (Reason.RESERVATION, MAINTENANCE_TEXT):
                     usable &= ~own.nodes
         if not cut and (limit is None or examined <= limit):
-            self.dirty = self._requested
+            self.dirty = self._requested or self._came
+
+    def came(self) -> None:
+        """A job may start from now on; one that comes while a pass is under way has missed it."""
+        self.dirty = self._came = True
 
     def _independent_now(self) -> None:
         """The queue is built: who waits for no time and no job any more says so (job_independent)."""

@@ -12,6 +12,7 @@ from slurmsim.core.messages import (
     NodesDrain,
     NodesReboot,
     NodesResume,
+    Release,
     Requeue,
     RequeueHold,
     ResizeJob,
@@ -185,3 +186,17 @@ def test_a_limit_of_one_partition_leaves_the_job_to_the_others(policy: str) -> N
     w.sbatch("-J a -n1 -t 10 -p whole,main", 10, at=0)
     w.until(100)
     assert (w.state("a"), w["a"].partition.name) == ("COMPLETED", "main")
+
+
+@pytest.mark.parametrize("policy", ["builtin", "backfill"])
+@pytest.mark.parametrize("priority", ["", "PriorityType=priority/multifactor\nPriorityWeightJobSize=1"])
+def test_who_may_start_because_of_a_pass_is_looked_at_in_the_next(policy: str, priority: str) -> None:
+    w = World(simple(nodes=3, more=priority), policy, every_cycle=False)
+    w.sbatch("-J late -N1 -t 10 -H --deadline 700", 60, at=0)
+    w.sbatch("-J follows -N1 -t 10 -d afterany:1", 60, at=0)
+    w.tell(Release(1), 1000)
+    w.sbatch("-J long -N1 -t 100", None, at=2000)
+    w.sbatch("-J beside -N1 -t 10 -d after:3", 60, at=2000)
+    w.until(3000)
+    assert [w.state(name) for name in ("late", "follows", "beside")] == ["DEADLINE", "COMPLETED", "COMPLETED"]
+    assert w.start("follows") in range(1000, 1065) and w.start("beside") in range(2000, 2065)
