@@ -189,8 +189,10 @@ class DeferredPlans:
                 space = layer.space
                 assert space is not None
                 found = self._search.find(record, limit, space, layer.outlook, deferred.bound, put_off=0)
-                final = found is not None and found.nodes and not space.ragged
-                if not self._settle_above(position, max(found.start + limit, found.last) if final else space.end):
+                known_to = space.end
+                if found is not None and found.nodes and not space.ragged:
+                    known_to = max(found.start + limit, found.last)
+                if not self._settle_above(position, known_to):
                     break
             if not self._may_begin_by(by, deferred):
                 return
