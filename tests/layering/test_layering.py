@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,17 @@ def test_every_layer_named_in_a_rule_exists() -> None:
 def test_simpy_is_seen_by_the_simulation_alone() -> None:
     assert [name for name, rule in LAYERS.items() if "simpy" in rule.third_party] == ["sim"]
     assert layer_of("slurmsim.sim.jobs", LAYERS) == "sim"
+
+
+def test_every_package_is_installed() -> None:
+    """setuptools is told the packages one by one; one that is missing works here and nowhere else."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+    found = {
+        ".".join([name, *path.relative_to(ROOT / folder).parent.parts])
+        for folder, name in PACKAGES.items()
+        for path in (ROOT / folder).rglob("__init__.py")
+    }
+    assert sorted(listed) == sorted(found)
 
 
 def _loaded_by(code: str) -> list[str]:
