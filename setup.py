@@ -7,7 +7,7 @@ from setuptools import setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "compiling"))
 
-from slurmsim_compiling import BUILD_BASE, extensions, wanted  # noqa: E402
+from slurmsim_compiling import BUILD_BASE, extensions, wanted
 
 if wanted(sys.argv):
     setup(ext_modules=extensions(), options={"build": {"build_base": BUILD_BASE}})

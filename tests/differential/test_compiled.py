@@ -22,10 +22,11 @@ from slurmsim_workloads.samples import sample_path
 RUN = """
 import sys
 from slurmsim.replay import RunOptions, execute, prepare
-conf, workload, out, policy, failures = sys.argv[1:]
+conf, workload, out, policy, jobs, failures = sys.argv[1:]
 drawn = {"mtbf_s": 400_000, "mttr_s": 3000, "seed": 3} if failures == "True" else {}
-execute(prepare(RunOptions(workload, out, conf=conf, policy=policy, **drawn)), report=False)
+execute(prepare(RunOptions(workload, out, conf=conf, policy=policy, jobs=int(jobs), **drawn)), report=False)
 """
+JOBS = 1500  # of the sample
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet")
 
 pytestmark = pytest.mark.skipif(
@@ -49,9 +50,9 @@ def pure(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(out: Path, path: str, policy: str, failures: bool) -> dict[str, Any]:
-    """The whole sample in a process that imports from `path` first; its manifest."""
+    """The sample in a process that imports from `path` first; its manifest."""
     sample = [str(sample_path("sample.conf")), str(sample_path("sample.parquet"))]
-    command = [sys.executable, "-P", "-c", RUN, *sample, str(out), policy, str(failures)]
+    command = [sys.executable, "-P", "-c", RUN, *sample, str(out), policy, str(JOBS), str(failures)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     manifest: dict[str, Any] = json.loads((out / "run.json").read_text(encoding="utf-8"))
@@ -71,5 +72,7 @@ def test_same_bytes(pure: Path, tmp_path: Path, policy: str, failures: bool) -> 
 def test_says_so(pure: Path) -> None:
     for path, kind in (("", "compiled"), (str(pure), "pure Python")):
         command = [sys.executable, "-P", "-m", "slurmsim", "--version"]
-        said = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
+        said = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+        )
         assert said.stdout.strip() == f"slurmsim {slurmsim.__version__} ({kind})"
