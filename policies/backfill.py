@@ -242,11 +242,11 @@ class PlannedStarts:
         while heap and heap[0][0] <= now:
             entry = heappop(heap)
             record = entry[2]
-            if self.plans.get(record.job.id) is entry:
+            if self.plans.get(record.job.id) == entry:
                 yield Start(record)
                 del self.plans[record.job.id]
         # A compression may leave a plan at an instant at which nothing ends any more.
-        while heap and self.plans.get(heap[0][2].job.id) is not heap[0]:
+        while heap and self.plans.get(heap[0][2].job.id) != heap[0]:
             heappop(heap)
         if heap:
             yield WakeAt(heap[0][0])

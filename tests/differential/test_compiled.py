@@ -26,7 +26,6 @@ conf, workload, out, policy, jobs, failures = sys.argv[1:]
 drawn = {"mtbf_s": 400_000, "mttr_s": 3000, "seed": 3} if failures == "True" else {}
 execute(prepare(RunOptions(workload, out, conf=conf, policy=policy, jobs=int(jobs), **drawn)), report=False)
 """
-JOBS = 1500  # of the sample
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet")
 
 pytestmark = pytest.mark.skipif(
@@ -49,10 +48,10 @@ def pure(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(out: Path, path: str, policy: str, failures: bool) -> dict[str, Any]:
-    """The sample in a process that imports from `path` first; its manifest."""
+def run(out: Path, path: str, policy: str, jobs: int, failures: bool) -> dict[str, Any]:
+    """The first `jobs` of the sample in a process that imports from `path` first; its manifest."""
     sample = [str(sample_path("sample.conf")), str(sample_path("sample.parquet"))]
-    command = [sys.executable, "-P", "-c", RUN, *sample, str(out), policy, str(JOBS), str(failures)]
+    command = [sys.executable, "-P", "-c", RUN, *sample, str(out), policy, str(jobs), str(failures)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     manifest: dict[str, Any] = json.loads((out / "run.json").read_text(encoding="utf-8"))
@@ -60,11 +59,12 @@ def run(out: Path, path: str, policy: str, failures: bool) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("policy", "failures"), [("backfill", False), ("easy", False), ("conservative", False), ("backfill", True)]
+    ("policy", "jobs", "failures"),
+    [("backfill", 1500, False), ("easy", 1500, False), ("conservative", 400, False), ("backfill", 800, True)],
 )
-def test_same_bytes(pure: Path, tmp_path: Path, policy: str, failures: bool) -> None:
-    assert run(tmp_path / "compiled", "", policy, failures)["compiled"] is True
-    assert run(tmp_path / "pure", str(pure), policy, failures)["compiled"] is False
+def test_same_bytes(pure: Path, tmp_path: Path, policy: str, jobs: int, failures: bool) -> None:
+    assert run(tmp_path / "compiled", "", policy, jobs, failures)["compiled"] is True
+    assert run(tmp_path / "pure", str(pure), policy, jobs, failures)["compiled"] is False
     for table in TABLES:
         assert (tmp_path / "compiled" / table).read_bytes() == (tmp_path / "pure" / table).read_bytes(), table
 

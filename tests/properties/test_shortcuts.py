@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_worlds import read_conf
 
+from slurmsim import compiled
 from slurmsim.core.controller import Controller
 from slurmsim.core.main_scheduler import MainScheduler
 from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
@@ -170,6 +171,8 @@ def test_plans_are_put_off_and_some_made_after_all() -> None:
 
 def without(name: str, owner: Any, replacement: Callable[..., Any]) -> Any:
     """`owner.name` replaced as long as the context lasts."""
+    if compiled():
+        pytest.skip("compiled code calls its own methods directly, so none can be replaced: pure Python runs this")
     return mock.patch.object(owner, name, replacement)
 
 
