@@ -20,13 +20,23 @@ import slurmsim_workloads
 from slurmsim_workloads.samples import sample_path
 
 RUN = """
-import sys
+import json, sys
 from slurmsim.replay import RunOptions, execute, prepare
-conf, workload, out, policy, jobs, failures = sys.argv[1:]
-drawn = {"mtbf_s": 400_000, "mttr_s": 3000, "seed": 3} if failures == "True" else {}
-execute(prepare(RunOptions(workload, out, conf=conf, policy=policy, jobs=int(jobs), **drawn)), report=False)
+execute(prepare(RunOptions(**json.loads(sys.argv[1]))), report=False)
 """
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet")
+CONF = {"workload": str(sample_path("sample.parquet")), "conf": str(sample_path("sample.conf"))}
+EQUAL = {"workload": str(sample_path("sample.parquet")), "nodes": 120, "cpus_per_node": 32}  # counting decides
+FAILURES = {"mtbf_s": 400_000, "mttr_s": 3000, "seed": 3}
+CASES = {
+    "backfill": {**CONF, "policy": "backfill", "jobs": 1500},
+    "backfill, nodes fail": {**CONF, **FAILURES, "policy": "backfill", "jobs": 800},
+    "backfill, equal nodes": {**EQUAL, "policy": "backfill"},
+    "easy": {**CONF, "policy": "easy", "jobs": 1500},
+    "easy, equal nodes": {**EQUAL, "policy": "easy"},
+    "conservative": {**CONF, "policy": "conservative", "jobs": 400},
+    "conservative, equal nodes": {**EQUAL, "policy": "conservative"},
+}
 
 pytestmark = pytest.mark.skipif(
     not slurmsim.compiled(), reason="the core is not compiled here: `make fast` installs the compiled build"
@@ -48,23 +58,19 @@ def pure(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(out: Path, path: str, policy: str, jobs: int, failures: bool) -> dict[str, Any]:
-    """The first `jobs` of the sample in a process that imports from `path` first; its manifest."""
-    sample = [str(sample_path("sample.conf")), str(sample_path("sample.parquet"))]
-    command = [sys.executable, "-P", "-c", RUN, *sample, str(out), policy, str(jobs), str(failures)]
+def run(out: Path, path: str, options: dict[str, Any]) -> dict[str, Any]:
+    """One case in a process that imports from `path` first; its manifest."""
+    command = [sys.executable, "-P", "-c", RUN, json.dumps({**options, "out": str(out)})]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     manifest: dict[str, Any] = json.loads((out / "run.json").read_text(encoding="utf-8"))
     return manifest
 
 
-@pytest.mark.parametrize(
-    ("policy", "jobs", "failures"),
-    [("backfill", 1500, False), ("easy", 1500, False), ("conservative", 400, False), ("backfill", 800, True)],
-)
-def test_same_bytes(pure: Path, tmp_path: Path, policy: str, jobs: int, failures: bool) -> None:
-    assert run(tmp_path / "compiled", "", policy, jobs, failures)["compiled"] is True
-    assert run(tmp_path / "pure", str(pure), policy, jobs, failures)["compiled"] is False
+@pytest.mark.parametrize("case", CASES)
+def test_same_bytes(pure: Path, tmp_path: Path, case: str) -> None:
+    assert run(tmp_path / "compiled", "", CASES[case])["compiled"] is True
+    assert run(tmp_path / "pure", str(pure), CASES[case])["compiled"] is False
     for table in TABLES:
         assert (tmp_path / "compiled" / table).read_bytes() == (tmp_path / "pure" / table).read_bytes(), table
 
@@ -72,7 +78,24 @@ def test_same_bytes(pure: Path, tmp_path: Path, policy: str, jobs: int, failures
 def test_says_so(pure: Path) -> None:
     for path, kind in (("", "compiled"), (str(pure), "pure Python")):
         command = [sys.executable, "-P", "-m", "slurmsim", "--version"]
-        said = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
-        )
+        environment = {**os.environ, "PYTHONPATH": path}
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert said.stdout.strip() == f"slurmsim {slurmsim.__version__} ({kind})"
+
+
+def test_classes_stay_open() -> None:
+    """Whoever extends or copies a class of the core may go on doing so."""
+    from copy import deepcopy
+
+    from slurmsim.capacity import CapacityProfile
+
+    class Mine(CapacityProfile):
+        def least(self, begin: int, end: int) -> int:
+            return -1
+
+    profile = Mine(0, 4)
+    profile.add(10, 20, -3)
+    copied = deepcopy(profile)
+    copied.add(0, None, 5)
+    assert (profile.times, profile.free) == ([0, 10, 20], [4, 1, 4])
+    assert (copied.free, copied.least(0, 5), type(copied)) == ([9, 6, 9], -1, Mine)
