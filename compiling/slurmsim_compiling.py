@@ -29,6 +29,7 @@ MODULES = (
     "slurmsim/bitmap.py",
     "slurmsim/capacity.py",
     "slurmsim/core/*.py",
+    "slurmsim/sim/network.py",
     "slurmsim/sim/recorder.py",
     "slurmsim/sim/simulation.py",
     "slurmsim/sim/submissions.py",

@@ -7,11 +7,14 @@ partitions) plans are pinned to nodes in a node space, exactly as far as the lim
 `_arrivals_only` is the one shortcut: if nothing but arrivals happened since the last pass, only the new jobs can
 start. It changes no decision: free units, shadow time and extra units depend on running jobs alone, and a job that
 could not be backfilled at an earlier instant cannot later (now + limit only grows).
+
+Who is looked at next is the pool's to say (`Pool.turns`): the queue's order, unless a policy that uses this engine
+has put another one before it (`cpu_hours`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, ClassVar
 
@@ -78,13 +81,18 @@ class Shadow:
     def _pass(self, pool: Any, now: int) -> Decisions:
         """Start from the head of the queue while it fits, then backfill the rest."""
         queue, free = pool.pending, pool.free_units
-        while queue:
-            head = queue[0]
-            if head.need > free or not (yield Start(head)):
-                break
-            free -= head.need
-        self.known = False
-        self.head = head = queue[0] if queue else None
+        self.head, self.known = None, False
+        while queue and self.head is None:  # a start may let others into the queue, which then have their turn too
+            for head in pool.turns(queue.copy()):
+                if not head.job.queued:  # it started in another of its partitions
+                    continue
+                if head.need > free or not (yield Start(head)):
+                    if not head.job.queued:  # a limit of its account forbids it
+                        continue
+                    self.head = head
+                    break
+                free -= head.need
+        head = self.head
         fitting = [record for record in queue if record.need <= free and record is not head] if free else ()
         if fitting:
             yield from self._backfill(pool, now, free, fitting)
@@ -92,15 +100,15 @@ class Shadow:
             self.generation = pool.generation
             pool.seen()
 
-    def _backfill(self, pool: Any, now: int, free: int, fitting: Iterable[Any]) -> Decisions:
+    def _backfill(self, pool: Any, now: int, free: int, fitting: Sequence[Any]) -> Decisions:
         """Start of the `fitting` records those that do not delay the head."""
-        for record in fitting:
+        if not self.known:  # before anybody behind it has a turn
+            self._find_shadow(pool, free)
+            yield Plan(self.head, self.shadow)
+        for record in pool.turns(fitting):
             need, job = record.need, record.job
             if need > free or not job.queued:  # it may have started in another of its partitions
                 continue
-            if not self.known:
-                self._find_shadow(pool, free)
-                yield Plan(self.head, self.shadow)
             if now + job.time_limit_s <= self.shadow:
                 if (yield Start(record)):
                     free -= need
@@ -155,7 +163,7 @@ class PlannedStarts:
             holes = [hole for job, end in pool.gone if (hole := self._leave(job, end, now)) is not None]
             if holes:
                 yield from self._compress(pool, now, holes)
-            for record in list(pool.new):
+            for record in pool.turns(list(pool.new)):
                 if record.job.queued and record.job.id not in self.plans:
                     yield from self._plan(record, now)
         yield from self._start_due(now)
@@ -170,7 +178,7 @@ class PlannedStarts:
         self.profile = CapacityProfile(now, pool.free_units)
         for end, _, job in pool.releases():
             self.profile.add(max(end, now + 1), None, pool.returning(job))
-        for record in list(pool.pending):
+        for record in pool.turns(list(pool.pending)):
             if record.job.id not in self.plans:
                 yield from self._plan(record, now)
 
@@ -215,7 +223,7 @@ class PlannedStarts:
         first = min(self.opened[0], *[begin for begin, _ in holes])
         peak = max(self.opened[1], *[self._peak(*hole) for hole in holes])
         self.opened = (FOREVER, 0)
-        for record in list(pool.pending):
+        for record in pool.turns(list(pool.pending)):
             job = record.job
             planned = self.plans.get(job.id)
             need = record.need
@@ -261,7 +269,7 @@ def pinned_pass(pool: Any, now: int, depth: int | None) -> Decisions:
     for begin, end, nodes in pool.closed():
         space.take(begin, end, nodes)
     planned = 0
-    for record in list(pool.pending):
+    for record in pool.turns(list(pool.pending)):
         job = record.job
         if not job.queued:
             continue

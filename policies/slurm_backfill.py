@@ -16,6 +16,7 @@ a running job is overdue (`next_time`), its place in the cadence kept. Estimates
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
@@ -23,6 +24,7 @@ from slurmsim.capacity import NodeSpace
 from slurmsim.policy import Decisions, Plan, Policy, Reject, Start
 from slurmsim_policies.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
+from slurmsim_policies.slurm_backfill_hopeless import Hopeless, kind_of
 from slurmsim_policies.slurm_backfill_search import Search
 
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
@@ -36,6 +38,7 @@ class SlurmBackfill(Policy):
     """Slurm's backfill plugin."""
 
     name = "backfill"
+    label = "Backfill"
     summary = "Slurm's main scheduler and its backfill plugin (bf_* parameters)"
     event_driven = False
 
@@ -125,7 +128,8 @@ class SlurmBackfill(Policy):
             cycle.reached = 0
             if last >= 0:
                 walked = records[: last + 1]
-                yield from cycle.run_deferring(walked) if self._may_defer(view, cycle, walked) else cycle.run(walked)
+                cycle.may_defer = self._may_defer(view, walked)
+                yield from cycle.run_deferring(walked) if cycle.few(len(walked)) else cycle.run(walked)
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[cycle.reached :])
         # a reservation in force touches its nodes every 5 s, which is a change as well
@@ -141,9 +145,10 @@ class SlurmBackfill(Policy):
                     yield Reject(record, held or "None")
 
     def _independent(self, view: Any) -> list[list[Any]]:
-        """The queue in order, split by pool where no counter of the cycle can couple the pools.
+        """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
 
         Pools share no node, so their plans do not meet; each may then be walked only as far as it can start anything.
+        A job with records in several starts from the first of them all.
         """
         records = view.records()
         counters = self.max_start or self.max_user or self.max_assoc or self.one_resv
@@ -152,19 +157,19 @@ class SlurmBackfill(Policy):
             return [records]
         split: list[list[Any]] = [[] for _ in view.pools]
         for record in records:
-            split[record.partition.pool].append(record)
+            pool = record.partition.pool
+            if not record.alone and any(p.pool != pool for p in record.job.partitions):
+                return [records]
+            split[pool].append(record)
         return split
 
-    def _may_defer(self, view: Any, cycle: _Cycle, records: list[Any]) -> bool:
-        """Whether plans matter only to starts: none is counted, and no count of records or segments is reached.
+    def _may_defer(self, view: Any, records: list[Any]) -> bool:
+        """Whether plans matter only to starts, as long as no count of records or segments is reached (`_Cycle.few`).
 
         Then, if counting nodes decides everything, a plan may be put off until a start depends on it.
         """
-        n = len(records)
         return (
             self.defers
-            and n <= self.max_test
-            and len(cycle.space.times) + 2 * n < self.space_size
             and len(view.pools) == 1
             and view.whole_nodes_only
             and not view.preempts
@@ -205,6 +210,7 @@ class _Cycle:
         self.end = (now + policy.window) // res * res
         self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
         self.tests = self.started = self.reached = 0
+        self.may_defer = False
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
         self.per_part: dict[int, int] = {}
@@ -262,35 +268,47 @@ class _Cycle:
                     return
             elif outcome == "planned" and not p.plan_all:
                 last = self._last_startable(records, at, last)
+                if self.few(last - at):
+                    yield from self.run_deferring(records[: last + 1], at + 1)
+                    return
             if outcome != "started" and array is not None:
                 if outcome == "planned":
                     self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
                 else:
                     rejected = array
 
-    def run_deferring(self, records: list[Any]) -> Decisions:
-        """As `run`, but plans are made only where a start depends on them (see `DeferredPlans`)."""
-        view, now = self.view, self.now
-        deferred = DeferredPlans(self.search, self.space, view.outlook())
+    def few(self, n: int) -> bool:
+        """Whether plans of the next `n` records may be put off: neither tests nor segments can run out by them."""
+        return (
+            self.may_defer and self.tests + n <= self.p.max_test and len(self.space.times) + 2 * n < self.p.space_size
+        )
+
+    def run_deferring(self, records: list[Any], first: int = 0) -> Decisions:
+        """As `run`, from the record in place `first`, but plans are made only where a start depends on them.
+
+        See `DeferredPlans`; what `run` has planned before belongs to the node space they start from.
+        """
+        view = self.view
+        deferred = DeferredPlans(self.search, self.space, view.outlook(), first_seen=first > 0)
+        hopeless = Hopeless()  # what cannot start
         n_free = view.free_nodes
-        for at, record in enumerate(records):
+        for at in range(first, len(records)):
+            record = records[at]
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
                 continue
-            limit = self._limit(record)
-            if record.shape.node_need <= n_free:
-
-                def fits(record: Any = record, limit: int = limit) -> bool:
-                    return bool(view.could_start(record, deferred.free_for(limit)))
-
-                settled = fits() and deferred.settle(now + limit, fits)
+            limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
+            if need <= n_free and not hopeless.covers(kind, limit, need):
+                possible = deferred.settle(limit, partial(view.could_start, record))
                 yield from deferred.new_plans()
-                if settled and (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
+                if not possible:
+                    hopeless.add(kind, limit, need)
+                elif (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
                     self.p._started = True
                     deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
                     n_free = view.free_nodes
                     continue
-            deferred.defer(at, record, limit)
+            deferred.defer(at, record, limit, kind)
         yield from deferred.new_plans()
 
     def _last_startable(self, records: list[Any], at: int, last: int) -> int:
@@ -310,6 +328,8 @@ class _Cycle:
     def _limit(self, record: Any) -> int:
         """Seconds to plan with: the limit, or the minimum where one is given (and no deadline)."""
         job = record.job
+        if record.unreserved and self.preempts:
+            return 60  # NoReserve: a minute will do, as others may preempt it
         limit = int(min(job.time_limit_s, self.view.max_limit(record)))
         return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
 
@@ -354,6 +374,8 @@ class _Cycle:
 
     def _test_now_only(self, record: Any) -> bool:
         p, job, limits = self.p, record.job, self.view.limits
+        if record.unreserved:
+            return True
         if record.priority < ((0 if limits is None else limits.min_prio(record)) or p.min_prio):
             return True
         if p.min_age and job.eligible_time is not None and self.now - job.eligible_time < p.min_age:
@@ -393,6 +415,8 @@ class _Cycle:
             if started is None and found is not None and (blocking := limits.blocking_qos(record)):
                 self.blocked[blocking] = max(self.blocked.get(blocking, 0), found.start)
         if found is None:
+            if job.planned_start is not None and job.id not in self.estimates:
+                yield Plan(record, None)  # a cycle begins without the plans of the one before
             return ""
         if not found.nodes:
             self._estimate(job, found.start)

@@ -11,6 +11,12 @@ end; so it is final when every deferred record above begins later than that, els
 in another order is possible because a node space is the same up to the first boundary of what is missing in it: Slurm
 merges equal neighbours one pair a plan, and where a second pair is left (`NodeSpace.ragged`), boundaries depend on
 the number of plans made, so then everything above is settled first.
+
+A record that turns out to begin later than asked for is not planned. That it does shows either from counting nodes,
+as soon as enough plans above are known, or from the search, once every deferred record above that begins before the
+latest end in question is settled. What is still missing then begins after all that the tries up to the instant in
+question read, boundaries included: if none of them gives a start by that instant, none does with all plans made. (A
+missing boundary may cut the row of tries short or prolong it, but only behind a try whose next is later than that.)
 """
 
 from __future__ import annotations
@@ -23,9 +29,8 @@ from typing import Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
 from slurmsim.policy import Plan
-from slurmsim_policies.slurm_backfill_search import Search
-
-NEVER = 1 << 60
+from slurmsim_policies.slurm_backfill_hopeless import Hopeless
+from slurmsim_policies.slurm_backfill_search import NEVER, Search
 
 
 @dataclass(slots=True, eq=False)
@@ -76,6 +81,8 @@ class _Deferred:
     ----------
     bound
         No sooner can it begin, as far as known; `NEVER` once it is planned or nothing will be planned for it.
+    kind, need
+        Whose fate it shares (`Hopeless`), and how many nodes it needs.
     seen
         The profile `bound` was counted on.
     """
@@ -84,6 +91,8 @@ class _Deferred:
     record: Any
     limit: int
     bound: int
+    kind: int
+    need: int
     seen: CapacityProfile | None = None
 
 
@@ -95,32 +104,34 @@ class DeferredPlans:
     search
         Finds where a record goes.
     space
-        The node space without any plan; it is not changed.
+        The node space the plans are made on; it is not changed.
     outlook
         The running jobs before anything starts.
+    first_seen
+        Whether the first record of the cycle has had its plan.
     """
 
-    def __init__(self, search: Search, space: NodeSpace, outlook: Any) -> None:
+    def __init__(self, search: Search, space: NodeSpace, outlook: Any, *, first_seen: bool = False) -> None:
         self._search = search
         self._resolution = search.resolution
         self._waiting: list[_Deferred] = []  # in the order of the queue
         self._ground = space
-        self._first_seen = False
+        self._first_seen = first_seen
         self._layers = [_Layer(-1, 0, 0, 0, 0, 0, outlook, space, outlook.profile())]
         self._positions = [-1]
         self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         self._made: list[Plan] = []
 
-    def defer(self, position: int, record: Any, limit: int) -> None:
-        """Pass over `record`, the one at `position` of the queue; positions ascend.
+    def defer(self, position: int, record: Any, limit: int, kind: int) -> None:
+        """Pass over `record` of that `kind_of`, the one at `position` of the queue; positions ascend.
 
         The first of a cycle is planned all the same: when its turn comes is what people look at.
         """
-        deferred = _Deferred(position, record, limit, self._search.now)
+        deferred = _Deferred(position, record, limit, self._search.now, kind, record.shape.node_need)
         if not self._first_seen:
             self._first_seen = True
             if self._may_begin_by(self._ground.end, deferred):
-                self._settle(deferred, self._ground.end)
+                self._settle(deferred, NEVER, lambda: True)
                 return
         self._waiting.append(deferred)
 
@@ -146,15 +157,25 @@ class DeferredPlans:
             self._windows[limit] = found
         return found
 
-    def settle(self, until: int, wanted: Callable[[], bool]) -> bool:
-        """Plan every deferred record that might begin by `until`, as long as `wanted` holds; whether it still does."""
-        still, by = True, self._last_of(until)
+    def settle(self, limit: int, could_start: Callable[[Bitmap], bool]) -> bool:
+        """Whether a record of `limit` seconds could start now beside all plans of deferred records.
+
+        Those that begin before it would end are made, as long as `could_start` holds for the nodes they leave free.
+        """
         before = len(self._layers)
-        for deferred in self._waiting:
-            if deferred.bound <= by and self._may_begin_by(by, deferred):
-                self._settle(deferred, by)
-                if not (still := wanted()):
-                    break
+        seen: Bitmap = -1
+        still = True
+
+        def wanted() -> bool:
+            nonlocal seen, still
+            free = self.free_for(limit)
+            if free is not seen:
+                seen, still = free, could_start(free)
+            return still
+
+        if not wanted():
+            return False
+        self._settle_above(NEVER, self._search.now + limit, wanted)
         if len(self._layers) > before:
             self._waiting = [deferred for deferred in self._waiting if deferred.bound < NEVER]
         return still
@@ -179,41 +200,66 @@ class DeferredPlans:
         deferred.bound = self._search.earliest(deferred.record, length, space, layer.outlook, deferred.bound, by)
         return deferred.bound <= by
 
-    def _settle(self, deferred: _Deferred, by: int) -> None:
-        """Plan `deferred`, and before it those it depends on, unless they show that it begins later than `by`."""
-        position, record, limit = deferred.position, deferred.record, deferred.limit
-        while True:
-            until = deferred.bound + limit  # it will not end before; most of what it depends on is known by that
-            if not self._settle_above(position, until):
-                layer = self._layer(position)
-                space = layer.space
-                assert space is not None
-                found = self._search.find(record, limit, space, layer.outlook, deferred.bound, put_off=0)
-                known_to = space.end
-                if found is not None and found.nodes and not space.ragged:
-                    known_to = max(found.start + limit, found.last)
-                if not self._settle_above(position, known_to):
-                    break
-            if not self._may_begin_by(by, deferred):
-                return
-        deferred.bound = NEVER
-        if found is not None and found.nodes:
-            self._made.append(Plan(record, found.start, found.nodes, promise=False))
-            if found.first < space.end:
-                self._insert(
-                    _Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook)
-                )
+    def _settle(self, deferred: _Deferred, by: int, wanted: Callable[[], bool]) -> bool:
+        """Plan `deferred` if it begins by then, as long as `wanted` holds; whether it still does.
 
-    def _settle_above(self, position: int, until: int) -> bool:
-        """Settle what stands before `position` and might begin by `until`; whether there was anything."""
-        anything, by = False, self._last_of(until)
+        What it depends on is settled before, until that shows that it begins later.
+        """
+        position, record, limit = deferred.position, deferred.record, deferred.limit
+
+        def needed() -> bool:
+            return self._may_begin_by(by, deferred)
+
+        while True:
+            # it will not end before that; most of what it depends on is known then
+            if not self._settle_above(position, deferred.bound + limit, wanted, needed):
+                return wanted()
+            layer, before = self._layer(position), len(self._layers)
+            space = layer.space
+            assert space is not None
+            last = NEVER if space.ragged else by
+            found = self._search.find(record, limit, space, layer.outlook, deferred.bound, put_off=0, by=last)
+            late = not space.ragged and (found is None or found.start > by)
+            if late:
+                until = by + max(limit, self._resolution)
+            elif found is None or not found.nodes or space.ragged:
+                until = space.end
+            else:
+                until = max(found.start + limit, found.last)
+            if not self._settle_above(position, until, wanted, needed):
+                return wanted()
+            if len(self._layers) == before:
+                break
+        if late:
+            deferred.bound, deferred.kind = by + 1, -1  # too few nodes are not the reason
+            return True
+        deferred.bound = NEVER
+        if found is None or not found.nodes:
+            return True
+        self._made.append(Plan(record, found.start, found.nodes, promise=False))
+        if found.first < space.end:
+            self._insert(_Layer(position, found.first, found.last, found.start, found.last, found.nodes, layer.outlook))
+        return wanted()
+
+    def _settle_above(
+        self, position: int, until: int, wanted: Callable[[], bool], needed: Callable[[], bool] = lambda: True
+    ) -> bool:
+        """Settle what stands before `position` and begins by `until`, as long as both hold; whether they do.
+
+        `wanted` is asked after every plan, `needed` only between those for which this was called.
+        """
+        by = self._last_of(until)
+        hopeless = Hopeless()
         for other in self._waiting:
             if other.position >= position:
                 break
-            if other.bound <= by and self._may_begin_by(by, other):
-                anything = True
-                self._settle(other, by)
-        return anything
+            if other.bound > by or hopeless.covers(other.kind, other.limit, other.need):
+                continue
+            if not self._may_begin_by(by, other):
+                hopeless.add(other.kind, other.limit, other.need)
+            elif not (self._settle(other, by, wanted) and needed()):
+                return False
+        return True
 
     def _layer(self, position: int) -> _Layer:
         """What the record at `position` is planned on."""

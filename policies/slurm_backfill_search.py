@@ -13,6 +13,8 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
 from slurmsim_policies.licenses import PlannedLicenses
 
+NEVER = 1 << 60
+
 
 @dataclass(slots=True)
 class Found:
@@ -63,7 +65,7 @@ class Search:
 
     def find(
         self, record: Any, limit: int, space: NodeSpace, outlook: Any, bound: int, *,
-        begin: int = 0, now_only: bool = False, put_off: int | None = None,
+        begin: int = 0, now_only: bool = False, put_off: int | None = None, by: int = NEVER,
     ) -> Found | None:  # fmt: skip
         """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
 
@@ -80,6 +82,8 @@ class Search:
         put_off
             A start now was tried and did not come about. 0: plan it as from now; else a limit forbade it: plan it for
             the next opening, or that many seconds from now.
+        by
+            With a later start it does not matter what the plan takes: it is left out.
         """
         now, resolution, shape = self.now, self.resolution, record.shape
         base = self._free_to(record, self.available & record.partition.mask)
@@ -116,7 +120,7 @@ class Search:
                     return Found(start, within)
                 if following and start > following:
                     continue
-                if start > now + self.window:
+                if start > now + self.window or start > by:
                     return Found(start, within)
                 first = start // resolution * resolution
                 last = max((start + limit) // resolution * resolution, first + resolution)

@@ -36,15 +36,22 @@ class JobView(Protocol):
     n_nodes: int  # nodes allocated, or the minimum asked for
     n_cpus: int  # CPUs allocated, or asked for
     nodes: Bitmap  # nodes allocated, 0 while pending
+    queued: bool  # whether it is in the queue: pending, and nothing but resources keeps it from starting
     restarts: int
 
 
 class RecordView(Protocol):
-    """A job in one of its partitions, as the queue holds it. `need`: the units it takes in a pool that `counts`."""
+    """A job in one of its partitions, as the queue holds it.
+
+    `need`: the units it takes in a pool that `counts`. `n_cpus`: the CPUs it will hold, all of a node it has to itself.
+    """
 
     job: Any
     priority: int
     need: int
+
+    @property
+    def n_cpus(self) -> int: ...
 
 
 class Pool(Protocol):
@@ -53,6 +60,8 @@ class Pool(Protocol):
     While `counts` is true, what jobs take here is interchangeable (every job needs a number of equal nodes, or of
     equal CPUs, out of the whole pool) and counting units decides everything; otherwise placement must be asked.
     `new` and `gone` tell what came to and left the queue or the nodes since the policy cleared them with `seen`.
+    `turns` gives records of the pool in the order in which a pass is to take them, one when the one before is decided:
+    as they are, unless another policy stands between (`slurmsim_policies.cpu_hours`).
     """
 
     name: str
@@ -72,6 +81,7 @@ class Pool(Protocol):
     @property
     def free_units(self) -> int: ...
     def seen(self) -> None: ...
+    def turns(self, records: Sequence[Any]) -> Iterable[Any]: ...
     def fits(self, record: Any, within: Bitmap | None = None) -> bool: ...
     def releases(self) -> Iterable[tuple[int, int, Any]]: ...
     @property
@@ -96,6 +106,17 @@ class ClusterView(Protocol):
     @property
     def pools(self) -> Sequence[Pool]:
         """Independent parts of the cluster."""
+
+    def records(self) -> Sequence[Any]:
+        """Every job in each of its partitions (`RecordView`), in priority order; a list of its own."""
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs of the cluster, down ones included."""
+
+    @property
+    def n_queued(self) -> int:
+        """Jobs in the queue."""
 
     @property
     def free_nodes(self) -> int:
@@ -196,13 +217,16 @@ class Policy:
         which something happened, after all facts of that instant; time limits are exact to the second.
         False (Slurm's own plugins): slurmctld's main scheduler runs on its own triggers, the policy is called at
         the times it asked for with `WakeAt` (first at start), and limits are whole minutes found by the 30 s scan.
+    label
+        Who is said to have started a job (trace column `scheduler`); the name unless given.
     OPTIONS
         Options by name.
     """
 
     name: ClassVar[str] = ""
     summary: ClassVar[str] = ""
-    event_driven: ClassVar[bool] = True
+    event_driven: bool = True
+    label: str = ""
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
@@ -228,6 +252,13 @@ class Policy:
         None while only a new event can matter. Asked again after every instant.
         """
         return None
+
+    def order(self, view: Any, records: Sequence[Any], now: int) -> Sequence[Any]:
+        """The order in which slurmctld's main scheduler walks `records`, given in priority order; the same ones.
+
+        Asked at every pass of it, so only of a policy that is not event-driven.
+        """
+        return records
 
     def schedule(self, view: Any, now: int) -> Iterable[Decision] | Decisions:
         """Yield decisions for the instant `now`."""

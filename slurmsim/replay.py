@@ -24,17 +24,19 @@ from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer
-from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.claims import drop_unknown_claims
+from slurmsim.sim.impossible_jobs import settle_impossible
+from slurmsim.sim.network import BOOT_S
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.shares import SharesRecorder
-from slurmsim.sim.simulation import BOOT_S, Simulation
+from slurmsim.sim.simulation import Simulation
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -71,6 +73,7 @@ class RunOptions:
     shares_s: int | None = None
     boot_s: int | None = None
     reservations: str | None = None
+    impossible_jobs: str = "stop"
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -149,7 +152,7 @@ def prepare(options: RunOptions) -> Prepared:
         cluster = _cluster_of_header(workload, options, overrides)
     if options.conf is None:
         cluster = _with_partitions(cluster, workload, overrides)
-    _check_jobs(workload, cluster, options)
+    workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
     accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
     _check_shares(options, cluster, accounting)
@@ -292,6 +295,7 @@ def run(
     unknown_accounts: str = "stop",
     shares: int | None = None,
     reservations: str | Path | None = None,
+    impossible_jobs: str = "stop",
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -306,7 +310,7 @@ def run(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
         accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
-        reservations=None if reservations is None else str(reservations),
+        reservations=None if reservations is None else str(reservations), impossible_jobs=impossible_jobs,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -332,7 +336,9 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
     cluster, workload, options = prepared.cluster, prepared.workload, prepared.options
     quality = workload.quality
     over = cluster.option("OverTimeLimit")
-    slack = None if over is None else LIMIT_SCAN_S + over
+    slack = (
+        None if over is None else LIMIT_SCAN_S + max([over, *(p.over_time_limit_s or 0 for p in cluster.partitions)])
+    )
     return {
         "slurmsim": __version__,
         "python": sys.version.split()[0],
@@ -391,8 +397,9 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
         if takes_turns(cluster):  # those of an equal tier run on the same CPUs
             equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
             partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
+    used_up = {"used_up_ends": True} if accounting is not None and enforce.limits and not enforce.safe else {}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
-            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses"))}  # fmt: skip
+            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")), **used_up}  # fmt: skip
 
 
 def _same_size(a: Any, b: Any) -> bool:
@@ -450,33 +457,6 @@ def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Account
     if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
         raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "
                           "priority/multifactor and accounting_storage/slurmdbd")  # fmt: skip
-
-
-def _check_jobs(workload: Workload, cluster: ClusterSpec, options: RunOptions) -> None:
-    """Jobs that name unknown partitions, or need more than the whole cluster, are the input's mistake."""
-    known = {p.name for p in cluster.partitions}
-    column = workload.texts["partition"]
-    ids = workload.ints["job_id"]
-    for code in np.unique(column.codes).tolist():
-        for name in filter(None, column.values[code].split(",")):
-            if name not in known:
-                row = int(np.flatnonzero(column.codes == code)[0])
-                raise WorkloadError(f"job {ids[row]} wants partition {name!r}, which the cluster does not have",
-                                    file=options.workload, field="partition",
-                                    expected=", ".join(sorted(known)))  # fmt: skip
-        if not column.values[code] and not any(p.default for p in cluster.partitions):
-            row = int(np.flatnonzero(column.codes == code)[0])
-            raise WorkloadError(f"job {ids[row]} names no partition and the cluster has no default one",
-                                file=options.workload, field="partition")  # fmt: skip
-    cpus = sum(n.cpus for n in cluster.nodes)
-    need = np.maximum(workload.ints["tasks"], 1) * workload.ints["cpus_per_task"]
-    for needs, have, what in ((need, cpus, "CPUs"), (workload.ints["nodes"], len(cluster.nodes), "nodes")):
-        over = np.flatnonzero(needs > have)
-        if len(over):
-            row = int(over[0])
-            raise WorkloadError(f"job {ids[row]} asks for {needs[row]} {what}, the cluster has {have}",
-                                file=options.workload, field="processors" if what == "CPUs" else "nodes",
-                                expected="jobs no larger than the cluster")  # fmt: skip
 
 
 def _sha256(path: str) -> str:

@@ -78,6 +78,7 @@ class Reason:
     PARTITION_TIME_LIMIT: Final = "PartitionTimeLimit"
     PARTITION_CONFIG: Final = "PartitionConfig"
     BAD_CONSTRAINTS: Final = "BadConstraints"
+    QOS_USAGE_THRESHOLD: Final = "QOSUsageThreshold"
     MAX_MEM_PER_LIMIT: Final = "MaxMemPerLimit"
     NON_ZERO_EXIT: Final = "NonZeroExitCode"
     TIME_LIMIT: Final = "TimeLimit"

@@ -8,7 +8,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.workload import Workload
-from slurmsim_workloads import lublin, mix, mix_params, titan
+from slurmsim_workloads import lomonosov, lublin, mix, mix_params, titan
 from slurmsim_workloads.parameters import ParameterInfo, describe, parse
 
 
@@ -50,6 +50,12 @@ MODELS: dict[str, Model] = {
             "synthetic year of Titan: 562,079 whole-node jobs for 18,688 nodes",
             titan.TitanParams,
             titan.generate,
+        ),
+        Model(
+            "lomonosov-regular4",
+            "synthetic four weeks of Lomonosov's partition regular4: bursts of 60 users a day on 2,000 nodes",
+            lomonosov.LomonosovParams,
+            lomonosov.generate,
         ),
     )
 }

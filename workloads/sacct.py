@@ -141,7 +141,7 @@ class _Reading:
         array_limit = self.ids.array_limits(request.line("array_limit"))
         dependency = self._dependencies(request)
         late = self._late(submit, eligible, dependency, array_limit)
-        self._name_what_is_lost()
+        self._name_what_is_lost(request)
         ints: dict[str, IntColumn] = {
             "job_id": self.ids.job_id,
             "submit": submit,
@@ -277,6 +277,8 @@ class _Reading:
         plain = self.columns.text("UID")
         return TextColumn(plain.codes, [f"uid{value}" if value else "" for value in plain.values])
 
-    def _name_what_is_lost(self) -> None:
+    def _name_what_is_lost(self, request: Request) -> None:
         restarts = self.columns.ints("Restarts", fields.parse_number)
         self.ledger.repair(restarts > 0, "restarted (Restarts > 0), only its last run is replayed")
+        for name, mask in request.ignored().items():
+            self.ledger.repair(mask, f"submitted with --{name}, which is not modelled: replayed without")

@@ -83,6 +83,17 @@ class Request:
         remap = np.array([index.setdefault(getattr(v, attribute), len(index)) for v in values], np.int32)
         return TextColumn(remap[codes], list(index))
 
+    def ignored(self) -> dict[str, Mask]:
+        """Options of SubmitLine that are not modelled, by name, with a mask of the rows that have them."""
+        codes, values = self._lines
+        found: dict[str, Mask] = {}
+        if codes is None:
+            return found
+        for name in sorted({name for value in values for name in value.ignored}):
+            having = np.array([name in value.ignored for value in values], np.bool_)
+            found[name] = having[codes]
+        return found
+
     def _sizes(self) -> None:
         """Nodes are taken as asked for when the job got just as many, or asked for more than one.
 

@@ -18,6 +18,7 @@ from slurmsim.errors import InputError, SlurmSimError
 COMMANDS = (
     "run",
     "compare",
+    "efficiency",
     "report",
     "validate",
     "check",
@@ -27,6 +28,8 @@ COMMANDS = (
     "fidelity",
     "why",
     "whatif",
+    "bench",
+    "live",
 )
 
 

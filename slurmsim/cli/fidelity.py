@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.run import add_impossible
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the subcommand."""
@@ -15,10 +17,12 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("files", nargs="+", metavar="FILE", help="recording (JSON), its workload beside it; or a job log "
                    "with its real starts: sacct -P dump, SWF, Parquet")  # fmt: skip
     p.add_argument("--workload", metavar="FILE", help="the recordings' workload, when it is not beside them")
-    p.add_argument("--accounting", metavar="FILE", help="accounting data; of recordings when they are not where the "
-                   "oracle kit keeps them")  # fmt: skip
+    p.add_argument("--accounting", action="append", default=[], metavar="FILE", help="accounting data, several files "
+                   "for a log; of recordings when they are not where the oracle kit keeps them")  # fmt: skip
+    p.add_argument("--reservations", metavar="FILE", help="logs: advance reservations")
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the logs")
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="logs: override a slurm.conf key")
+    add_impossible(p)
     p.add_argument("--repeats", action="store_true", help="compare recordings of one workload with each other: how far "
                    "real Slurm is from itself, and the replay from it")  # fmt: skip
     form = p.add_mutually_exclusive_group()
@@ -29,12 +33,15 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay and compare. Raises ConfigError or WorkloadError; returns 0."""
+    from slurmsim.errors import ConfigError
     from slurmsim.fidelity import assess, read_recording
     from slurmsim.fidelity.log import assess_log
     from slurmsim.fidelity.repeats import compare_repeats
 
     workload = Path(args.workload) if args.workload else None
-    accounting = Path(args.accounting) if args.accounting else None
+    if len(args.accounting) > 1 and any(_is_recording(name) for name in args.files):
+        raise ConfigError("several files beside a recording", field="--accounting", expected="one")
+    accounting = Path(args.accounting[0]) if args.accounting else None
     recordings = [name for name in args.files if _is_recording(name)]
     logs = [name for name in args.files if name not in recordings]
     found: list[Sequence[Any]] = []
@@ -61,7 +68,7 @@ def _log_options(name: str, args: argparse.Namespace) -> Any:
 
     return RunOptions(
         workload=name, out="", conf=args.conf, set=tuple(parse_override(item) for item in args.set),
-        accounting=(args.accounting,) if args.accounting else (),
+        accounting=tuple(args.accounting), impossible_jobs=args.impossible_jobs, reservations=args.reservations,
     )  # fmt: skip
 
 

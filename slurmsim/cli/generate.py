@@ -28,7 +28,7 @@ _COMMON = {
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand."""
     parser = subparsers.add_parser("generate", help="make a synthetic workload", description=DESCRIPTION)
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="lublin, mix or titan")
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="lublin, mix, titan or lomonosov-regular4")
     parser.add_argument("--list", action="store_true", help="show the models (or MODEL) with their parameters and stop")
     for name, (metavar, text) in _COMMON.items():
         parser.add_argument("--" + name.replace("_", "-"), dest=name, metavar=metavar, help=text)

@@ -41,6 +41,7 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
     p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
     add_accounting(p)
+    add_impossible(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
     p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
@@ -67,6 +68,16 @@ def add_accounting(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_impossible(parser: argparse.ArgumentParser) -> None:
+    """What to do with jobs the cluster could not take."""
+    parser.add_argument(
+        "--impossible-jobs",
+        choices=("stop", "drop"),
+        default="stop",
+        help="jobs of partitions the cluster does not have, or larger than all of it: stop, or leave them out, counted",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
     from slurmsim.cli.progress import progress_bar
@@ -78,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
-        reservations=args.reservations,
+        reservations=args.reservations, impossible_jobs=args.impossible_jobs,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from slurmsim.cli.run import add_accounting
+from slurmsim.cli.run import add_accounting, add_impossible
 
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
@@ -34,7 +34,11 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")
     p.add_argument("--until", metavar="TIME", help="stop there: seconds, +D-HH:MM:SS or a date")
     p.add_argument("--jobs", type=int, metavar="N", help="replay the first N jobs only")
+    p.add_argument("--node-events", metavar="FILE", help="node failures, drains and repairs in both replays")
+    p.add_argument("--reservations", metavar="FILE", help="advance reservations in both replays")
+    p.add_argument("--changed-reservations", metavar="FILE", help="the change: other reservations")
     add_accounting(p)
+    add_impossible(p)
     p.add_argument("--changed-accounting", action="append", default=[], metavar="FILE",
                    help="the change: other accounting data")  # fmt: skip
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the answer")
@@ -55,31 +59,35 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.whatif import Question, study
     from slurmsim.whatif.view import as_dict, as_text, write
 
-    if not (args.set or args.policy or args.changed_conf or args.changed_accounting):
-        raise ConfigError("nothing is changed", field="--set",
-                          expected="--set, --policy, --changed-conf or --changed-accounting")  # fmt: skip
+    changes = (args.set, args.policy, args.changed_conf, args.changed_accounting, args.changed_reservations)
+    if not any(changes):
+        raise ConfigError("nothing is changed", field="--set", expected="--set, --policy, --changed-conf, "
+                          "--changed-accounting or --changed-reservations")  # fmt: skip
     out = Path(args.out)
     base = tuple(parse_override(item) for item in args.base_set)
     change = tuple(parse_override(item) for item in args.set)
     option = tuple(pair(item) for item in args.option)
 
     def options(
-        name: str, conf: str | None, policy: str | None, sets: tuple[tuple[str, str], ...], accounting: list[str]
-    ) -> RunOptions:
+        name: str, conf: str | None, policy: str | None, sets: tuple[tuple[str, str], ...], accounting: list[str],
+        reservations: str | None,
+    ) -> RunOptions:  # fmt: skip
         return RunOptions(
             workload=args.workload, out=str(out / name), conf=conf, nodes=args.nodes, cpus_per_node=args.cpus_per_node,
             format=args.format, policy=policy, set=sets, seed=args.seed, until=args.until, jobs=args.jobs,
             option=option, accounting=tuple(accounting), unknown_accounts=args.unknown_accounts,
+            impossible_jobs=args.impossible_jobs, node_events=args.node_events, reservations=reservations,
         )  # fmt: skip
 
     question = Question(
-        options("baseline", args.conf, None, base, args.accounting),
+        options("baseline", args.conf, None, base, args.accounting, args.reservations),
         options(
             "changed",
             args.changed_conf or args.conf,
             args.policy,
             base + change,
             args.changed_accounting or args.accounting,
+            args.changed_reservations or args.reservations,
         ),
         args.replicates,
         args.jitter,

@@ -44,7 +44,7 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
     table = NodeTable()
     defaults = Attributes(NODE_KEYS, Place())
     specs: dict[str, tuple[Gres, ...]] = {}
-    for line in lines:
+    for number, line in enumerate(lines):
         name_list = line.pairs[0].value
         attributes = read_attributes(line, NODE_KEYS, report, NODE_ALIASES)
         if name_list.upper() == "DEFAULT":
@@ -69,7 +69,7 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
             if template.state == "FUTURE":
                 table.future.add(name)
             else:
-                table.nodes[name] = replace(template, name=name)
+                table.nodes[name] = replace(template, name=name, line=number)
         if template.state == "FUTURE":
             report.note(line.place, "State", "FUTURE", f"{name_list} is left out: future nodes take no jobs")
     return table
@@ -82,7 +82,8 @@ def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
     for name in known_nodes(line.pairs[0].value, table, Place(), "--set NodeName", report):
         changed = attributes.over(table.attributes[name])
         table.attributes[name] = changed
-        table.nodes[name] = replace(_template(name, changed, cache, report), name=name)
+        template = _template(name, changed, cache, report)
+        table.nodes[name] = replace(template, name=name, line=table.nodes[name].line)
 
 
 def apply_down_nodes(table: NodeTable, lines: Iterable[ConfLine], report: Report) -> None:

@@ -40,6 +40,8 @@ class Option:
         Typed default of the oldest release; `later` = (release, default from that release on).
     choices
         Canonical words allowed (kind ``choice`` and ``words``); compared without case.
+    beyond
+        Values of a ``choice`` that Slurm knows and slurmsim does not model: refused by name.
     off
         Values (lower case) of a NOT_MODELLED option that switch the thing off and so need no warning.
     low, high
@@ -62,6 +64,7 @@ class Option:
     default: Any = None
     later: tuple[str, Any] | None = None
     choices: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     low: int | None = None
     high: int | None = None
@@ -201,6 +204,8 @@ def _pick(text: str, option: Option) -> str:
     for choice in option.choices:
         if word in (choice.lower(), choice.rpartition("/")[2].lower()):  # newer releases allow plugins without "type/"
             return choice
+    if word in option.beyond or f"{option.choices[0].partition('/')[0]}/{word}" in option.beyond:
+        raise ValueError(f"{text} is not modelled", f"one of {', '.join(option.choices)}")
     raise ValueError(f"unknown value {text!r}", f"one of {', '.join(option.choices)}")
 
 

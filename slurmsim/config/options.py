@@ -161,7 +161,9 @@ _ROWS: tuple[Option, ...] = (
     _honoured("GresTypes", "words", ()),
     _honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2),
     _honoured("TopologyPlugin", "choice", "topology/none", "topology/tree reads topology.conf beside slurm.conf",
-              choices=("topology/none", "topology/default", "topology/flat", "topology/tree")),
+              choices=("topology/none", "topology/default", "topology/flat", "topology/tree"),
+              beyond=("topology/3d_torus", "topology/block", "topology/hypercube", "topology/node_rank",
+                      "topology/ring")),
     _honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS),
     _honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
     # power saving

@@ -100,6 +100,7 @@ def _spec(
         root_only=get("rootonly"),
         req_resv=get("reqresv"),
         exclusive_user=bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
+        allow_groups=_names(attributes, "allowgroups"),
         allow_accounts=_names(attributes, "allowaccounts"),
         deny_accounts=() if attributes.given("allowaccounts") else _names(attributes, "denyaccounts"),
         allow_qos=_names(attributes, "allowqos"),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from slurmsim.core.associations import Branch
 from slurmsim.core.claims import Claim, Hidden, QosUsed, flags_of, inherited, inherited_tres
+from slurmsim.core.in_use import InUse
 from slurmsim.core.limit_reasons import tres_reason
 from slurmsim.core.limit_rules import Rules, Used
 from slurmsim.model.accounting import Qos, Tres
@@ -53,6 +54,7 @@ class Compiler:
             self._over(claim, path, qos)
         branches = _branches(path)
         claim.max_nodes = _max_nodes(branches, qos, stretch)
+        claim.preferred = _preferred(path, qos)
         thresholds = [q.qos.limits.min_prio_thresh for q in qos] + [inherited(branches, "min_prio_thresh")]
         claim.min_prio = next((t for t in thresholds if t), 0)
         return claim
@@ -258,6 +260,23 @@ def _limit_factor(qos: list[QosUsed]) -> Callable[[Tres], Tres]:
     if factor is None or factor <= 0:
         return lambda limits: limits
     return lambda limits: {tres: int(value * factor) for tres, value in limits.items()}
+
+
+def _preferred(path: Path, qos: list[QosUsed]) -> list[InUse]:
+    """Who else's nodes count once only under a node limit: of group, user and account the first QOS that limits them
+    (_find_grp_node_bitmap); of the associations the first group, unless a QOS has one."""
+    found: dict[str, InUse] = {}
+    for q in qos:
+        for kind, limits, in_use in (
+            ("group", q.qos.limits.grp_tres, q.all.in_use), ("user", q.qos.max_tres_pu, q.user),
+            ("account", q.qos.max_tres_pa, q.account),
+        ):  # fmt: skip
+            if "node" in limits:
+                found.setdefault(kind, in_use)
+    for branch, used in path:
+        if "node" in branch.spec.limits.grp_tres:
+            found.setdefault("group", used.in_use)
+    return list(found.values())
 
 
 def _max_nodes(

@@ -11,7 +11,7 @@ from slurmsim.core.limit_rules import Rule, Used
 from slurmsim.model.accounting import Limits, Qos, Tres
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class QosUsed:
     """The counters of a QOS, and within it those of the job's user and account."""
 
@@ -33,6 +33,8 @@ class Claim:
         Rules at submission, before and after nodes are chosen, and while running.
     factor, factor_safe
         UsageFactor, and the factor time limits count with.
+    preferred
+        What has the nodes a job of a group with a node limit is drawn to.
     max_nodes
         The most nodes a job may get, and the reason it shows when it needs more.
     walls_min
@@ -52,6 +54,7 @@ class Claim:
     over: list[Rule] = field(default_factory=list)
     factor: float = 1.0
     factor_safe: float = 1.0
+    preferred: list[InUse] = field(default_factory=list)
     max_nodes: tuple[int, str] | None = None
     walls_min: list[int] = field(default_factory=list)
     outruns: list[tuple[int, int]] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
+
+if TYPE_CHECKING:
+    from slurmsim.core.job import Job
 
 _DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
 
@@ -70,6 +74,7 @@ class ClusterState:
         if shares and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions)
         self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
+        self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions)
         defaults = [p for p in self.partitions if p.spec.default]
@@ -79,7 +84,7 @@ class ClusterState:
         self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
-        self.shapes: dict[tuple[int, int], Shape] = {}
+        self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
 
@@ -99,6 +104,11 @@ class ClusterState:
             self._resolved[key] = found
         return found
 
+    def switch_wait(self, request: ResourceRequest) -> int:
+        """Seconds a job waits for nodes on few enough leaf switches."""
+        asked = request.switch_wait_s
+        return self.max_switch_wait_s if asked is None else min(asked, self.max_switch_wait_s)
+
     def compiled(self, sub: Submission) -> tuple[tuple[Partition, ...], tuple[Shape, ...]]:
         """Partitions of a submission and its request's shape in each. Raises SubmitError with Slurm's text."""
         key = (id(sub.request), sub.partitions)
@@ -108,6 +118,12 @@ class ClusterState:
             shapes = tuple([compile_shape(self, sub.request, p) for p in partitions])
             found = self._compiled[key] = partitions, shapes
         return found
+
+    def lift(self, job: Job, flags: frozenset[str]) -> None:
+        """The QOS of `job` lifts limits of its partitions."""
+        job.shapes = tuple([compile_shape(self, job.sub.request, p, lifted=flags) for p in job.partitions])
+        job.shape = job.shapes[0]
+        job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
 
     def node_list(self, a: Allocation) -> str:
         """The allocation's nodes as Slurm prints them."""
@@ -143,10 +159,14 @@ class ClusterState:
 
 
 def compile_shape(
-    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True
-) -> Shape:
-    """The shape of (request, partition), made once; without `patient` one that takes any number of switches."""
-    key = (id(request), partition.index if patient else -1 - partition.index)
+    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True,
+    lifted: frozenset[str] = frozenset(),
+) -> Shape:  # fmt: skip
+    """The shape of (request, partition), made once; without `patient` one that takes any number of switches.
+
+    `lifted`: limits of the partition that do not count, by the flags of a QOS that say so.
+    """
+    key = (id(request), partition.index if patient else -1 - partition.index, lifted)
     shape = state.shapes.get(key)
     if shape is None:
         spec, option = partition.spec, state.cluster.option
@@ -158,7 +178,8 @@ def compile_shape(
             request, partition, state.table, memory_consumable=state.selector.memory_consumable,
             default_mem_cpu=per_cpu, default_mem_node=per_node,
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
-            tree=None if state.tree_optional and not request.switches else state.tree, patient=patient,
+            tree=None if state.tree_optional and not request.switches else state.tree,
+            patient=patient and state.switch_wait(request) > 0, lifted=lifted,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

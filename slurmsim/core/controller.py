@@ -21,6 +21,7 @@ from slurmsim.core.associations import AssociationTree
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.deadlines import Deadlines
+from slurmsim.core.edits import Edits
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.gang import Gang, takes_turns
 from slurmsim.core.job import ONE_YEAR_S, Job
@@ -46,7 +47,6 @@ from slurmsim.core.messages import (
     ResizeJob,
     Resume,
     SetPartitionState,
-    SetTimeLimit,
     Submit,
     Suspend,
 )  # fmt: skip
@@ -59,6 +59,7 @@ from slurmsim.core.policy_host import PolicyHost
 from slurmsim.core.power import launch, make_power
 from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
+from slurmsim.core.qos_flags import QosFlags
 from slurmsim.core.recalculation import Recalculation
 from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
@@ -144,14 +145,16 @@ class Controller:
         self._begin_heap: list[tuple[int, int]] = []
         self.alarms = Alarms()
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
-        self.patience = Patience(self, int(cluster.scheduler_parameters.get("max_switch_wait") or 300))
+        self.patience = Patience(self)
         self._next_recalc = start_time
         self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
+        self.edits_of_jobs = Edits(self)
         self.power = make_power(self)
         self.usage.power = self.power
         self.recalculation = Recalculation(self)
         self.book, self.accrual = self.recalculation.book, self.recalculation.accrual
+        self.qos_flags = QosFlags(self)
         self.main = MainScheduler(self, cluster.scheduler_parameters)
         gang = takes_turns(cluster) and not self.event_driven
         preempts = cluster.option("PreemptType") != "preempt/none" and not self.event_driven
@@ -160,10 +163,10 @@ class Controller:
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
         self._handlers: dict[type, Callable[[Any], None]] = {
-            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self._requeue_fact,
+            Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self.requeues.on_requeue,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
-            Hold: self._hold, Release: self._release, SetTimeLimit: self._set_time_limit,
+            Hold: self.hold, Release: self._release, **self.edits_of_jobs.handlers(),
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
         }  # fmt: skip
@@ -281,6 +284,7 @@ class Controller:
         job = Job(sub, partitions, shapes, self.now)
         if self.accounts is not None:
             self.accounts.admit(job)
+            self.qos_flags.heed(job)
         if job.claims:
             if sub.reservation:
                 self.reservations.jobs.claim(job, sub.reservation)
@@ -288,9 +292,9 @@ class Controller:
         self._set_limit(job)
         if self.limits is not None:
             self.limits.admit(job)
-        shape = job.shape
+        shape, shapes = job.shape, job.shapes
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
-        if plain and job.bars is None and job.time_limit_s in shape.limits_met:
+        if plain and job.bars is None and not job.threshold and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
         else:
             self._check_admission(job)
@@ -318,6 +322,8 @@ class Controller:
                 self.eligibility.consider(job)
             if self.limits is not None and job.queued:
                 self.limits.show(job)
+            if self.unusable and job.queued and sub.array_task_id is None and not self.event_driven:
+                self.main.show_unavailable(job)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True
@@ -335,7 +341,7 @@ class Controller:
         possible = [self.selector.possible(s) for s in shapes]
         if not broken and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
-        if not broken and all(possible) and job.bars is None:
+        if not broken and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.edits
         enforce = self.cluster.option("EnforcePartLimits")
         if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
@@ -356,21 +362,26 @@ class Controller:
             # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
             job.time_limit_s = asked if self.event_driven else max(-(-asked // 60) * 60, 60)
 
-    def limit_reason(self, job: Job, partition: Partition, shape: Any) -> str | None:
-        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None."""
+    def limit_reason(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
+        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.
+
+        With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
+        """
         spec = partition.spec
-        if job.bars is None and partition.state == "UP" and job.time_limit_s in shape.limits_met:
+        if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
             return None
         if shape.min_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
         if spec.max_cpus_per_node is not None and shape.min_cpus > spec.max_cpus_per_node * partition.total_nodes:
             return Reason.PARTITION_CONFIG
         asked = shape.request
-        too_few = asked.max_nodes and asked.max_nodes < spec.min_nodes
-        too_many = spec.max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > spec.max_nodes
+        too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
+        too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
         if shape.min_nodes > partition.total_nodes or too_few or too_many:
             return Reason.PARTITION_NODE_LIMIT
-        if spec.max_time_s is not None and job.limit_fixed and job.time_limit_s > spec.max_time_s:
+        most = shape.part_max_time_s
+        too_long = most is not None and job.limit_fixed and job.time_limit_s > most
+        if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
             return Reason.PARTITION_TIME_LIMIT
         if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
@@ -378,13 +389,15 @@ class Controller:
             return Reason.PARTITION_DOWN
         if partition.state == "INACTIVE":
             return Reason.PARTITION_INACTIVE
-        if partition.state == "UP":
+        if job.threshold and self.qos_flags.too_low(job):
+            return Reason.QOS_USAGE_THRESHOLD
+        if partition.state == "UP" and not too_long:
             shape.limits_met.add(job.time_limit_s)
         return None
 
-    def keeps_out(self, job: Job, partition: Partition, shape: Any) -> str | None:
+    def keeps_out(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
         """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
-        reason = self.limit_reason(job, partition, shape)
+        reason = self.limit_reason(job, partition, shape, shortened=shortened)
         if reason is None and job.bars is not None and partition.index in job.bars:
             return job.bars[partition.index].text
         return reason
@@ -404,10 +417,11 @@ class Controller:
 
     def place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
         """Nodes of `nodes` and shares of them for the record's job, free now for `limit` seconds; None for none."""
+        heavier = 0 if self.limits is None else self.limits.heavier(record)
         if self.reservations.all:
-            alloc = self.reservations.access.place(record, nodes, limit)
+            alloc = self.reservations.access.place(record, nodes, limit, heavier)
         else:
-            alloc = self.selector.place(record.shape, self.table, self.free_to(record, nodes))
+            alloc = self.selector.place(record.shape, self.table, self.free_to(record, nodes), heavier=heavier)
         if alloc is None and self.suspension.jobs:
             alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
         return alloc
@@ -451,7 +465,9 @@ class Controller:
             behind = self.queue.add_through(self.reservations.jobs.of(job), job, values, wanted)
         else:
             behind = self.queue.add(job, values, wanted)
-        if job.reason not in (Reason.NONE, Reason.BEGIN_TIME):
+        if job.reason in _KEPT_UNTIL_LOOKED_AT and not self.event_driven and self.main.enabled:
+            self.queue.unasked[job.id] = job
+        elif job.reason != Reason.NONE:
             self.set_reason(job, Reason.NONE)
         if behind and not self.event_driven and job.reason == Reason.NONE:
             self.set_reason(job, Reason.PRIORITY)
@@ -554,7 +570,7 @@ class Controller:
         """The nodes of `job` have booted: its processes start, and its limit counts from now."""
         assert job.end_limit is not None
         del self.running[bisect_left(self.running, (job.end_limit, job.id, job))]
-        job.start_time, job.end_limit = self.now, self.now + job.time_limit_s
+        job.start_time, job.end_limit, job.suspended_s = self.now, self.now + job.time_limit_s, 0
         insort(self.running, (job.end_limit, job.id, job))
         self.record("READY", job)
         self.actions.append(Launch(job))
@@ -652,11 +668,6 @@ class Controller:
             self.actions.append(Kill(job))
         self.finish(job, JobState.CANCELLED, Reason.NONE)
 
-    def _requeue_fact(self, fact: Requeue) -> None:
-        job = self.jobs.get(fact.job_id)
-        if job is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED):
-            self.requeue(job)
-
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
         """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.
 
@@ -671,6 +682,7 @@ class Controller:
         self._give_back(job)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
+        job.split()
         job.restarts += 1
         job.alloc, job.nodes = None, 0
         job.partition, job.shape = job.partitions[0], job.shapes[0]
@@ -694,6 +706,11 @@ class Controller:
         self.changed()
         self.main.request()
 
+    def edited(self) -> None:
+        """The same of a job or a partition, which may then start where it could not, or not where it could."""
+        self._edited()
+        self._limits_changed()
+
     def changed(self) -> None:
         """What is free, or usable, is not what plans were made from."""
         self.selector.forget_future()
@@ -703,7 +720,7 @@ class Controller:
 
     # -- edits ----------------------------------------------------------------------------------------------------
 
-    def _hold(self, fact: Hold) -> None:
+    def hold(self, fact: Hold) -> None:
         job = self.jobs.get(fact.job_id)
         if job is None or job.state != JobState.PENDING:
             return
@@ -711,6 +728,7 @@ class Controller:
         self._forget(job)
         self.deadlines.register(job)
         self.eligibility.forget(job)
+        job.split()
         if self.accrual is not None:
             self.accrual.held(job)
         if self.limits is not None:
@@ -730,20 +748,6 @@ class Controller:
         self.main.request()
         self.host.changed = True
 
-    def _set_time_limit(self, fact: SetTimeLimit) -> None:
-        job = self.jobs.get(fact.job_id)
-        if job is None:
-            return
-        if job.state != JobState.PENDING and job.preempt_time is None:
-            assert job.start_time is not None
-            self.move_end(job, job.start_time + fact.time_limit_s)
-        job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
-        if self.limits is not None:
-            self.limits.time_limit_changed(job)
-        self.record("LIMIT", job, value=fact.time_limit_s)
-        self._edited()
-        self._limits_changed()
-
     def move_end(self, job: Job, end: int) -> None:
         """The end of `job`, running or suspended, by its limit is `end` from now on."""
         jobs = self.running if job.state == JobState.RUNNING else self.suspension.jobs
@@ -758,8 +762,7 @@ class Controller:
         partition.state = fact.state
         for shape in self.state.shapes.values():
             shape.limits_met.clear()
-        self._edited()
-        self._limits_changed()
+        self.edited()
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
@@ -861,6 +864,8 @@ def _walks_job_table(cluster: ClusterSpec, policy: Policy) -> bool:
     return policy.name == "builtin" and basic and len({p.priority_tier for p in cluster.partitions}) == 1
 
 
+# slurmctld finds out that these are over when it builds a queue or, of the last one, when it tries the job
+_KEPT_UNTIL_LOOKED_AT = (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
 _ENFORCED: dict[str, str] = {
     Reason.PARTITION_TIME_LIMIT: "Requested time limit is invalid (missing or exceeds some limit)",
     Reason.PARTITION_NODE_LIMIT: "Node count specification invalid",

@@ -39,10 +39,10 @@ class Deadlines:
         return job.time_limit_s if job.limit_fixed else 60
 
     def limit(self, job: Job, limit: int) -> int:
-        """`limit` cut to the whole minutes left before the deadline."""
+        """`limit` cut to the whole minutes left before the deadline, but no shorter than it must be."""
         if job.deadline is None:
             return limit
-        return min(limit, (job.deadline - self.c.now) // 60 * 60)
+        return min(limit, max((job.deadline - self.c.now) // 60 * 60, self.needs(job)))
 
     def next_time(self) -> int | None:
         """When the next job cannot keep its deadline any more."""

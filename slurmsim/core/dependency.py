@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState
 
 TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr"})
 PROBLEM = "Job dependency problem"
+CIRCULAR = "Circular job dependency"
 
 
 class Outcome(Enum):
@@ -25,7 +27,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Term(Value):
     """One ``type:id``; `task` is an array index, None for the whole job or array; `delay_s` of ``after:id+min``."""
 
     kind: str

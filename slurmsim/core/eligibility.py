@@ -6,32 +6,19 @@ fact that can change its answer arrives, which comes to the same.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from slurmsim.core.dependency import Known, Outcome, Term, combine, judge, parse
+from slurmsim.core.dependency import CIRCULAR, Known, Outcome, Term, combine, judge, parse
 from slurmsim.core.job import Job
+from slurmsim.core.job_array import JobArrays
+from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
 
 PURGE_S = 60
-
-
-class ArrayState:
-    """One job array: its throttle, what is active, and which tasks wait for it (by index)."""
-
-    __slots__ = ("active", "ended", "limit", "live", "tasks", "waiting")
-
-    def __init__(self, limit: int | None) -> None:
-        self.limit = limit
-        self.active: set[int] = set()  # ids of queued or running tasks, no more than the limit
-        self.tasks: dict[int, int] = {}  # index -> job id
-        self.waiting: list[tuple[int, int]] = []  # (index, job id)
-        self.live = 0  # tasks without a final state
-        self.ended: list[tuple[int, int]] = []  # (end, job id) of the others until the last has ended
 
 
 class Eligibility:
@@ -51,7 +38,7 @@ class Eligibility:
         self.c = controller
         self.min_job_age = min_job_age
         self.kill_invalid = kill_invalid
-        self.arrays: dict[int, ArrayState] = {}
+        self.arrays = JobArrays(controller)
         self._terms: dict[int, tuple[tuple[Term, ...], bool]] = {}
         self._never: set[int] = set()  # whose terms have failed, which stays so when what they name is forgotten
         self.dependents: dict[int, list[int]] = {}
@@ -65,21 +52,60 @@ class Eligibility:
 
     def register(self, job: Job) -> None:
         """A new job: parse what it waits for. Raises SubmitError on a bad dependency, before changing anything."""
-        sub = job.sub
-        if sub.dependency:
-            terms, any_one = parse(sub.dependency, job.id)
-            self._terms[job.id] = (terms, any_one)
-            for term in terms:
-                if term.kind == "singleton":
-                    self._singletons.setdefault((job.user, job.name), []).append(job.id)
-                else:
-                    self.dependents.setdefault(term.job_id, []).append(job.id)
-        if sub.array_task_id is not None:
-            state = self.arrays.get(job.array_key)
-            if state is None:
-                state = self.arrays[job.array_key] = ArrayState(sub.array_limit)
-            state.tasks[sub.array_task_id] = job.id
-            state.live += 1
+        if job.sub.dependency:
+            self._depend(job, *parse(job.sub.dependency, job.id))
+        if job.sub.array_task_id is not None:
+            self.arrays.register(job)
+
+    def _depend(self, job: Job, terms: tuple[Term, ...], any_one: bool) -> None:
+        self._terms[job.id] = (terms, any_one)
+        for term in terms:
+            if term.kind == "singleton":
+                self._singletons.setdefault((job.user, job.name), []).append(job.id)
+            else:
+                self.dependents.setdefault(term.job_id, []).append(job.id)
+
+    def redefine(self, job: Job, dependency: str) -> None:
+        """`job`, pending, waits for `dependency` from now on instead of what it waited for.
+
+        Raises SubmitError on a bad or circular one, before changing anything.
+        """
+        found = parse(dependency, job.id) if dependency else None
+        if found is not None and self._leads_back(found[0], job):
+            raise SubmitError(CIRCULAR)
+        before = self._terms.pop(job.id, None)
+        for term in before[0] if before is not None else ():
+            listed = self._singletons.get((job.user, job.name), []) if term.kind == "singleton" else (
+                self.dependents.get(term.job_id, [])
+            )  # fmt: skip
+            if job.id in listed:
+                listed.remove(job.id)
+        self._never.discard(job.id)
+        if found is not None:
+            self._depend(job, *found)
+        self.c.withdraw(job)
+        if job.sub.array_task_id is not None:
+            self.arrays.leave(job)
+        if not is_held(job.reason):
+            self.c.set_reason(job, Reason.NONE)
+            self.consider(job)
+        if not job.queued:
+            job.eligible_time = None
+
+    def _leads_back(self, terms: tuple[Term, ...], job: Job) -> bool:
+        """Whether what `terms` name waits, by however many steps, for `job`."""
+        seen: set[int] = set()
+        todo = [term.job_id for term in terms if term.job_id]
+        while todo:
+            at = todo.pop()
+            if at == job.id or (at == job.array_key and job.sub.array_task_id is not None):
+                return True
+            if at not in seen:
+                seen.add(at)
+                array = self.arrays.by_id.get(at)
+                for job_id in (at,) if array is None else tuple(array.tasks.values()):
+                    todo += [t.job_id for t in self._terms.get(job_id, ((), False))[0] if t.job_id]
+        return False
 
     def started(self, job: Job) -> None:
         """`job` started: ``after`` dependents may be met."""
@@ -98,7 +124,7 @@ class Eligibility:
         if self._terms.pop(job.id, None) is not None:
             self._never.discard(job.id)
         if job.sub.array_task_id is not None:
-            self._leave_array(job)
+            self.arrays.leave(job)
         if self.dependents:
             self._wake(job)
         if self._singletons:
@@ -113,12 +139,12 @@ class Eligibility:
     def requeued(self, job: Job) -> None:
         """`job` gives up its place among its array's active tasks."""
         if job.sub.array_task_id is not None:
-            self._leave_array(job)
+            self.arrays.leave(job)
 
     def forget(self, job: Job) -> None:
         """`job` was held: it waits for nothing but its release."""
         if job.sub.array_task_id is not None:
-            self._leave_array(job)
+            self.arrays.leave(job)
 
     # -- the decision ---------------------------------------------------------------------------------------------
 
@@ -139,21 +165,38 @@ class Eligibility:
                 c.set_reason(job, Reason.DEPENDENCY)
                 return
             del self._terms[job.id]
+        throttled = bool(job.array_limit) and job.sub.array_task_id is not None
+        if throttled and not self.arrays.has_room(job):
+            return
         if job.begin is not None and job.begin > c.now:
+            if throttled:
+                self.arrays.wait_for_begin(job)
             c.set_reason(job, Reason.BEGIN_TIME)
             c.wait_until(job, job.begin)
             return
-        if job.array_limit and job.sub.array_task_id is not None:
-            state = self.arrays[job.array_key]
-            if len(state.active) >= job.array_limit and job.id not in state.active:
-                entry = (job.sub.array_task_id, job.id)
-                at = bisect_left(state.waiting, entry)
-                if state.waiting[at : at + 1] != [entry]:  # a release may find it waiting already
-                    state.waiting.insert(at, entry)
-                c.set_reason(job, Reason.ARRAY_TASK_LIMIT)
-                return
-            state.active.add(job.id)
+        if throttled:
+            self.arrays.take_place(job)
         c.enqueue(job)
+
+    def describe(self, job: Job) -> str:
+        """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``."""
+        if job.id not in self._terms:
+            return ""
+        terms, any_one = self._terms[job.id]
+        shown = []
+        for term in terms:
+            if term.kind == "singleton":
+                shown.append(f"singleton({Outcome.WAITING.value})")
+                continue
+            # a held job's dependencies are not looked at
+            held = is_held(job.reason)
+            outcome = Outcome.WAITING if held else judge(term, self._known(term, job), self.c.now)
+            if outcome is Outcome.MET:
+                continue
+            task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays.by_id else ""
+            delay = f"+{term.delay_s // 60}" if term.delay_s else ""
+            shown.append(f"{term.kind}:{term.job_id}{task}{delay}({outcome.value})")
+        return ("?" if any_one else ",").join(shown)
 
     def _again(self, job_id: int) -> None:
         job = self.c.jobs.get(job_id)
@@ -184,13 +227,13 @@ class Eligibility:
         """Met when no other job of this user and name is older and pending, or running."""
         for other in self.c.jobs.values():
             same = other.user == job.user and other.name == job.name and other is not job
-            if same and (other.state != JobState.PENDING or other.id < job.id):
+            if same and (other.state != JobState.PENDING or other.order < job.order):
                 return Outcome.WAITING
         return Outcome.MET
 
     def _known(self, term: Term, job: Job) -> Known | None:
         """What is remembered of the job or array `term` names; None for nothing."""
-        array = self.arrays.get(term.job_id)
+        array = self.arrays.by_id.get(term.job_id)
         if array is None:
             return self._known_ids([term.job_id])
         if term.kind == "aftercorr":
@@ -224,35 +267,15 @@ class Eligibility:
         known.states = tuple(states)
         return known if found else None
 
-    # -- arrays ---------------------------------------------------------------------------------------------------
-
-    def _leave_array(self, job: Job) -> None:
-        state = self.arrays[job.array_key]
-        entry = (job.sub.array_task_id, job.id)
-        if entry in state.waiting:
-            state.waiting.remove(entry)
-            return
-        if not state.limit or job.id not in state.active:
-            return
-        state.active.remove(job.id)
-        while state.waiting and len(state.active) < state.limit:
-            _, job_id = state.waiting.pop(0)
-            following = self.c.jobs.get(job_id)
-            if following is not None:
-                self.consider(following)
+    # -- memory -----------------------------------------------------------------------------------------------------
 
     def _remember(self, job: Job, now: int) -> None:
         """Start MinJobAge; for a task of an array only once all its tasks have ended."""
         if job.sub.array_task_id is None:
             self._forget_later(job.id, now)
             return
-        state = self.arrays[job.array_key]
-        state.live -= 1
-        state.ended.append((now, job.id))
-        if not state.live:
-            for end, job_id in state.ended:
-                self._forget_later(job_id, end)
-            state.ended.clear()
+        for end, job_id in self.arrays.forgettable(job, now):
+            self._forget_later(job_id, end)
 
     def _forget_later(self, job_id: int, end: int) -> None:
         """At the first full minute from now on that is MinJobAge after `end` (slurmctld's purge period)."""

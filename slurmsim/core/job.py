@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
 ONE_YEAR_S = 365 * 86400
+UNSPLIT = 2**32  # added to the index of a task that still is in the record of its array
 
 
 class Job:
@@ -39,9 +40,9 @@ class Job:
         "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
         "licenses", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions",
         "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued",
-        "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes",
-        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "time_limit_s",
-        "time_min_s", "user", "waits_for", "within_limits",
+        "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes",
+        "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold",
+        "time_limit_s", "time_min_s", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -51,9 +52,12 @@ class Job:
         self.branch: Branch | None = None
         self.qos_spec: Qos | None = None
         self.bars: Bars | None = None
+        self.threshold = 0.0  # fair share below which its QOS lets it wait
         self.partitions, self.shapes = partitions, shapes
         self.partition, self.shape = partitions[0], shapes[0]
         self.submit_time = self.first_submit = now
+        task = sub.array_task_id
+        self.rank = -1 if task is None else task + UNSPLIT  # among the tasks of its array
         self.order = 0  # place in slurmctld's job table: order of creation
         self.begin = sub.begin
         self.eligible_time: int | None = None
@@ -100,6 +104,11 @@ class Job:
     def part_qos(self) -> Qos | None:
         """The QOS of the partition it runs in, or of the first while pending."""
         return self.partition.qos
+
+    def split(self) -> None:
+        """A task that is held, requeued or changed gets a record of its own, which sorts before that of its array."""
+        if self.rank >= UNSPLIT:
+            self.rank -= UNSPLIT
 
     def move(self, state: str) -> None:
         """Change state by the one table of legal moves; anything else raises and changes nothing."""

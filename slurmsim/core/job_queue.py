@@ -1,9 +1,10 @@
 """The queue of jobs that may start: one record per job, partition and reservation, always in Slurm's order.
 
 Order (job_scheduler.c sort_job_queue, without preemption): records with a reservation first, higher partition tier,
-higher priority, earlier submit, lower job id (array tasks by array id, then index), earlier reservation. Under
-sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of creation,
-whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
+higher priority, earlier submit, lower job id (array tasks by array id, split ones first, then index), then earlier
+reservation.
+Under sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of
+creation, whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ class Record:
     """One job in one partition, as the scheduler walks it.
 
     `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
-    the same job in another partition).
+    the same job in another partition). `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
     """
 
-    __slots__ = ("alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing")
+    __slots__ = (
+        "alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing",
+        "unreserved",
+    )  # fmt: skip
 
     key: Key
 
@@ -46,10 +50,18 @@ class Record:
         self.job, self.partition, self.shape, self.reservation = job, partition, shape, reservation
         self.need = shape.unit_need  # asked for at every pass
         plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
-        self.alone = plain and shape.by_count
+        qos = job.qos_spec
+        self.unreserved = qos is not None and "NoReserve" in qos.flags
+        self.alone = plain and shape.by_count and not self.unreserved
         self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs the job will hold here: all of nodes it has to itself, where they are alike, else those asked for."""
+        shape = self.shape
+        return shape.node_need * shape.cpus_each if shape.whole and shape.uniform else shape.min_cpus
 
     def set_priority(self, priority: int, fifo: bool) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
@@ -63,8 +75,7 @@ class Record:
         if fifo:
             self.key = (0, job.order, 0, 0, 0, last)
             return
-        task = job.sub.array_task_id
-        self.key = (tier, -priority, job.submit_time, job.array_key, -1 if task is None else task, last)
+        self.key = (tier, -priority, job.submit_time, job.array_key, job.rank, last)
 
 
 class PoolQueue:
@@ -125,6 +136,7 @@ class JobQueue:
         self.pools = [PoolQueue() for _ in range(n_pools)]
         self.jobs: dict[int, tuple[Record, ...]] = {}
         self.fresh: dict[int, Job] = {}
+        self.unasked: dict[int, Job] = {}  # may start, and still show what kept them out
         # puts a list in order by rules a key cannot tell (preempt/qos); None for none
         self.arrange: Callable[[list[Record]], list[Record]] | None = None
         self.watcher: QueueColumns | None = None  # told of every record that comes and goes
@@ -170,6 +182,19 @@ class JobQueue:
         self.fresh[job.id] = job
         return behind
 
+    def leave_only(self, job: Job, partition: Partition) -> bool:
+        """Take out the record `job` has in `partition`, if it has others; whether it has."""
+        kept = tuple(r for r in self.jobs.get(job.id, ()) if r.partition is not partition)
+        if kept:
+            for record in self.jobs[job.id]:
+                if record.partition is partition:
+                    self.pools[partition.pool].leave(job, None)
+                    self.pools[partition.pool].delete(record)
+                    if self.watcher is not None:
+                        self.watcher.removed(record)
+            self.jobs[job.id] = kept
+        return bool(kept)
+
     def remove(self, job: Job) -> int:
         """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
         ahead = 0
@@ -178,6 +203,8 @@ class JobQueue:
             if self.watcher is not None:
                 self.watcher.removed(record)
         self.fresh.pop(job.id, None)
+        if self.unasked:
+            self.unasked.pop(job.id, None)
         return ahead
 
     def records(self) -> Iterator[Record]:
@@ -200,7 +227,7 @@ class JobQueue:
             record.priority = value
             if not fifo:
                 key = record.key
-                record.key = (key[0], -value, key[2], key[3], key[4], key[5])
+                record.key = (key[0], -value, key[2], key[3], record.job.rank, key[5])
             job = record.job
             job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
             pools.add(record.partition.pool)

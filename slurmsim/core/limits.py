@@ -73,8 +73,8 @@ class Limits:
     ----------
     stop
         SchedulerParameters=assoc_limit_stop: a limited job blocks its partition in the main scheduler.
-    waiting
-        Jobs an event-driven policy does not see, by id.
+    waiting, narrowed
+        Jobs an event-driven policy does not see, or not in all their partitions, by id.
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -83,6 +83,7 @@ class Limits:
         self.counters = LimitCounters(c.tree, c.billing, c.table.n, safe=c.enforce.safe)
         self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
         self.waiting: dict[int, Job] = {}
+        self.narrowed: dict[int, Job] = {}
         self._standings: dict[tuple[int, int, int, bool], Standing] = {}
         self._capped: dict[tuple[int, int], Shape] = {}
         self._arrays: Counter[int] = Counter()
@@ -149,6 +150,11 @@ class Limits:
         if reason is not None:
             self.c.set_reason(job, reason)
 
+    def cap(self, job: Job, partition: Partition, shape: Shape) -> Shape:
+        """`shape`, newly compiled for a job that has been admitted, kept to the nodes it may get."""
+        claim = self.counters.claim(job, partition)
+        return shape if claim is None else self._cap(shape, claim)
+
     def _cap(self, shape: Shape, claim: Claim) -> Shape:
         """`shape` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
         if claim.max_nodes is None or not shape.min_nodes <= claim.max_nodes[0] < shape.max_nodes:
@@ -210,6 +216,24 @@ class Limits:
             return None
         most, reason = standing.claim.max_nodes
         return reason if record.shape.min_nodes > most else None
+
+    def heavier(self, record: Record) -> Bitmap:
+        """Nodes that count as one heavier than they are for the record's job.
+
+        Where a node limit counts together with other jobs, the nodes those have are preferred: of the nodes of one line
+        of slurm.conf the others weigh one more. A line none of whose nodes they have stays as it is (_build_node_list).
+        """
+        standing = self._standing(record)
+        if standing is None or not standing.claim.preferred:
+            return 0
+        theirs: Bitmap = 0
+        for in_use in standing.claim.preferred:
+            theirs |= in_use.nodes
+        if not theirs:
+            return 0
+        lines = [line & record.shape.candidates for line in self.c.table.lines]
+        others = [line & ~theirs for line in lines if line & theirs]
+        return sum(others)  # the lines have no node in common
 
     def after(self, record: Record, alloc: Allocation | None, nodes: Bitmap = 0) -> str | None:
         """The limit an allocation would break, None if there is none.
@@ -277,6 +301,7 @@ class Limits:
     def held_back(self, job: Job) -> None:
         """`job` was held."""
         self.waiting.pop(job.id, None)
+        self.narrowed.pop(job.id, None)
 
     def began(self, job: Job) -> None:
         """`job` has its allocation."""
@@ -334,8 +359,12 @@ class Limits:
 
     def _reconsider(self) -> None:
         """A counter changed: those no limit bars any more may be queued again."""
-        waiting = list(self.waiting.values())
+        for job in self.narrowed.values():
+            if job.queued:
+                self.c.withdraw(job)
+        waiting = [*self.waiting.values(), *self.narrowed.values()]
         self.waiting.clear()
+        self.narrowed.clear()
         for job in waiting:
             if job.state == JobState.PENDING and not job.queued:
                 self.c.eligibility.consider(job)
@@ -351,8 +380,16 @@ class Limits:
                 self.refuse(records[0].job, reasons[0] or Reason.NONE)
         self._swept = (self.counters.version, len(self.c.queue))
 
-    def refuse(self, job: Job, reason: str) -> None:
-        """An event-driven policy may not start `job` now: it waits where the policy does not see it."""
+    def refuse(self, job: Job, reason: str, partition: Partition | None = None) -> None:
+        """An event-driven policy may not start `job` now: it waits where the policy does not see it.
+
+        Where only one of its partitions forbids it (`partition`), it waits on in the others.
+        """
+        if partition is not None and self.c.queue.leave_only(job, partition):
+            self.narrowed[job.id] = job
+            self.c.generation += 1
+            self.c.host.changed = True
+            return
         self.c.withdraw(job)
         self.waiting[job.id] = job
         self.c.set_reason(job, reason)

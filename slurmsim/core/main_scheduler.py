@@ -19,7 +19,9 @@ from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.job import Job
     from slurmsim.core.reservation import Reservation
+    from slurmsim.core.shape import Shape
     from slurmsim.model.cluster import ClusterSpec
 
 SCHEDULER = "Main"
@@ -64,6 +66,7 @@ class MainScheduler:
         self.min_gap = number(parameters, "sched_min_interval", 2) // 1_000_000  # whole seconds of virtual time
         self.dirty = False  # something changed since the last pass that saw the whole queue
         self.passes = 0
+        self.last_pass = 0  # when the last walk over the queue was
         self._last_pass = controller.start_time - self.min_gap
         self._full_due = False
         self._begun = False
@@ -71,6 +74,13 @@ class MainScheduler:
         self._requested = False
         self._now = False
         self._last_loop_pass = controller.start_time
+        # whether requests (by id of their shape) could be served by the nodes that were up when last asked
+        self._up_then: Bitmap = 0
+        self._served: dict[int, bool] = {}
+        # nodes of jobs that share with nobody, and when that was worked out
+        self._taken: Bitmap = 0
+        self._taken_at = -1
+        self._reordered = False  # this pass walks the queue in an order of the policy's
 
     # -- triggers -------------------------------------------------------------------------------------------------
 
@@ -166,10 +176,15 @@ class MainScheduler:
     def run(self, full: bool) -> None:
         """One walk over the queue in order."""
         c = self.c
+        self.last_pass = c.now
         if c.accrual is not None:
             c.accrual.look(c.now)
+        if c.queue.unasked:
+            self._independent_now()
         limits = c.limits
-        records = c.queue.snapshot()
+        queue = c.queue.snapshot()
+        records = c.host.in_order(queue)
+        self._reordered = records is not queue
         usable = c.table.up
         blocked: set[int] = set()
         reservations = c.reservations
@@ -287,6 +302,14 @@ class MainScheduler:
         if not cut and (limit is None or examined <= limit):
             self.dirty = self._requested
 
+    def _independent_now(self) -> None:
+        """The queue is built: who waits for no time and no job any more says so (job_independent)."""
+        c = self.c
+        for job in list(c.queue.unasked.values()):
+            if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):
+                c.set_reason(job, Reason.NONE)
+        c.queue.unasked.clear()
+
     def _behind(self, record: Record) -> None:
         self.c.set_reason(record.job, Reason.PRIORITY)
         self.c.queue.fresh.pop(record.job.id, None)
@@ -300,7 +323,7 @@ class MainScheduler:
         c = self.c
         if limit is not None and examined + len(records) - at - 1 > limit:
             return False  # the pass ends before the queue does
-        if self.part_depth or len(c.queue.pools) > 1 or c.queue.arrange is not None:
+        if self.part_depth or self._reordered or len(c.queue.pools) > 1 or c.queue.arrange is not None:
             return False
         key = records[at].key
         rest = [record for job_id in c.queue.fresh for record in c.queue.jobs[job_id] if record.key > key]
@@ -350,7 +373,49 @@ class MainScheduler:
             return Reason.RESOURCES
         if not c.selector.possible(shape):
             return Reason.BAD_CONSTRAINTS
-        return Reason.RESOURCES if group & ~table.idle else self._not_available(record, usable)
+        return Reason.RESOURCES if group & self._in_the_way(shape) else self._not_available(record, usable)
+
+    def _in_the_way(self, shape: Shape) -> Bitmap:
+        """Nodes whose jobs keep `shape` off them altogether: exclusive ones, or any if it shares nodes with none.
+
+        With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
+        """
+        c = self.c
+        if c.cluster.option("PreemptType") != "preempt/none":
+            return 0
+        if shape.exclusive:
+            return c.table.everything & ~c.table.idle
+        if self._taken_at != c.generation:
+            self._taken_at, self._taken = c.generation, 0
+            for _, _, job in (*c.running, *c.suspension.jobs):
+                if job.shape.exclusive:
+                    self._taken |= job.nodes
+        return self._taken
+
+    def show_unavailable(self, job: Job) -> None:
+        """sbatch's own test of `job`, now queued: it names the nodes that are down if the others could not serve it.
+
+        Nothing is said about jobs in the way, or of a limit that is named already. Array tasks are not tested.
+        """
+        c = self.c
+        record = max(c.queue.jobs[job.id], key=lambda record: record.partition.tier)
+        shape = record.shape
+        if c.limit_reason(job, record.partition, shape) is not None or job.reason in LIMIT_REASONS:
+            return
+        up = c.table.up
+        if shape.candidates & ~up and c.selector.possible(shape) and not self._could_run(shape, up):
+            c.set_reason(job, self._not_available(record, up))
+
+    def _could_run(self, shape: Shape, up: Bitmap) -> bool:
+        """Whether the nodes `up`, were they free, could serve `shape`; remembered until others are."""
+        if self._up_then != up:
+            self._up_then = up
+            self._served.clear()
+        known = self._served.get(id(shape))
+        if known is None:
+            empty = Supposed.empty(self.c.table)
+            known = self._served[id(shape)] = self.c.selector.place(shape, empty, up) is not None
+        return known
 
     def _not_available(self, record: Record, usable: Bitmap) -> str:
         c, shape = self.c, record.shape

@@ -185,6 +185,42 @@ class SetTimeLimit:
 
 
 @dataclass(slots=True)
+class SetArrayLimit:
+    """scontrol update ArrayTaskThrottle: so many tasks of the array at a time, None for any number."""
+
+    order: ClassVar[int] = 2
+    array_job_id: int
+    limit: int | None
+
+
+@dataclass(slots=True)
+class SetDependency:
+    """scontrol update Dependency of a pending job; "" for none."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    dependency: str
+
+
+@dataclass(slots=True)
+class SetPriority:
+    """scontrol update Priority of a pending job by an administrator: it keeps that one; 0 holds it."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    priority: int
+
+
+@dataclass(slots=True)
+class SetNice:
+    """scontrol update Nice of a pending job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    nice: int
+
+
+@dataclass(slots=True)
 class SetPartitionState:
     """scontrol update PartitionName State: UP, DOWN, DRAIN or INACTIVE."""
 
@@ -252,7 +288,7 @@ Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
-    | Suspend | Resume
+    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice
 )  # fmt: skip
 
 
@@ -323,6 +359,14 @@ class Refused:
 
 
 @dataclass(slots=True)
+class EditRefused:
+    """A job was not changed; Slurm's text."""
+
+    job_id: int
+    text: str
+
+
+@dataclass(slots=True)
 class ReservationRefused:
     """A reservation was not created, changed or deleted; Slurm's text."""
 
@@ -331,5 +375,6 @@ class ReservationRefused:
 
 
 Action = (
-    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | ReservationRefused
+    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | EditRefused
+    | ReservationRefused
 )  # fmt: skip

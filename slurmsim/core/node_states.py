@@ -43,6 +43,8 @@ class NodeStates:
         Nodes with DRAIN, with FAIL, and with a reboot issued.
     to_reboot
         Nodes that will be rebooted as soon as no job is on them.
+    asap
+        Those of them and of `booting` whose DRAIN the reboot ends, whoever set it.
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -53,6 +55,7 @@ class NodeStates:
         self.failing: Bitmap = 0
         self.booting: Bitmap = 0
         self.to_reboot: Bitmap = 0
+        self.asap: Bitmap = 0
         self.return_to_service = int(controller.cluster.option("ReturnToService"))
 
     def handlers(self) -> dict[type, Callable[[Any], None]]:
@@ -80,14 +83,18 @@ class NodeStates:
 
     # -- facts ----------------------------------------------------------------------------------------------------
 
-    def set_down(self, fact: NodesDown) -> None:
-        """Nodes are lost: jobs on them go on without them (--no-kill), are requeued, or end with NODE_FAIL."""
+    def set_down(self, fact: NodesDown, *, answering: bool = True) -> None:
+        """Nodes are lost: jobs on them go on without them (--no-kill), are requeued, or end with NODE_FAIL.
+
+        With ReturnToService=2 nodes that are still `answering` come back at once.
+        """
         c = self.c
         mask = c._mask(fact.nodes)
         self.down |= mask
         self.silent = self.silent | mask if fact.reason == SILENT else self.silent & ~mask
         self.booting &= ~mask
         self.to_reboot &= ~mask
+        self.asap &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
         c.reservations.nodes_lost()
         for job in [entry[2] for entry in (*c.running, *c.suspension.jobs) if entry[2].nodes & mask]:
@@ -95,13 +102,12 @@ class NodeStates:
                 continue  # gone with one of the others
             if job.sub.no_kill and job.nodes & ~mask and job.state == JobState.RUNNING:
                 c.resizes.keep(job, job.nodes & ~mask)
-            elif job.sub.requeue and c.cluster.option("JobRequeue"):
+            elif c.requeues.wanted(job):
                 c.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
             else:
                 c.actions.append(Kill(job))
                 c.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
-        if self.return_to_service == 2 and fact.reason != SILENT:
-            # the nodes still answer, and any answer of a node that is DOWN brings it back
+        if self.return_to_service == 2 and fact.reason != SILENT and answering:
             self._register(NodesRegister(fact.nodes))
 
     def _drain(self, fact: NodesDrain) -> None:
@@ -154,6 +160,7 @@ class NodeStates:
         self.to_reboot |= mask
         if fact.asap:
             self.drained |= mask
+            self.asap |= mask
             self._changed("DRAIN", fact.reason or "reboot requested", fact.nodes)
         self.freed(mask)
 
@@ -162,7 +169,6 @@ class NodeStates:
         now = mask & self.to_reboot & self.c.table.idle & ~self.c.suspension.nodes
         if now:
             self.to_reboot &= ~now
-            self.drained &= ~now
             self.booting |= now
             names = self._names(now)
             self._changed("DRAIN+REBOOT", "reboot issued", names)
@@ -175,6 +181,8 @@ class NodeStates:
         mask &= self.booting
         if mask:
             self.booting &= ~mask
+            self.drained &= ~(mask & self.asap)
+            self.asap &= ~mask
             self._back(self._names(mask))
 
     def _power(self, fact: NodesPower) -> None:

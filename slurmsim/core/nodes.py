@@ -97,6 +97,10 @@ class NodeTable:
             for g in s.gres:
                 self.gres[kinds.index((g.name, g.type)), i] += g.count
         self.everything: Bitmap = (1 << self.n) - 1
+        together: dict[int, list[int]] = {}
+        for i, spec in enumerate(nodes):
+            together.setdefault(spec.line, []).append(i)
+        self.lines = [from_indices(line) for line in together.values() if len(line) > 1]  # of slurm.conf
         self.free_cpus = self.cpus.copy()
         self.free_mem = self.mem.copy()
         self.free_gres = self.gres.copy()

@@ -17,17 +17,10 @@ if TYPE_CHECKING:
 
 
 class Patience:
-    """Ends the waits.
+    """Ends the waits."""
 
-    Parameters
-    ----------
-    max_wait_s
-        max_switch_wait, seconds: no job waits longer.
-    """
-
-    def __init__(self, controller: Controller, max_wait_s: int) -> None:
+    def __init__(self, controller: Controller) -> None:
         self.c = controller
-        self.max_wait_s = max_wait_s
         self._waiting: set[int] = set()
 
     def look(self, job: Job) -> None:
@@ -35,19 +28,20 @@ class Patience:
         if job.id in self._waiting:
             return
         self._waiting.add(job.id)
-        asked = job.sub.request.switch_wait_s
-        wait = self.max_wait_s if asked is None else min(asked, self.max_wait_s)
-        self.c.alarms.set(self.c.now + wait, lambda: self._over(job))
+        self.c.alarms.set(self.c.now + self.c.state.switch_wait(job.sub.request), lambda: self._over(job))
 
     def _over(self, job: Job) -> None:
         self._waiting.discard(job.id)
         if job.state != JobState.PENDING or self.c.jobs.get(job.id) is not job:
             return
-        state, request = self.c.state, job.sub.request
-        job.shapes = tuple([compile_shape(state, request, p, patient=False) for p in job.partitions])
-        job.shape = job.shapes[0]
+        state, request, limits = self.c.state, job.sub.request, self.c.limits
+        lifted = job.shape.lifted
+        shapes = [compile_shape(state, request, p, patient=False, lifted=lifted) for p in job.partitions]
+        if limits is not None:
+            shapes = [limits.cap(job, p, shape) for p, shape in zip(job.partitions, shapes, strict=True)]
+        job.shapes, job.shape = tuple(shapes), shapes[0]
         for record in self.c.queue.jobs.get(job.id, ()):
-            record.shape = compile_shape(state, request, record.partition, patient=False)
+            record.shape = job.shapes[job.partitions.index(record.partition)]
         if self.c.event_driven:
             self.c.edits += 1
             self.c.generation += 1

@@ -14,7 +14,7 @@ from slurmsim.core.reservation_access import Access
 from slurmsim.core.select import Forecast
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
-from slurmsim.states import JobState, Reason
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -130,6 +130,10 @@ class PoolView:
             return iter(self.c.running)
         return (entry for entry in self.c.running if entry[2].partition.pool == self.index)
 
+    def turns(self, records: Sequence[Record]) -> Sequence[Record]:
+        """`records` in the order in which a pass is to take them."""
+        return records
+
     def fits(self, record: Record, within: Bitmap | None = None) -> bool:
         """Whether the record's job could start now, if need be by preemption."""
         c = self.c
@@ -219,6 +223,11 @@ class View:
             and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs of the cluster."""
+        return self.c.table.total_cpus
 
     @property
     def free_nodes(self) -> int:
@@ -314,6 +323,11 @@ class View:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""
         return self.c.free_to(record, nodes)
 
+    @property
+    def owned(self) -> bool:
+        """Whether users may have nodes to themselves, so that `free_to` must be asked."""
+        return self.c.owners is not None
+
     def max_limit(self, record: Record) -> int:
         """The partition's MaxTime in seconds, a year when unlimited."""
         limit = record.partition.spec.max_time_s
@@ -324,9 +338,9 @@ class View:
 
         Of a job with a minimum time (--time-min) only that counts against MaxTime.
         """
-        reason = self.c.limit_reason(record.job, record.partition, record.shape)
+        reason = self.c.limit_reason(record.job, record.partition, record.shape, shortened=True)
         if reason is not None:
-            return within_minimum(record, reason)
+            return reason
         if record.job.bars is not None:
             bar = record.job.bars.get(record.partition.index)
             if bar is not None and bar.by_qos:
@@ -394,15 +408,6 @@ class View:
         return not self.c.table.mixed
 
 
-def within_minimum(record: Record, reason: str | None) -> str | None:
-    """`reason`, unless it is a time limit whose minimum (--time-min) the partition allows: backfill may use that."""
-    if reason == Reason.PARTITION_TIME_LIMIT and record.job.time_min_s:
-        most = record.partition.spec.max_time_s
-        if most is None or record.job.time_min_s <= most:
-            return None
-    return reason
-
-
 def sum_free_cpus(controller: Controller) -> int:
     """CPUs free on usable nodes; where jobs may share cores all there are, since none tells what fits."""
     table = controller.table
@@ -430,7 +435,7 @@ class PolicyHost:
         self.passes = 0
         self.changed = False  # something happened since the policy was last called
         self.wake: int | None = None
-        self._label = "Backfill" if policy.name == "backfill" else policy.name
+        self._label = policy.label or policy.name
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
 
     def count_no_more(self, job: Job) -> None:
@@ -491,12 +496,24 @@ class PolicyHost:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
-    def _forbidden(self, record: Record, reason: str) -> None:
-        """A limit forbids the start. A policy that is the scheduler does not see the job until it may."""
+    def in_order(self, records: list[Record]) -> list[Record]:
+        """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""
+        try:
+            wanted = self.policy.order(self.view, records, self.c.now)
+        except Exception as error:
+            raise self._broken(error) from error
+        if wanted is records:
+            return records
+        if len(wanted) != len(records) or set(wanted) != set(records):
+            raise PolicyError(self.policy.name, "gave an order that has not the same jobs")
+        return list(wanted)
+
+    def _forbidden(self, job: Job, target: Any, reason: str) -> None:
+        """A limit forbids the start of `target`. A policy that is the scheduler does not see it until it may."""
         if self.policy.event_driven and self.c.limits is not None:
-            self.c.limits.refuse(record.job, reason)
+            self.c.limits.refuse(job, reason, target.partition if isinstance(target, Record) else None)
         else:
-            self.c.set_reason(record.job, reason)
+            self.c.set_reason(job, reason)
 
     def _broken(self, error: Exception) -> SlurmSimError:
         """`error`, raised by the policy's code, as one line that says where."""
@@ -566,8 +583,7 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         held: str | None = None
         for record in records:
-            limited = c.keeps_out(job, record.partition, record.shape)
-            if limited is not None and within_minimum(record, limited) is not None:
+            if c.keeps_out(job, record.partition, record.shape, shortened=True) is not None:
                 continue
             limit = decision.time_limit_s
             if job.claims:
@@ -592,6 +608,6 @@ class PolicyHost:
                 c.start(record, alloc, self._label, limit)
                 return True
         if held is not None:
-            self._forbidden(records[0], held)
+            self._forbidden(job, target, held)
             return None
         return False

@@ -17,6 +17,7 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_indices, lowest, to_indices
 from slurmsim.core.messages import Boot, Launch, NodesDown, NodesPower
 from slurmsim.hostlist import expand
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -90,6 +91,19 @@ class PowerSaving:
     def freed(self, job: Job, nodes: Bitmap) -> None:
         """`job` gave its nodes back; `nodes` of them are idle now."""
         self._booting_for.pop(job.id, None)
+        self._left(nodes)
+
+    def resized(self, job: Job, nodes: Bitmap) -> None:
+        """`job` goes on without some of its nodes; `nodes` of them are idle now. It waits for the others only."""
+        self._left(nodes)
+        if job.id in self._booting_for:
+            missing = self._booting_for[job.id][1] & job.nodes
+            self._booting_for[job.id] = (job, missing)
+            if job.state == JobState.RUNNING:
+                self.launched(job)
+
+    def _left(self, nodes: Bitmap) -> None:
+        """`nodes` have become idle."""
         idle = nodes & ~self.coming
         self._to_boot &= ~(nodes & self.off)
         self.since[to_indices(idle)] = self.c.now
@@ -109,10 +123,19 @@ class PowerSaving:
             job, missing = self._booting_for[job_id]
             missing &= ~nodes
             self._booting_for[job_id] = (job, missing)
-            if not missing:
-                del self._booting_for[job_id]
-                c.ready(job)
+            if not missing and job.state == JobState.RUNNING:
+                self.launched(job)
         self._plan_scan()
+
+    def waits(self, job: Job) -> bool:
+        """Whether the processes of `job` have not been started yet."""
+        return job.id in self._booting_for
+
+    def launched(self, job: Job) -> None:
+        """Start the processes of `job` if its nodes are up, which may have come up while it was suspended."""
+        if not self._booting_for[job.id][1]:
+            del self._booting_for[job.id]
+            self.c.ready(job)
 
     def on_request(self, fact: NodesPower) -> None:
         """scontrol update State=POWER_UP or POWER_DOWN."""
@@ -175,7 +198,7 @@ class PowerSaving:
             self.off |= lost
             self._tell("POWERED_DOWN", lost)
             names = tuple(self.c.table.names[i] for i in to_indices(lost).tolist())
-            self.c.node_states.set_down(NodesDown(names, TIMED_OUT))
+            self.c.node_states.set_down(NodesDown(names, TIMED_OUT), answering=False)
         self._plan_scan()
 
     def _decay(self, now: int) -> None:

@@ -297,7 +297,7 @@ class Preemption:
     def end(self, job: Job) -> None:
         """`job` goes now: requeued if its mode says so and it may be, else its end."""
         c = self.c
-        if self.mode(job) == REQUEUE and job.sub.requeue and c.cluster.option("JobRequeue"):
+        if self.mode(job) == REQUEUE and c.requeues.wanted(job):
             c.requeue(job, JobState.PREEMPTED)
             return
         job.exit_code = "0:15"

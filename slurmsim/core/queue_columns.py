@@ -79,8 +79,9 @@ class QueueColumns:
         self._free.append(slot)
 
     def edited(self, job: Job) -> None:
-        """What a queued job asks for, or since when it accrues age, has changed."""
+        """What a queued job asks for, since when it accrues age, or its priority has changed."""
         for record in self.queue.jobs.get(job.id, ()):
+            self._priority[record.slot] = record.priority
             self._fill(record, job.partitions.index(record.partition))
 
     def _fill(self, record: Record, at: int) -> None:

@@ -40,6 +40,8 @@ class Recalculation:
         Called in every run, after usage has been added, with the time of the run before and now. Runs nobody waits
         for are made up for later, in order, before anything else happens; so a listener sees every one of them
         (but for idle times, which are one run).
+    on_shares
+        Called when fair shares have been worked out anew.
     wanted
         Wake the controller for every run, also while nothing is pending.
 
@@ -58,7 +60,9 @@ class Recalculation:
         self.columns: QueueColumns | None = None
         self.accrual: Accrual | None = None
         self.on_period: list[Callable[[int, int], None]] = []
+        self.on_shares: list[Callable[[], None]] = []
         self.wanted = False
+        self._thresholds = False  # fair shares decide who may start
         if isinstance(self.plugin, Multifactor) and self.period_s is not None:
             self._open(self.plugin)
 
@@ -71,6 +75,7 @@ class Recalculation:
                 tree, c.billing, half_life_s=option("PriorityDecayHalfLife") or 0,
                 reset=option("PriorityUsageResetPeriod"), limits=c.enforce.limits, start_time=c.start_time,
             )  # fmt: skip
+            self._thresholds = any("EnforceUsageThreshold" in qos.flags for qos in tree.qos.values())
             shares = ShareTree(tree)
             self.shares = FairTree(shares) if "NO_FAIR_TREE" not in flags else Classic(
                 shares, damping=option("FairShareDampeningFactor"), depth_oblivious="DEPTH_OBLIVIOUS" in flags
@@ -109,7 +114,8 @@ class Recalculation:
         """When the controller must be woken for a run, None when it makes no difference before the next fact."""
         c = self.c
         # with nothing running and nothing new to look at, another order of the queue starts nothing either
-        if self.wanted or (self.period_s and c.queue.jobs and (c.running or c.suspension.jobs or c.main.dirty)):
+        moves = c.queue.jobs and (c.running or c.suspension.jobs or c.main.dirty)
+        if self.wanted or (self.period_s and (moves or (self.on_shares and c.jobs))):
             return max(self.next_at, c.now + 1)
         return None
 
@@ -129,12 +135,14 @@ class Recalculation:
             if self.accrual is not None:
                 self.accrual.look(now)
             self._reprioritise(now)
+            for notice in self.on_shares:
+                notice()
 
     def _reprioritise(self, now: int) -> None:
         c, plugin = self.c, self.plugin
         assert isinstance(plugin, Multifactor) and self.columns is not None
         factors = None
-        if self.book is not None and self.shares is not None and plugin.w_fairshare:
+        if self.book is not None and self.shares is not None and (plugin.w_fairshare or self._thresholds):
             self.shares.update(self.book.used, self.columns.branches())
             factors = self.shares.factors
         if plugin.running_too:

@@ -116,14 +116,54 @@ class Releases:
 
         Counts what `free_after` says, at the moments of `in_batches`, or after every end when `exact`.
         """
-        least = bisect_left(self.most_free, need)  # before that many are gone there is no need to look
+        p = self._fewest_gone(need, mask)
+        if p is None:
+            return None
         if exact:
-            moments = range(least, len(self.ends) + 1)
-            p = least + bisect_left(moments, need, key=lambda p: (self.free_after(p) & mask).bit_count())
-            if p > len(self.ends):
-                return None
             return bisect_right(self.ends, self.ends[p - 1]) if p else 0  # jobs of one end go together
-        for p in self.in_batches(mask, linear):
-            if p >= least and (self.free_after(p) & mask).bit_count() >= need:
+        if not p:
+            p = self._next(0, mask) + 1
+        return self._batch_with(p, mask, linear) if p <= len(self.ends) else None
+
+    def _fewest_gone(self, need: int, mask: Bitmap) -> int | None:
+        """The fewest jobs after which `need` nodes of `mask` are free; None if there are never that many.
+
+        No fewer than those with which all nodes together are enough; and what is then still missing takes at least as
+        many more as give that much back.
+        """
+        most = self.most_free
+        p = bisect_left(most, need)
+        while p < len(most):
+            missing = need - (self.free_after(p) & mask).bit_count()
+            if missing <= 0:
                 return p
+            p = bisect_left(most, most[p] + missing)
         return None
+
+    def _batch_with(self, p: int, reach: Bitmap, linear: int) -> int:
+        """The first moment of `in_batches` with the first `p` jobs gone, the last of which is on `reach`.
+
+        Whether the future test was made after the job that counted before or not, its window then just reaches the job
+        after that one; so nothing else of what came before matters.
+        """
+        ends, nodes, n = self.ends, self._nodes, len(self.ends)
+        first = ends[self._next(0, reach)]
+        origin, window = first + 30 - first % 30, 30
+        before = self._last(p - 1, reach)
+        if before >= 0 and (beyond := ends[before + 1] - origin - 30) > 0:
+            window += -(-beyond // linear) * linear if linear else (30 << (-(-beyond // 30)).bit_length()) - 30
+        batch = bisect_right(ends, origin + window)
+        if batch <= p:
+            return p
+        if nodes[batch - 1] & reach:
+            return batch
+        following = self._next(batch, reach)
+        return (following if following < n else self._last(batch, reach)) + 1
+
+    def _last(self, at: int, reach: Bitmap) -> int:
+        """The last job before `at` with a node of `reach`, -1 if there is none."""
+        nodes = self._nodes
+        at -= 1
+        while at >= 0 and not nodes[at] & reach:
+            at -= 1
+        return at

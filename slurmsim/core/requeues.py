@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.core.messages import LaunchFailed, RequeueHold
+from slurmsim.core.messages import LaunchFailed, Requeue, RequeueHold
 from slurmsim.states import SPECIAL_EXIT, JobState, Reason
 
 if TYPE_CHECKING:
@@ -29,15 +29,27 @@ class Requeues:
     def on_requeue_hold(self, fact: RequeueHold) -> None:
         """scontrol requeuehold: it waits held, with State=SpecialExit shown as SPECIAL_EXIT."""
         job = self.c.jobs.get(fact.job_id)
-        if job is None or job.state != JobState.RUNNING or not job.sub.requeue:
-            return
-        self.c.requeue(job)
-        self.hold(job, Reason.REQUEUED_HELD, special=fact.special)
+        if job is not None and self._may(job):
+            self.c.requeue(job)
+            self.hold(job, Reason.REQUEUED_HELD, special=fact.special)
+
+    def on_requeue(self, fact: Requeue) -> None:
+        """scontrol requeue: refused for what is not running, and for jobs submitted with --no-requeue."""
+        job = self.c.jobs.get(fact.job_id)
+        if job is not None and self._may(job):
+            self.c.requeue(job)
+
+    def _may(self, job: Job) -> bool:
+        return job.state in (JobState.RUNNING, JobState.SUSPENDED) and self.wanted(job)
+
+    def wanted(self, job: Job) -> bool:
+        """Whether `job` may be requeued, as far as its owner and the configuration say."""
+        return job.sub.requeue and bool(self.c.cluster.option("JobRequeue"))
 
     def on_launch_failed(self, fact: LaunchFailed) -> None:
         """slurmd could not start it: it goes back into the queue, and after MaxBatchRequeue times is held."""
         job = self.c.jobs.get(fact.job_id)
-        if job is None or job.restarts != fact.restarts or job.state != JobState.RUNNING:
+        if job is None or job.restarts != fact.restarts or job.state not in (JobState.RUNNING, JobState.SUSPENDED):
             return
         count = self._failed_launches[job.id] = self._failed_launches.get(job.id, 0) + 1
         self.c.requeue(job)

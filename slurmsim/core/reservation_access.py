@@ -161,7 +161,7 @@ class ReservationAccess:
 
     # -- now ------------------------------------------------------------------------------------------------------
 
-    def place(self, record: Record, within: Bitmap, limit: int) -> Allocation | None:
+    def place(self, record: Record, within: Bitmap, limit: int, heavier: Bitmap = 0) -> Allocation | None:
         """Nodes and shares for `record`'s job inside `within`, started now with that limit; None if there are none."""
         c, own = self.c, record.reservation
         found = self.examine(record, c.now, limit)
@@ -174,7 +174,7 @@ class ReservationAccess:
         free = self.trim(free, self.caps(record, c.now, limit))
         prefer = own.nodes if own is not None and "FLEX" in own.flags else 0
         within = c.free_to(record, found.nodes & within)
-        return c.selector.place(record.shape, free, within, prefer=prefer)
+        return c.selector.place(record.shape, free, within, prefer=prefer, heavier=heavier)
 
     def classify(self, record: Record, usable: Bitmap, judge: Callable[[Record, Bitmap], str]) -> str:
         """Why `place` found nothing, as the reason to show; `judge` does that for a set of nodes."""

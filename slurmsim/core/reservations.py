@@ -244,6 +244,7 @@ class Reservations:
     def _plan_next(self, now: int) -> None:
         """Work out when `turn` is due again."""
         self._lingering = self.c.event_driven and any(r.over for r in self.all)
+        self._revise = self._revise and bool(self.all)
         times = [t for r in self.all for t in self._times(r, now) if t > now]
         if self._revise:
             times.append(now + 1 + (self.c.start_time - now - 1) % SCAN_S)

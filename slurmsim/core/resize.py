@@ -74,9 +74,12 @@ class Resizes:
         run.state, run.reason, run.end_time, run.exit_code = RESIZING, Reason.NONE, c.now, "0:0"
         if c.book is not None:
             c.book.ended(job, c.now)
-        c.usage.change(job, -1, c.table.release(old))
+        left, beside = c.table.release(old), bool(c.suspension.jobs)  # suspended jobs' nodes count as free
+        c.usage.change(job, -1, c.suspension.alone(job) if beside else left)
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = new, new.mask, new.n_nodes, new.n_cpus
-        c.usage.change(job, +1, c.table.allocate(new))
+        taken = c.table.allocate(new)
+        c.usage.change(job, +1, c.suspension.alone(job) if beside else taken)
+        freed = old.mask & ~new.mask & c.table.idle
         if c.book is not None:
             c.book.started(job, c.now)
         if c.limits is not None:
@@ -89,6 +92,10 @@ class Resizes:
         c.record("RESIZE", job, nodes=c.state.node_list(new))
         c.actions.append(Resized(run, job))
         c.changed()
+        if freed and c.node_states.to_reboot:
+            c.node_states.freed(freed)
+        if c.power is not None:
+            c.power.resized(job, freed)
 
 
 def part_of(a: Allocation, nodes: Bitmap, n: int) -> Allocation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,16 @@ ASLEEP_BITS = 40  # above any weight
 OUTSIDE_BITS = 41  # above that
 
 Trim = Callable[[FreeState, int], FreeState]
+
+
+class Bias(NamedTuple):
+    """What else than their weight draws a job to nodes: `prefer` before all others, `heavier` weigh one more."""
+
+    prefer: Bitmap
+    heavier: Bitmap
+
+
+UNBIASED = Bias(0, 0)
 
 
 class Selector:
@@ -94,12 +105,13 @@ class Selector:
 
     def place(
         self, shape: Shape, free: FreeState, within: Bitmap | None = None, *, rough: bool = False, later: bool = False,
-        prefer: Bitmap = 0,
+        prefer: Bitmap = 0, heavier: Bitmap = 0,
     ) -> Allocation | None:  # fmt: skip
         """Nodes and shares for the request out of `free`, or None.
 
         `rough` leaves the shares out of a part-node allocation: only its nodes are wanted. `later`: for a start in
         the future, which bf_busy_nodes treats differently. `prefer`: nodes taken before all others.
+        `heavier`: nodes that weigh one more than they do.
         """
         mask = (free.idle if shape.whole else free.idle | free.mixed) & free.up & shape.candidates
         if within is not None:
@@ -109,24 +121,25 @@ class Selector:
         if shape.required and shape.required & ~mask:
             return None
         if prefer and (mask & prefer).bit_count() >= shape.min_nodes:
-            inside = self.place(shape, free, mask & prefer, rough=rough, later=later)
+            inside = self.place(shape, free, mask & prefer, rough=rough, later=later, heavier=heavier)
             if inside is not None:
                 return inside
-        if shape.by_count and not prefer:
+        bias = Bias(prefer, heavier & mask) if prefer or heavier else UNBIASED
+        if shape.by_count and bias is UNBIASED:
             return self.choose_whole(shape, mask, later)
         if shape.kinds:  # [a|b]: the first kind that can serve alone
-            tries = (self._place_in(shape, free, mask & kind, rough, later, prefer) for kind in shape.kinds)
+            tries = (self._place_in(shape, free, mask & kind, rough, later, bias) for kind in shape.kinds)
             return next((a for a in tries if a is not None), None)
-        return self._place_in(shape, free, mask, rough, later, prefer)
+        return self._place_in(shape, free, mask, rough, later, bias)
 
     def _place_in(
-        self, shape: Shape, free: FreeState, mask: Bitmap, rough: bool, later: bool, prefer: Bitmap
+        self, shape: Shape, free: FreeState, mask: Bitmap, rough: bool, later: bool, bias: Bias
     ) -> Allocation | None:
         """Choose among the nodes of `mask` one by one; where cores are shared, in Slurm's order of trials."""
         if free.cores is None or shape.whole:
-            return self.choose_among(shape, free, mask, None, rough, later, prefer)
+            return self.choose_among(shape, free, mask, None, rough, later, bias)
         for nodes, busy in free.cores.trials(shape, mask):
-            found = self.choose_among(shape, free, nodes, busy, rough, later, prefer)
+            found = self.choose_among(shape, free, nodes, busy, rough, later, bias)
             if found is not None:
                 if not rough:
                     cores = free.cores.pick(found, busy)
@@ -135,7 +148,7 @@ class Selector:
         return None
 
     def choose_among(
-        self, shape: Shape, free: FreeState, mask: Bitmap, busy: Taken | None, rough: bool, later: bool, prefer: Bitmap
+        self, shape: Shape, free: FreeState, mask: Bitmap, busy: Taken | None, rough: bool, later: bool, bias: Bias
     ) -> Allocation | None:
         """Nodes of `mask` and shares of them; `busy` says which cores count as taken (None: those that are)."""
         if mask.bit_count() < shape.min_nodes or shape.required & ~mask:
@@ -157,7 +170,7 @@ class Selector:
         if not keep.all():
             idx, cpus = idx[keep], cpus[keep]
             have = None if have is None else have[:, keep]
-        return self._place_general(shape, free, idx, cpus, have, rough, later, prefer)
+        return self._place_general(shape, free, idx, cpus, have, rough, later, bias)
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -253,6 +266,8 @@ class Selector:
             cpus = np.minimum(cpus, free.free_mem[idx] // shape.mem_cpu // grain * grain)
         elif shape.mem_node:
             cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
+        if shape.all_cores:  # it is charged for all, which the memory must suffice for
+            cpus = np.where(cpus == table.cpus[idx], cpus, 0)
         if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
             cpus = cpus - cpus % shape.cpus_per_task
         need = max(shape.tasks_per_node, 1) * shape.cpus_per_task
@@ -276,7 +291,7 @@ class Selector:
 
     def _place_general(
         self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None, rough: bool,
-        later: bool, prefer: Bitmap,
+        later: bool, bias: Bias,
     ) -> Allocation | None:  # fmt: skip
         if len(idx) == 0 or int(cpus.sum()) < shape.min_cpus:
             return None
@@ -284,8 +299,10 @@ class Selector:
         weights = self.table.weight[idx]
         if self.asleep:
             weights = weights + (to_bools(self.asleep, self.table.n)[idx].astype(np.int64) << ASLEEP_BITS)
-        if prefer:
-            weights = weights + ((~to_bools(prefer, self.table.n)[idx]).astype(np.int64) << OUTSIDE_BITS)
+        if bias.prefer:
+            weights = weights + ((~to_bools(bias.prefer, self.table.n)[idx]).astype(np.int64) << OUTSIDE_BITS)
+        if bias.heavier:
+            weights = weights + to_bools(bias.heavier, self.table.n)[idx]
         if have is not None:
             weights = weights * (NEAR + 1) + preference(shape.gres, have, shape.whole)
             ask.gres = totals(shape.gres, have, idx, shape.n_tasks)

@@ -16,9 +16,13 @@ from slurmsim.core.nodes import NodeTable
 from slurmsim.core.partitions import Partition
 from slurmsim.core.topology import SwitchTree
 from slurmsim.errors import SubmitError
+from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
 
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
+# flags of a QOS that lift a limit of the partition
+PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
+PARTITION_FLAGS = frozenset({PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT})
 NOT_AVAILABLE = "Requested node configuration is not available"
 
 
@@ -29,12 +33,16 @@ class Shape:
     ----------
     candidates
         Nodes of the partition that have the features, sizes and GRES, whatever runs on them.
+    exclusive
+        The job shares its nodes with nobody, by its own wish, its partition's or select/linear's.
     whole
         The job gets whole nodes only, or every share of a candidate is the whole node.
     uniform
         All candidates have the same CPUs and weight: `cpus_each` CPUs; then sets of nodes are judged by length.
     min_nodes, target_nodes, max_nodes
         Node counts after partition limits; `target_nodes` is the maximum when the user gave a range.
+    part_min_nodes, part_max_nodes, part_max_time_s
+        Limits of the partition, but those `lifted` by the job's QOS.
     mem_all
         No memory was asked and none is the default: each node gives all it has.
     gres
@@ -49,10 +57,11 @@ class Shape:
 
     __slots__ = (
         "all_cores", "apart", "by_count", "candidates", "contiguous", "counted", "cpus_each", "cpus_per_task",
-        "gpus_asked", "gres", "kinds", "least_loaded", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all",
-        "mem_cpu", "mem_gpu", "mem_node", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "partition",
-        "possible", "request", "required", "sharing", "spread", "strict_one", "switches", "target_nodes",
-        "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
+        "exclusive", "gpus_asked", "gres", "kinds", "least_loaded", "lifted", "limits_met", "max_cpus_per_node",
+        "max_nodes", "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
+        "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "possible", "request",
+        "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform",
+        "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -67,18 +76,22 @@ class Shape:
         least_loaded: bool = False,
         tree: SwitchTree | None = None,
         patient: bool = True,
+        lifted: frozenset[str] = frozenset(),
     ) -> None:
         self.request, self.partition = request, partition
         spec = partition.spec
+        self._limits(request, spec, lifted)
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
         # num_tasks is known to the selector only when -n was given (or follows from --ntasks-per-node)
         known = request.n_tasks or (request.tasks_per_node and request.max_nodes in (0, request.min_nodes))
         self.n_tasks = request.tasks if known else 0
-        self.min_nodes = max(request.min_nodes, spec.min_nodes, 1)
+        least = self.part_min_nodes if 0 < request.max_nodes < spec.min_nodes else spec.min_nodes
+        self.min_nodes = max(request.min_nodes, least, 1)
         self.strict_one = request.max_nodes == 1
-        limit = spec.max_nodes if spec.max_nodes is not None else NO_LIMIT_NODES
         most = request.max_nodes
+        limit = self.part_max_nodes if most else spec.max_nodes
+        limit = NO_LIMIT_NODES if limit is None else limit
         if request.spread and not most and self.n_tasks:
             most = self.n_tasks
         self.max_nodes = min(most, limit) if most else limit
@@ -116,6 +129,7 @@ class Shape:
             self.candidates = from_indices(members) if len(members) else 0
             grain_is_node = bool(len(members)) and grain_is_node
         sole = grain_is_node and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
+        self.exclusive = exclusive
         self.whole = exclusive or sole
         cpus, weights = table.cpus[members], table.weight[members]
         self.uniform = bool(len(members)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
@@ -135,6 +149,13 @@ class Shape:
         self.possible: bool | None = None
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
         self.units, self.unit_need = self._fungible(table)
+
+    def _limits(self, request: ResourceRequest, spec: PartitionSpec, lifted: frozenset[str]) -> None:
+        """What the partition limits jobs like this to, without what their QOS lifts (get_node_cnts, 22.05)."""
+        self.lifted = lifted
+        self.part_min_nodes = 0 if PART_MIN_NODES in lifted else spec.min_nodes
+        self.part_max_nodes = None if PART_MAX_NODES in lifted else spec.max_nodes
+        self.part_max_time_s = None if PART_TIME_LIMIT in lifted else spec.max_time_s
 
     def _memory(self, request: ResourceRequest, consumable: bool, per_cpu: int | None, per_node: int | None) -> None:
         """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default."""

@@ -119,7 +119,8 @@ class Suspension:
         job.move(JobState.SUSPENDED)
         job.suspended_at = c.now
         c.record("SUSPEND", job, scheduler=by)
-        c.actions.append(Pause(job))
+        if c.power is None or not c.power.waits(job):
+            c.actions.append(Pause(job))
 
     def _go_on(self, job: Job, by: str) -> None:
         c = self.c
@@ -134,7 +135,10 @@ class Suspension:
         insort(c.running, (job.end_limit, job.id, job))
         c.usage.change(job, +1, self.alone(job), cpus_only=True)
         c.record("RESUME", job, scheduler=by)
-        c.actions.append(Continue(job))
+        if c.power is not None and c.power.waits(job):
+            c.power.launched(job)
+        else:
+            c.actions.append(Continue(job))
 
     def _park(self, job: Job) -> None:
         """Give the CPUs of `job` away; memory and GRES stay."""

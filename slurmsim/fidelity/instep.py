@@ -28,7 +28,8 @@ from slurmsim.core.messages import Action, JobEnded, Launch, Submit
 from slurmsim.fidelity.recording import Recording
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
-from slurmsim.sim.submissions import Behaviour, Submissions
+from slurmsim.sim.network import Behaviour
+from slurmsim.sim.submissions import Submissions
 
 MAX_ORDERS = 400  # orders of one second that are tried
 MAX_MOVED = 6  # ends of one second that are moved around

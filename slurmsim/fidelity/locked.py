@@ -26,7 +26,8 @@ from slurmsim.fidelity.recording import RecordedJob, Recording
 from slurmsim.hostlist import expand
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
-from slurmsim.sim.submissions import Behaviour, Submissions
+from slurmsim.sim.network import Behaviour
+from slurmsim.sim.submissions import Submissions
 from slurmsim.states import JobState
 
 MAX_ORDERS = 60  # orders of the events of one second that are tried

@@ -93,8 +93,8 @@ class JobColumns:
     def _of_mapping(cls, jobs: Mapping[str, Any]) -> JobColumns:
         index: dict[str, int] = {}
         codes = np.fromiter((index.setdefault(str(s), len(index)) for s in jobs["state"]), np.int32)
-        start, started = _nullable(jobs["start"])
-        end, ended = _nullable(jobs["end"])
+        start, started = nullable(jobs["start"])
+        end, ended = nullable(jobs["end"])
         found = cls(
             submit=np.asarray(jobs["submit"], np.int64),
             start=start,
@@ -141,8 +141,11 @@ class JobColumns:
         return self.started & self.ended & self.in_state(*FINAL_STATES)
 
 
-def _nullable(values: Any) -> tuple[IntArray, BoolArray]:
+def nullable(values: Any) -> tuple[IntArray, BoolArray]:
+    """Integers and where they are not null; null is NaN, pandas' NA, masked, or the least int64."""
     least = np.iinfo(np.int64).min
+    if hasattr(values, "isna"):  # a pandas column
+        values = np.ma.MaskedArray(values.fillna(0).to_numpy(), values.isna().to_numpy())
     if isinstance(values, np.ma.MaskedArray):
         return np.asarray(values.filled(least), np.int64), ~np.ma.getmaskarray(values)
     array = np.asarray(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Gres:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """One NodeName after hostlist expansion; sizes as configured. Memory in MiB.
+    """One NodeName after hostlist expansion; sizes as configured. Memory in MiB. `line` counts the lines of slurm.conf.
 
     ``cpus`` counts logical CPUs (sockets * cores_per_socket * threads_per_core unless CPUs says cores only).
     """
@@ -35,3 +35,4 @@ class NodeSpec:
     reason: str = ""
     core_spec_count: int = 0
     mem_spec_limit_mib: int = 0
+    line: int = field(default=0, compare=False)

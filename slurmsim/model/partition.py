@@ -10,7 +10,7 @@ class PartitionSpec:
     """One PartitionName line after DEFAULT lines. Times in seconds, memory in MiB; None means unlimited or unset.
 
     `oversubscribe` is NO, EXCLUSIVE, YES or FORCE with `oversubscribe_max` jobs a core.
-    `state` is UP, DOWN, DRAIN or INACTIVE.
+    `state` is UP, DOWN, DRAIN or INACTIVE. `allow_groups` matters to a live cluster; logs do not tell groups.
     """
 
     name: str
@@ -35,6 +35,7 @@ class PartitionSpec:
     root_only: bool = False
     req_resv: bool = False
     exclusive_user: bool = False
+    allow_groups: tuple[str, ...] = ()
     allow_accounts: tuple[str, ...] = ()
     deny_accounts: tuple[str, ...] = ()
     allow_qos: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ import numpy as np
 
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.metrics.columns import IntArray
+from slurmsim.report.efficiency import Question, Series, measure
 from slurmsim.report.rundata import RunData
 from slurmsim.trace.reader import read_trace
 
@@ -75,11 +76,15 @@ class JobDifferences:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Runs and how each but the first differs from the first."""
+    """Runs and how each but the first differs from the first.
+
+    `losses` are the packing losses of each run over the same slots; empty when they cannot be told of all runs.
+    """
 
     names: list[str]
     runs: list[RunData]
     differences: list[JobDifferences]
+    losses: list[Series]
 
     def summary(self, run: int) -> dict[str, Any]:
         """``summary.json`` of a run."""
@@ -113,6 +118,9 @@ class Comparison:
                 }
                 for i, found in enumerate(self.differences, 1)
             ],
+            "losses": [
+                {"name": name, **series.as_dict()} for name, series in zip(self.names, self.losses, strict=False)
+            ],
         }
 
 
@@ -137,7 +145,20 @@ def compare(folders: Sequence[Path], *, movers: int = 10) -> Comparison:
     if twice := [str(f) for f, n in Counter(resolved).items() if n > 1]:
         raise ConfigError(f"folder given twice: {twice[0]}")
     runs = [RunData(read_trace(folder)) for folder in folders]
-    return Comparison(_names(folders), runs, [job_differences(runs[0], run, movers) for run in runs[1:]])
+    differences = [job_differences(runs[0], run, movers) for run in runs[1:]]
+    return Comparison(_names(folders), runs, differences, _losses(runs))
+
+
+def _losses(runs: Sequence[RunData]) -> list[Series]:
+    """Packing losses over days from the first submit on, while all runs go on; one slot where that is less than a day.
+
+    None where a trace does not say how large its cluster is, or the runs have no time in common.
+    """
+    spans = [run.interval for run in runs]
+    begin, end = max(span.begin for span in spans), min(span.end for span in spans)
+    if begin >= end or any(run.cluster is None or not len(run.jobs) for run in runs):
+        return []
+    return [measure(run, Question(begin=begin, end=end)) for run in runs]
 
 
 def job_differences(first: RunData, other: RunData, movers: int = 10) -> JobDifferences:

@@ -11,6 +11,7 @@ import numpy as np
 from slurmsim.metrics.utilization import Interval
 from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, JobDifferences, Mover
+from slurmsim.report.efficiency import TITLES, figure
 from slurmsim.report.series import bin_edges, bin_means, ecdf
 from slurmsim.report.text import duration, number, summary_value, table
 
@@ -24,6 +25,8 @@ _MOMENTS = frozenset({"first_submit", "last_end"})  # points in time: a percenta
 def as_text(found: Comparison) -> str:
     """Summaries side by side, then what moved, for a terminal."""
     parts = [table([_header(found), *_summary_rows(found)])]
+    if found.losses:
+        parts.append(_slots(found) + "\n" + table([_header(found), *_loss_rows(found)]))
     for name, diff in zip(found.names[1:], found.differences, strict=True):
         parts.append(f"Jobs of {found.names[0]} in {name}\n" + table([("", "jobs"), *_counts(diff)]))
         for title, movers in (("earlier", diff.most_earlier), ("later", diff.most_later)):
@@ -43,6 +46,9 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
         if run.trace.partial
     ]
     blocks.append(page.section("Summary", page.table(_header(found), _summary_rows(found))))
+    if found.losses:
+        rows = page.table(_header(found), _loss_rows(found))
+        blocks.append(page.section("Packing losses", f"<p>{_slots(found)}</p>", rows))
     blocks.append(page.section("Pictures", "".join(page.figure(png, caption) for caption, png in figures)))
     for name, diff in zip(found.names[1:], found.differences, strict=True):
         blocks.append(
@@ -63,6 +69,10 @@ def figures(found: Comparison) -> Iterator[tuple[str, str, Figure]]:
     """File name, caption and figure of each overlaid picture."""
     yield "compare-waits", "Share of the jobs that waited no longer than x.", waits(found)
     yield "compare-usage", "CPUs in use and pending jobs over time (means of 400 bins).", usage(found)
+    if found.losses and len(found.losses[0].slots) > 1:
+        yield "compare-losses", "Packing losses of each day: 0 is best, 1 worst.", figure(
+            found.losses, found.names, found.runs[0].epoch
+        )  # fmt: skip
     if any(diff.earlier or diff.later for diff in found.differences):
         yield "compare-shifts", "How far start times moved against the first run.", shifts(found)
 
@@ -212,6 +222,25 @@ def _summary_rows(found: Comparison) -> list[list[str]]:
         row = [key, summary_value(key, found.summary(0).get(key))]
         for i in range(1, len(found.runs)):
             row += [summary_value(key, found.summary(i).get(key)), _delta(found, key, i)]
+        rows.append(row)
+    return rows
+
+
+def _slots(found: Comparison) -> str:
+    """Over what the losses are taken."""
+    slots = found.losses[0].slots
+    length = duration(slots[0].slot.length_s)
+    return f"Packing losses (0 best, 1 worst), mean of {number(len(slots))} slots of {length}"
+
+
+def _loss_rows(found: Comparison) -> list[list[str]]:
+    means = [series.means for series in found.losses]
+    rows = []
+    for key, title in TITLES.items():
+        row = [title, f"{means[0][key]:.4f}"]
+        for other in means[1:]:
+            delta = other[key] - means[0][key]
+            row += [f"{other[key]:.4f}", f"{delta:+.4f}" if delta else "="]
         rows.append(row)
     return rows
 

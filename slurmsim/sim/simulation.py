@@ -1,51 +1,30 @@
-"""One simulation: a SimPy network that tells the controller facts and does what it answers.
+"""One simulation: a workload told to the network, in virtual time.
 
 Processes: one each later submission or cancel, one the node events. What happens by the million is a timeout with a
 callback (a process cost 6 µs more a job, ADR 0004): the next arrival; a running job, for its actual run time, void if
-the controller took the job away meanwhile; a wake-up. Whatever happens at one instant is collected and told to the
-controller in one `step`, after everything else of that instant.
+the controller took the job away meanwhile; a wake-up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import simpy
 from simpy.events import Event
 
-from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import (
-    Boot,
-    Cancel,
-    Continue,
-    Fact,
-    Finished,
-    JobEnded,
-    Launch,
-    NodesBooted,
-    Pause,
-    Refused,
-    Requeued,
-    ReservationRefused,
-    Resized,
-    Submit,
-)
+from slurmsim.core.messages import Cancel, Fact, Refused, Submit
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.sim.submissions import Behaviour, Submissions
-from slurmsim.states import JobState
+from slurmsim.sim.network import BOOT_S, Behaviour, Network, Observer
+from slurmsim.sim.submissions import Submissions
 from slurmsim.workload import Workload
 
-TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
 STUCK_S = 30 * 86400
-BOOT_S = 60
-Observer = Callable[[int], None]
 
 
 @dataclass(slots=True)
@@ -56,7 +35,7 @@ class Timed:
     fact: Fact
 
 
-class Simulation:
+class Simulation(Network):
     """A workload under a policy on a cluster, in virtual time.
 
     Parameters
@@ -118,26 +97,14 @@ class Simulation:
         first = int(workload.ints["submit"].min()) if len(workload) else 0
         if start_time is None:
             start_time = min([first, *(t.time for t in timed[:1])])
-        self.start_time = start_time
-        self.env = simpy.Environment(initial_time=start_time)
-        self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
-        self.until, self.boot_s = until, boot_s
+        super().__init__(
+            cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits, boot_s=boot_s,
+            left_after=left_after, on_requeued=on_requeued, after_turn=after_turn, record_facts=record_facts,
+        )  # fmt: skip
+        self.until = until
         self.n_jobs = len(workload)
         self.n_done = self.n_submitted = 0
-        self.refused: list[tuple[Submission, str]] = []
-        self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
-        self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
-        self._on_finished, self._on_requeued, self._on_refused = on_finished, on_requeued, on_refused
-        self._after_turn = after_turn
-        self._facts: list[Fact] = []
-        self._turn_due = False
-        self._armed: int | None = None
-        self._behaviour: dict[int, Behaviour] = {}
-        self._left_after = left_after
-        # jobs suspended, resized or requeued: how often, as timers of before are void; and when they end, since
-        self._voided: dict[int, int] = {}
-        self._ends: dict[int, int] = {}
-        self._left: dict[int, int] = {}  # of suspended jobs: seconds of run time to go
+        self._on_finished, self._on_refused = on_finished, on_refused
         self._followers = _followers(workload)
         self._rows = Submissions(workload).rows()
         self._over = self.env.event()
@@ -188,7 +155,7 @@ class Simulation:
             self._settle(timer)
 
     def _submit(self, sub: Submission, behaviour: Behaviour) -> None:
-        self._behaviour[sub.job_id] = behaviour
+        self.behaviour[sub.job_id] = behaviour
         self.n_submitted += 1
         if behaviour.cancel_at >= 0:
             self.env.process(self._cancel_later(sub.job_id, behaviour.cancel_at))
@@ -204,7 +171,7 @@ class Simulation:
 
     def _cancel_later(self, job_id: int, at: int) -> Generator[Event, Any, None]:
         yield self.env.timeout(max(0, at - int(self.env.now)))
-        if job_id in self._behaviour:
+        if job_id in self.behaviour:
             self._tell(Cancel(job_id))
 
     def _walk(self, timed: Iterable[Timed]) -> Generator[Event, Any, None]:
@@ -221,135 +188,18 @@ class Simulation:
             self._last_run = now
         return now - self._last_run > STUCK_S
 
-    def _job_over(self, timer: Event) -> None:
-        """A running job's time is up; the controller ignores it if it took that instance away before."""
-        value: Any = timer.value
-        job, instance, voided, behaviour = value
-        if job.restarts == instance and job.state == JobState.RUNNING and voided == self._voided.get(job.id, 0):
-            self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
-            self._settle(timer)
-
-    # -- the controller's turn ------------------------------------------------------------------------------------
-
-    def _tell(self, fact: Fact) -> None:
-        self._facts.append(fact)
-        self._call_controller()
-
-    def _settle(self, event: Event) -> None:
-        """The controller's turn at once if nothing else happens at this instant, else after all that does."""
-        if not self._turn_due and self.env.peek() > self.env.now:
-            self._turn(event)
-        else:
-            self._call_controller()
-
-    def _call_controller(self) -> None:
-        if not self._turn_due:
-            self._turn_due = True
-            turn = Event(self.env)
-            turn._ok, turn._value = True, None
-            turn.callbacks.append(self._turn)
-            self.env.schedule(turn, priority=TURN)  # type: ignore[arg-type]
-
-    def _turn(self, _: Event) -> None:
-        now = int(self.env.now)
-        facts, self._facts = self._facts, []
-        self._turn_due = False
-        if self.facts_log is not None:
-            self.facts_log.append((now, list(facts)))
-        for action in self.controller.step(now, facts):
-            if isinstance(action, Launch):
-                self._launch(action.job)
-            elif isinstance(action, Finished):
-                self._finished(action.job)
-            elif isinstance(action, Refused):
-                self._refused(action)
-            elif isinstance(action, ReservationRefused):
-                self.refused_reservations.append((action.name, action.text))
-            elif isinstance(action, Pause):
-                self._pause(action.job)
-            elif isinstance(action, Continue):
-                self._restart_timer(action.job, self._left.pop(action.job.id, -1))
-            elif isinstance(action, Requeued):
-                self._requeued(action.run)
-            elif isinstance(action, Resized):
-                self._resized(action)
-            elif isinstance(action, Boot):
-                self._boot(action.nodes)
-        if self._after_turn is not None:
-            self._after_turn(now)
-        self._arm(now)
-
-    def _launch(self, job: Job) -> None:
-        self._start_timer(job, self._behaviour[job.id].run_time)
-
-    def _start_timer(self, job: Job, left: int) -> None:
-        """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
-        if left >= 0:
-            timer = self.env.timeout(left, (job, job.restarts, self._voided.get(job.id, 0), self._behaviour[job.id]))
-            timer.callbacks.append(self._job_over)
-
-    def _restart_timer(self, job: Job, left: int) -> None:
-        """As `_start_timer`, for a job whose end has moved."""
-        if left >= 0:
-            self._ends[job.id] = int(self.env.now) + left
-            self._start_timer(job, left)
-
-    def _void_timer(self, job: Job) -> None:
-        self._voided[job.id] = self._voided.get(job.id, 0) + 1
-
-    def _to_go(self, job: Job) -> int:
-        """Seconds of run time a running job has left; -1 when somebody else ends it."""
-        run_time = self._behaviour[job.id].run_time
-        if run_time < 0:
-            return -1
-        assert job.start_time is not None
-        return max(0, self._ends.get(job.id, job.start_time + run_time) - int(self.env.now))
-
-    def _pause(self, job: Job) -> None:
-        """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
-        self._left[job.id] = self._to_go(job)
-        self._void_timer(job)
-
-    def _requeued(self, run: Job) -> None:
-        if run.state == JobState.FAILED:
-            # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
-            self._behaviour[run.id] = replace(self._behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
-        self._void_timer(run)  # it may have been launched in this very instant
-        self._ends.pop(run.id, None)
-        self._left.pop(run.id, None)
-        if self._on_requeued is not None:
-            self._on_requeued(run)
-
-    def _resized(self, action: Resized) -> None:
-        """The job works on with other nodes; what is left of it then takes as long as `left_after` says."""
-        job = action.job
-        if self._on_requeued is not None:
-            self._on_requeued(action.run)
-        left = self._to_go(job)
-        if self._left_after is not None and left >= 0:
-            self._void_timer(job)
-            self._restart_timer(job, max(0, self._left_after(left, action.run.n_nodes, job.n_nodes)))
-
-    def _boot(self, nodes: tuple[str, ...]) -> None:
-        """Nodes come up `boot_s` seconds from now."""
-        timer = self.env.timeout(self.boot_s, nodes)
-        timer.callbacks.append(lambda event: self._tell(NodesBooted(event.value)))
+    # -- what ends --------------------------------------------------------------------------------------------------
 
     def _finished(self, job: Job) -> None:
-        self._behaviour.pop(job.id, None)
-        if job.id in self._voided:
-            del self._voided[job.id]
-            self._ends.pop(job.id, None)
-            self._left.pop(job.id, None)
+        super()._finished(job)
         self._done(job.id)
         if self._on_finished is not None:
             self._on_finished(job)
 
     def _refused(self, action: Refused) -> None:
-        self.refused.append((action.sub, action.text))
+        super()._refused(action)
         if self._on_refused is not None:
             self._on_refused(action.sub, action.text)
-        self._behaviour.pop(action.sub.job_id, None)
         self._done(action.sub.job_id)
 
     def _done(self, job_id: int) -> None:
@@ -359,25 +209,6 @@ class Simulation:
                 self._follow(item, delay)
         if self.n_done == self.n_jobs and not self._over.triggered:
             self._over.succeed()
-
-    def _arm(self, now: int) -> None:
-        """Make sure the controller is called when it wants to be. A timer that turns out early arms the next."""
-        at = self.controller.wake_at()
-        if at is not None and (self._armed is None or at < self._armed):
-            self._armed = at
-            timer = self.env.timeout(max(0, at - now), at)
-            timer.callbacks.append(self._ring)
-
-    def _ring(self, timer: Event) -> None:
-        if timer.value != self._armed:
-            return  # an earlier one was armed since
-        self._armed = None
-        now = int(self.env.now)
-        at = self.controller.wake_at()
-        if at is not None and at <= now:
-            self._call_controller()
-        else:
-            self._arm(now)
 
 
 class _Followers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.sim.more_options import MoreOptions, parse_more_options
+from slurmsim.sim.network import Behaviour
 from slurmsim.workload import Workload
 
 CHUNK = 4096
@@ -19,16 +19,6 @@ UNLIMITED_S = 365 * 86400
 _REQUEST_INTS = ("nodes", "nodes_max", "tasks", "cpus_per_task", "tasks_per_node", "mem_per_node", "mem_per_cpu",
                  "exclusive", "oversubscribe", "contiguous")  # fmt: skip
 _REQUEST_TEXTS = ("gres", "gpus", "constraint", "node_list", "exclude", "options")
-
-
-@dataclass(slots=True)
-class Behaviour:
-    """What a job does when it runs: seconds until it ends by itself (-1: never), how, and when its user cancels it."""
-
-    run_time: int
-    state: str
-    exit_code: str
-    cancel_at: int
 
 
 class Submissions:

@@ -55,6 +55,8 @@ class ClusterFacts:
         Memory is a resource the scheduler hands out; otherwise it may be over-booked.
     licenses
         How many there are of each.
+    used_up_ends
+        Running jobs are ended when their association or QOS has used up its minutes.
     """
 
     names: list[str]
@@ -65,6 +67,7 @@ class ClusterFacts:
     whole_nodes: bool
     memory_tracked: bool
     licenses: dict[str, int]
+    used_up_ends: bool
 
     @property
     def n(self) -> int:
@@ -118,6 +121,7 @@ class _Reader:
             self.get(cluster, "whole_nodes", "whole_nodes", bool, False),
             self.get(cluster, "memory_tracked", "memory_tracked", bool, True),
             self.licenses(cluster),
+            self.get(cluster, "used_up_ends", "used_up_ends", bool, False),
         )
 
     def licenses(self, cluster: Mapping[str, Any]) -> dict[str, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from slurmsim.states import REFUSED
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts, distinct
 from slurmsim.validate.report import ValidationReport
-from slurmsim.validate.runs import RawRuns, runs_from_rows
+from slurmsim.validate.runs import LAST, RawRuns, runs_from_rows
 
 # Phases of a job's life.
 UNKNOWN, PENDING, RUNNING, FINISHED, TURNED_AWAY, SUSPENDED = range(6)
@@ -231,6 +231,7 @@ def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
     """
     if history is None:
         return runs_from_rows(jobs), np.ones(jobs.n, bool)
+    last_start = history.last(jobs.n, "START", "RESIZE")
     again = history.count(jobs.n, "REQUEUE") + history.count(jobs.n, "RESIZE") > 0
     plain = runs_from_rows(jobs)
     keep = ~again[plain.row]
@@ -242,9 +243,11 @@ def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
     closed = (following > at) & (history.job[following] == history.job[at])
     row = history.job[at]
     start = history.time(at)
-    last_start, requeued = history.last(jobs.n, "START", "RESIZE"), history.last(jobs.n, "REQUEUE")
+    requeued = history.last(jobs.n, "REQUEUE")
     is_last = (last_start[row] == at) & (last_start[row] > requeued[row])
     events = history.events
+    begun = last_start[plain.row[keep]]
+    told = np.where(begun >= 0, history.row[begun] if len(history.row) else begun, LAST)
     lists, partition = events.texts["nodes"], events.texts["partition"]
     own, theirs = plain.nodes, Texts(lists.codes[history.row[at]], lists.values)
     theirs_in = Texts(partition.codes[history.row[at]], partition.values)
@@ -256,6 +259,7 @@ def raw_runs(jobs: Table, history: History | None) -> tuple[RawRuns, BoolArray]:
         Texts(own.codes[keep], own.values).then(theirs),
         np.concatenate([plain.known[keep], is_last]),
         np.concatenate([plain.resized[keep], history.kind[at] == _KINDS.index("RESIZE")]),
+        told=np.concatenate([told, history.row[at]]),
     )
     return merged, ~again | (last_start > requeued)
 

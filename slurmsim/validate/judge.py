@@ -148,7 +148,8 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     owner = owners(jobs, records)
     stops = stops_of(history)
     away = suspended_seconds(stops, records, owner)
-    check_rows(report, records, jobs.n, run.allowance_s, last_ran, away)
+    edited_at = np.append(_last(history, jobs.n, "LIMIT"), NULL)[owner]
+    check_rows(report, records, jobs.n, run.allowance_s, last_ran, away, edited_at, cluster.used_up_ends)
     report.checks += part.checks
     spans, bad_events = outages(run.events, index)
     runs = lay_out(raw, records, index, spans.instants())
@@ -241,6 +242,12 @@ def _share(amount: int, unit: int) -> str:
 def _had(history: History | None, n: int, kind: str) -> BoolArray:
     """Jobs with an event of this kind: whose limit was changed after submission, who were resized."""
     return np.zeros(n, bool) if history is None else history.count(n, kind) > 0
+
+
+def _last(history: History | None, n: int, kind: str) -> npt.NDArray[np.int64]:
+    """When each job had its last event of this kind, `NULL` for none."""
+    at = np.full(n, -1) if history is None else history.last(n, kind)
+    return np.where(at >= 0, NULL if history is None or not len(history.row) else history.time(at), NULL)
 
 
 def _given(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], name: str) -> Table:

@@ -18,12 +18,16 @@ NEVER = int(np.iinfo(np.int64).max)
 
 @dataclass(slots=True)
 class Outages:
-    """Outages in order of node: `node` could not be used from `begin` until before `end`."""
+    """Outages in order of node: `node` could not be used from `begin` until before `end`.
+
+    `told` is the row of the events table that tells of it.
+    """
 
     node: IntArray
     begin: IntArray
     end: IntArray
     kind: IntArray
+    told: IntArray
 
     def instants(self) -> IntArray:
         """All times at which an outage begins or ends, but for those that never end."""
@@ -31,7 +35,8 @@ class Outages:
 
     def at(self, times: IntArray) -> Outages:
         """The same with `begin` and `end` as indices into `times`, which holds all `instants`."""
-        return Outages(self.node, np.searchsorted(times, self.begin), np.searchsorted(times, self.end), self.kind)
+        begin, end = np.searchsorted(times, self.begin), np.searchsorted(times, self.end)
+        return Outages(self.node, begin, end, self.kind, self.told)
 
 
 def kind_of(state: str) -> int:
@@ -56,25 +61,26 @@ def outages(events: Table | None, index: NodeIndex) -> tuple[Outages, dict[int, 
     """
     reserved = events is not None and bool(events.texts["event"].mask(["RESERVATION"]).any())
     rows = np.flatnonzero(events.texts["event"].mask(["NODE"])) if events is not None else np.zeros(0, np.int64)
-    spans: list[tuple[int, int, int, int]] = []
+    spans: list[tuple[int, int, int, int, int]] = []
     bad: dict[int, str] = {}
     if events is not None and len(rows):
         lists = events.texts["nodes"]
         runs = index.runs([lists[r] for r in rows])
         bad = {int(rows[i]): message for i, message in runs.bad.items()}
-        current: dict[int, tuple[int, int]] = {}  # node -> (since, kind)
+        current: dict[int, tuple[int, int, int]] = {}  # node -> (since, kind, row)
         for text, low, high in zip(runs.text.tolist(), runs.low.tolist(), runs.high.tolist(), strict=True):
-            time, kind = int(events.ints["time"][rows[text]]), kind_of(events.texts["state"][rows[text]])
-            if kind == DRAIN and reserved and "MAINT" in events.texts["state"][rows[text]].upper():
+            row = int(rows[text])
+            time, kind = int(events.ints["time"][row]), kind_of(events.texts["state"][row])
+            if kind == DRAIN and reserved and "MAINT" in events.texts["state"][row].upper():
                 kind = 0
             for node in range(low, high + 1):
-                since, was = current.get(node, (0, 0))
+                since, was, told = current.get(node, (0, 0, 0))
                 if kind == was:
                     continue
                 if was:
-                    spans.append((node, since, time, was))
-                current[node] = (time, kind)
-        spans += [(node, since, NEVER, kind) for node, (since, kind) in current.items() if kind]
+                    spans.append((node, since, time, was, told))
+                current[node] = (time, kind, row)
+        spans += [(node, since, NEVER, kind, told) for node, (since, kind, told) in current.items() if kind]
     spans.sort()
-    columns = np.array(spans, np.int64).reshape(-1, 4)
-    return Outages(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3]), bad
+    columns = np.array(spans, np.int64).reshape(-1, 5)
+    return Outages(*(columns[:, k] for k in range(5))), bad

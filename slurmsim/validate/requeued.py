@@ -56,7 +56,7 @@ def join_requeued(
     _compare(report, raw, run, requeued, row, _booted(history))
     merged_row, known = raw.row.copy(), raw.known.copy()
     merged_row[run], known[run] = jobs.n + row, True
-    return records, RawRuns(merged_row, raw.start, raw.end, raw.partition, raw.nodes, known, raw.resized)
+    return records, RawRuns(merged_row, raw.start, raw.end, raw.partition, raw.nodes, known, raw.resized, told=raw.told)
 
 
 def owners(jobs: Table, records: Table) -> IntArray:
@@ -65,12 +65,16 @@ def owners(jobs: Table, records: Table) -> IntArray:
 
 
 def _find(ids: IntArray, start: IntArray, requeued: Table) -> IntArray:
-    """Row of `requeued` of each (job, start), -1 for none. A job starts once in a second."""
-    index = {
-        key: row
-        for row, key in enumerate(zip(requeued.ints["job_id"].tolist(), held_since(requeued).tolist(), strict=True))
-    }
-    return np.array([index.get(key, -1) for key in zip(ids.tolist(), start.tolist(), strict=True)], np.int64)
+    """Row of `requeued` of each (job, start), -1 for none.
+
+    A job starts once in a second, but may be resized in the same one: such runs are in both in the same order.
+    """
+    index: dict[tuple[int, int], list[int]] = {}
+    for row, key in enumerate(zip(requeued.ints["job_id"].tolist(), held_since(requeued).tolist(), strict=True)):
+        index.setdefault(key, []).append(row)
+    left = {key: iter(rows) for key, rows in index.items()}
+    keys = zip(ids.tolist(), start.tolist(), strict=True)
+    return np.array([next(left.get(key, iter(())), -1) for key in keys], np.int64)
 
 
 def _booted(history: History) -> set[tuple[int, int]]:

@@ -17,22 +17,42 @@ EVENT = "RESERVATION"
 
 @dataclass(slots=True)
 class Period:
-    """A stretch in which a reservation held whole nodes; `begin` and `end` are times, `nodes` pairs (low, high)."""
+    """A stretch in which a reservation held whole nodes; `begin` and `end` are times, `nodes` pairs (low, high).
+
+    `told` is the row of the events table that tells of its begin.
+    """
 
     name: str
     flags: frozenset[str]
     begin: int
     end: int
     nodes: list[tuple[int, int]]
+    told: int
 
 
-def periods(events: Table, index: NodeIndex) -> tuple[list[Period], dict[str, frozenset[str]]]:
+class Flags:
+    """The flags of every reservation by name; one may be created again with others when it is gone."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[tuple[int, frozenset[str]]]] = {}
+
+    def tell(self, name: str, time: int, flags: frozenset[str]) -> None:
+        """From `time` on it has these."""
+        self._told.setdefault(name, []).append((time, flags))
+
+    def at(self, name: str, time: int) -> frozenset[str]:
+        """Those it has at `time`, the first it ever has if it comes later."""
+        told = self._told.get(name, [])
+        return next((flags for since, flags in reversed(told) if since <= time), told[0][1] if told else frozenset())
+
+
+def periods(events: Table, index: NodeIndex) -> tuple[list[Period], Flags]:
     """All such stretches in order of begin, and the flags of every reservation by name."""
     found: list[Period] = []
-    flags: dict[str, frozenset[str]] = {}
+    known = Flags()
     rows = np.flatnonzero(events.texts["event"].mask([EVENT]))
     if not len(rows):
-        return found, flags
+        return found, known
     nodes: dict[int, list[tuple[int, int]]] = {}
     lists = index.runs([events.texts["nodes"][r] for r in rows])
     for text, low, high in zip(lists.text.tolist(), lists.low.tolist(), lists.high.tolist(), strict=True):
@@ -43,15 +63,16 @@ def periods(events: Table, index: NodeIndex) -> tuple[list[Period], dict[str, fr
         name, _, words = events.texts["reason"][row].partition(" ")
         if state == "REFUSED":
             continue
-        flags[name] = frozenset(words.split(","))
+        flags = frozenset(words.split(","))
+        known.tell(name, time, flags)
         if state in ("STARTED", "ENDED", "DELETED", "REMOVED") and name in current:
             current.pop(name).end = time
-        if state == "STARTED" and "CORES" not in flags[name] and nodes.get(k):
+        if state == "STARTED" and "CORES" not in flags and nodes.get(k):
             value = events.ints["value"][row]
             end = int(value) if value != NULL else time
-            current[name] = Period(name, flags[name], time, end, nodes[k])
+            current[name] = Period(name, flags, time, end, nodes[k], row)
             found.append(current[name])
-    return found, flags
+    return found, known
 
 
 def check_reservations(
@@ -81,9 +102,9 @@ def check_reservations(
         for run in np.flatnonzero(meets & runs.known & (begin < span.end) & (end > span.begin)).tolist():
             row = int(runs.row[run])
             own = [name for name in names[row].split(",") if name]
-            if span.name in own or any(flags.get(name, frozenset()) & {"MAINT", "OVERLAP"} for name in own):
+            if span.name in own or any(flags.at(name, begin[run]) & {"MAINT", "OVERLAP"} for name in own):
                 continue
-            if begin[run] >= span.begin:
+            if begin[run] > span.begin or (begin[run] == span.begin and runs.told[run] > span.told):
                 check.add(f"job {ids[row]} started at {begin[run]} on nodes of reservation {span.name}")
                 continue
             unlimited = limit[row] == NULL

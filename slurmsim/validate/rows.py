@@ -16,8 +16,9 @@ _RUNNING = (JobState.RUNNING, JobState.SUSPENDED)
 
 
 def check_rows(
-    report: ValidationReport, jobs: Table, n_jobs: int, allowance_s: int | None, last_ran: BoolArray, away: IntArray
-) -> None:
+    report: ValidationReport, jobs: Table, n_jobs: int, allowance_s: int | None, last_ran: BoolArray, away: IntArray,
+    edited_at: IntArray, used_up_ends: bool,
+) -> None:  # fmt: skip
     """Everything a row says about itself.
 
     Parameters
@@ -30,6 +31,10 @@ def check_rows(
         Rows whose `start` and `end` are of one run: false for those requeued and not started again.
     away
         How long each was suspended, seconds.
+    edited_at
+        When the job's limit was last edited, `NULL` for never.
+    used_up_ends
+        Jobs may also time out because their association or QOS has used up its minutes.
     """
     ids, get = jobs.ints["job_id"], jobs.ints.get
     submit, start, end = (jobs.ints[name] for name in ("submit", "start", "end"))
@@ -71,7 +76,7 @@ def check_rows(
             bad = np.flatnonzero(both & (said != value))
             check.flag(len(bad), (f"job {ids[i]} has {name} {_show(said[i])}, not {value[i]}" for i in bad))
 
-    _check_limits(report, jobs, allowance_s, started & ended & last_ran, away)
+    _check_limits(report, jobs, allowance_s, started & ended & last_ran, away, edited_at, used_up_ends)
 
 
 def _check_states(report: ValidationReport, jobs: Table, n_jobs: int, started: BoolArray, ended: BoolArray) -> None:
@@ -99,8 +104,9 @@ def _check_states(report: ValidationReport, jobs: Table, n_jobs: int, started: B
 
 
 def _check_limits(
-    report: ValidationReport, jobs: Table, allowance_s: int | None, ran: BoolArray, away: IntArray
-) -> None:
+    report: ValidationReport, jobs: Table, allowance_s: int | None, ran: BoolArray, away: IntArray,
+    edited_at: IntArray, used_up_ends: bool,
+) -> None:  # fmt: skip
     ids, limit, state = jobs.ints["job_id"], jobs.ints.get("time_limit_s"), jobs.texts.get("state")
     if limit is None or allowance_s is None:
         why = "no column time_limit_s" if limit is None else "limits were not enforced in this run"
@@ -110,11 +116,14 @@ def _check_limits(
     run_time = np.where(ran, jobs.ints["end"] - jobs.ints["start"] - away, 0)
     limited = ran & (limit != NULL)
     check = report.new("within_time_limit", int(limited.sum()))
-    bad = np.flatnonzero(limited & (run_time > limit + allowance_s))
+    # a limit below what the job had run already ends it soon after the edit
+    most = np.maximum(limit, np.where(edited_at != NULL, edited_at - jobs.ints["start"], 0))
+    bad = np.flatnonzero(limited & (run_time > most + allowance_s))
     allowed = f" + {allowance_s} s allowed" if allowance_s else ""
     check.flag(len(bad), (f"job {ids[i]} ran {run_time[i]} s with a limit of {limit[i]} s{allowed}" for i in bad))
-    if state is None:
-        report.skip("timeout_at_limit", "no column state")
+    if state is None or used_up_ends:
+        why = "no column state" if state is None else "limits of the accounting may end jobs"
+        report.skip("timeout_at_limit", why)
         return
     out = ran & state.mask([JobState.TIMEOUT])
     if jobs.has("reservation"):  # a job also times out with its reservation

@@ -14,6 +14,9 @@ from slurmsim.validate.nodelists import NodeIndex
 CPUS, MEMORY = 0, 1
 """Columns of `JobRuns.amounts`; the GRES of `JobRuns.gres` follow."""
 
+LAST = int(np.iinfo(np.int64).max)
+"""The row of `JobRuns.told` where no event tells: after everything else of its second."""
+
 
 @dataclass(slots=True)
 class RawRuns:
@@ -28,6 +31,7 @@ class RawRuns:
     resized: BoolArray  # it began by a resize: its job was there before
     stopped: BoolArray | None = None  # it is a time of suspension (all runs go on, when None)
     unchecked: BoolArray | None = None  # it was resumed without looking whether its CPUs were free
+    told: IntArray | None = None  # row of the events table that tells of its begin; without events none
 
 
 @dataclass(slots=True)
@@ -58,6 +62,8 @@ class JobRuns:
         Runs that began by a resize.
     stopped, unchecked
         Times of suspension, without CPUs; runs whose CPUs may be in use by others, too.
+    told
+        Row of the events table that tells of the begin, by which what happens within one second is put in order.
     """
 
     row: IntArray
@@ -74,6 +80,7 @@ class JobRuns:
     resized: BoolArray
     stopped: BoolArray
     unchecked: BoolArray
+    told: IntArray
 
     @property
     def n(self) -> int:
@@ -140,6 +147,7 @@ def lay_out(raw: RawRuns, jobs: Table, index: NodeIndex, instants: IntArray) -> 
         raw.resized[order],
         stopped,
         nobody if raw.unchecked is None else raw.unchecked[order],
+        np.full(len(row), LAST) if raw.told is None else raw.told[order],
     )
 
 

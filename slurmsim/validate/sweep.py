@@ -242,7 +242,9 @@ class _Chunk:
             begin, end = self.begin[a:b], self.end[a:b]
             bad = begin < outages.end[k]
             if outages.kind[k] == DRAIN:
-                bad &= (begin >= outages.begin[k]) & ~self.runs.resized[self.run[a:b]]
+                run = self.run[a:b]
+                after = (begin > outages.begin[k]) | (self.runs.told[run] > outages.told[k])
+                bad &= (begin >= outages.begin[k]) & after & ~self.runs.resized[run]
             else:
                 bad &= end > outages.begin[k]
             for i in np.flatnonzero(bad):

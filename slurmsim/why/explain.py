@@ -14,7 +14,8 @@ from slurmsim.report.noderows import spans
 from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace
-from slurmsim.why.rules import rule
+from slurmsim.why.causes import Cause, causes
+from slurmsim.why.rules import BOOTING, RUNNING, rule
 
 Ints = npt.NDArray[np.int64]
 _FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
@@ -32,7 +33,9 @@ _COLUMNS = (
     "priority",
     "time_limit_s",
 )
-_TEXTS = ("user", "account", "partition", "qos", "state", "reason", "node_list", "scheduler", "name")
+_TEXTS = ("user", "account", "partition", "qos", "state", "reason", "node_list", "scheduler", "name", "licenses",
+          "reservation")  # fmt: skip
+_MARKS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,8 @@ class Explanation:
     job
         The job's row of jobs.parquet, the columns that matter here; None for what never happened.
     spans
-        The wait from submission to start (or to its end unstarted, or the end of the trace), without gaps.
+        From submission to its (last) start, or to its end unstarted, or to the end of the trace, without gaps. A job
+        that was requeued has spans of `RUNNING` in it, one whose nodes had to boot ends in one of `BOOTING`.
     started_before
         Jobs that started in its partitions while it stood in line, in number and CPU-seconds they then ran: in the
         order of the queue, and by backfill.
@@ -83,6 +87,8 @@ class Explanation:
         The jobs that left its nodes last before it started.
     plans
         (when, planned start) as backfill or the policy foresaw it, oldest first.
+    causes
+        What else stood behind its reasons.
     """
 
     job: dict[str, Any]
@@ -91,19 +97,20 @@ class Explanation:
     passed_over: int | None = None
     freed_by: tuple[Other, ...] = ()
     plans: tuple[tuple[int, int], ...] = ()
+    causes: tuple[Cause, ...] = ()
 
     @property
     def waited_s(self) -> int:
-        """Length of the whole wait."""
-        return self.spans[-1].end - self.spans[0].begin if self.spans else 0
+        """Length of the whole wait, without what it ran before a requeue."""
+        return sum(span.end - span.begin for span in self.spans if span.reason != RUNNING)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {**asdict(self), "waited_s": self.waited_s}
 
 
-class _Jobs:
-    """Columns of jobs.parquet."""
+class Jobs:
+    """Columns of jobs.parquet, and each job's row in them."""
 
     def __init__(self, trace: Trace) -> None:
         table = trace.read("jobs", [*_COLUMNS, *_TEXTS])
@@ -141,20 +148,20 @@ def explain(trace: Trace, job: int | str) -> Explanation:
 
     Raises WorkloadError when the trace has no such job.
     """
-    jobs = _Jobs(trace)
+    jobs = Jobs(trace)
     row = jobs.find(str(job))
     if row is None:
         raise WorkloadError(f"no job {job} in the trace", file=str(trace.path / "jobs.parquet"), field="job_id")
     return _explain(trace, jobs, jobs.describe(row))
 
 
-def _explain(trace: Trace, jobs: _Jobs, job: dict[str, Any]) -> Explanation:
+def _explain(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Explanation:
     job_id = job["job_id"]
     if job["state"] == REFUSED:
         return Explanation(job, ())
     events = trace.events
     mine = _rows(int_values(events.column("job_id")) == job_id, events)
-    over = next((e["time"] for e in mine if e["event"] in ("START", "END")), None)
+    over = _wait_ends(mine)
     last = over if over is not None else int(int_values(events.column("time"))[-1])
     partitions = {e["partition"] for e in mine} | set(job["partition"].split(","))
     line = _first_in_line(trace, jobs, partitions, job["submit"], last, job_id)
@@ -162,7 +169,7 @@ def _explain(trace: Trace, jobs: _Jobs, job: dict[str, Any]) -> Explanation:
         Span(begin, end, reason, rule(reason), _within(jobs, line, begin, end) if reason in _IN_LINE else ())
         for begin, end, reason in _reasons(mine, job["submit"], last)
     )
-    depth = next((e["value"] for e in mine if e["event"] == "START"), None)
+    depth = next((e["value"] for e in reversed(mine) if e["event"] == "START"), None)
     plans = tuple((e["time"], e["value"]) for e in mine if e["event"] == "PLAN" and e["value"] is not None)
     in_line = [(s.begin, s.end) for s in timeline if s.reason in _IN_LINE]
     return Explanation(
@@ -172,6 +179,7 @@ def _explain(trace: Trace, jobs: _Jobs, job: dict[str, Any]) -> Explanation:
         depth,
         _freed_by(jobs, job) if over is not None and job["start"] is not None else (),
         plans,
+        causes(trace, jobs, job, mine, timeline),
     )
 
 
@@ -181,14 +189,36 @@ def _rows(mask: npt.NDArray[np.bool_], table: Any) -> list[dict[str, Any]]:
     return found
 
 
+def _wait_ends(mine: Sequence[dict[str, Any]]) -> int | None:
+    """When the last run begins (its nodes are up), or the job ends unstarted; None when neither happens."""
+    start: int | None = None
+    for event in mine:
+        if event["event"] in ("START", "READY"):
+            start = event["time"]
+        elif event["event"] == "REQUEUE":
+            start = None
+        elif event["event"] == "END" and start is None:
+            return int(event["time"])
+    return start
+
+
 def _reasons(events: Sequence[dict[str, Any]], submit: int, last: int) -> list[tuple[int, int, str]]:
-    """(begin, end, reason) from the job's events until it starts, empty spans left out, equal neighbours joined."""
+    """(begin, end, reason) from the job's events up to `last`, empty spans left out, equal neighbours joined."""
     marks: list[tuple[int, str]] = []
+    boots = [e["time"] for e in events if e["event"] == "READY"]
+    running = False
     for event in events:
-        if event["event"] in ("START", "END"):
+        if event["time"] > last:
             break
-        if event["event"] in ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE"):
+        if event["event"] == "START":
+            booting = any(event["time"] < ready <= last for ready in boots)
+            marks.append((event["time"], BOOTING if booting else RUNNING))
+            running = True
+        elif event["event"] == "READY":
+            marks.append((event["time"], RUNNING))
+        elif event["event"] in _MARKS and not (running and event["event"] != "REQUEUE"):
             marks.append((event["time"], event["reason"]))
+            running = False
     if not marks or marks[0][0] > submit:
         marks.insert(0, (submit, Reason.NONE))
     found: list[tuple[int, int, str]] = []
@@ -211,7 +241,7 @@ class _Turn:
     end: int
 
 
-def _first_in_line(trace: Trace, jobs: _Jobs, partitions: set[str], begin: int, end: int, job_id: int) -> list[_Turn]:
+def _first_in_line(trace: Trace, jobs: Jobs, partitions: set[str], begin: int, end: int, job_id: int) -> list[_Turn]:
     """Every other job that showed Resources in one of `partitions` during ``[begin, end)``."""
     events = trace.events
     time, ids = int_values(events.column("time")), int_values(events.column("job_id"))
@@ -229,7 +259,7 @@ def _first_in_line(trace: Trace, jobs: _Jobs, partitions: set[str], begin: int, 
     return [turn for turn in found if turn.end > begin]
 
 
-def _within(jobs: _Jobs, line: Sequence[_Turn], begin: int, end: int) -> tuple[Other, ...]:
+def _within(jobs: Jobs, line: Sequence[_Turn], begin: int, end: int) -> tuple[Other, ...]:
     """Who was first in line in ``[begin, end)``, longest first."""
     found = [
         jobs.other(turn.row, max(turn.begin, begin), min(turn.end, end))
@@ -240,7 +270,7 @@ def _within(jobs: _Jobs, line: Sequence[_Turn], begin: int, end: int) -> tuple[O
 
 
 def _started(
-    jobs: _Jobs, partitions: set[str], in_line: Sequence[tuple[int, int]], job_id: int
+    jobs: Jobs, partitions: set[str], in_line: Sequence[tuple[int, int]], job_id: int
 ) -> dict[str, tuple[int, int]]:
     """How many jobs of `partitions` started during `in_line`, and their CPU-seconds: by the main pass, by backfill."""
     ints = jobs.ints
@@ -260,7 +290,7 @@ def _started(
     return found
 
 
-def _freed_by(jobs: _Jobs, job: dict[str, Any]) -> tuple[Other, ...]:
+def _freed_by(jobs: Jobs, job: dict[str, Any]) -> tuple[Other, ...]:
     """The jobs that left one of its nodes last before it started, at most five."""
     ints, start = jobs.ints, job["start"]
     before = (ints["end"] != NULL) & (ints["end"] <= start) & (ints["end"] >= job["submit"]) & (ints["start"] != NULL)

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
+RUNNING, BOOTING = "(it ran)", "(its nodes boot)"  # what stands in a timeline where no reason can
+
 _RULES: dict[str, str] = {
+    RUNNING: "it had nodes, and was requeued",
+    BOOTING: "it has its nodes; some were powered down and come up",
     Reason.NONE: "not looked at yet: the next scheduling pass decides",
     Reason.PRIORITY: "others are before it in its partition and wait for nodes; only backfill may let it pass",
     Reason.RESOURCES: "first in line of its partition: the nodes it needs are busy",
@@ -16,7 +20,8 @@ _RULES: dict[str, str] = {
     Reason.DEPENDENCY: "a job it depends on has not ended yet",
     Reason.DEPENDENCY_NEVER: "a job it depends on ended in a way that can never fulfil the dependency",
     Reason.BEGIN_TIME: "its begin time had not come (asked for, or 121 s after a requeue)",
-    Reason.ARRAY_TASK_LIMIT: "as many tasks of its array were running as the array's %N allows",
+    Reason.ARRAY_TASK_LIMIT: "as many tasks of its array were running as the array's %N allows (shown until the task "
+    "is tried again: with jobs before it that block its partition that may be long)",
     Reason.HELD_USER: "held by its user",
     Reason.HELD_ADMIN: "held by an administrator",
     Reason.HOLD_MAX_REQUEUE: "held after too many automatic requeues",
@@ -38,6 +43,12 @@ _RULES: dict[str, str] = {
 }
 
 
+def is_limit(reason: str) -> bool:
+    """Whether `reason` is an accounting limit."""
+    family = reason.startswith(("Assoc", "QOS", "Max")) or reason.endswith("PerAccount")
+    return family and reason not in _RULES
+
+
 def rule(reason: str) -> str:
     """The sentence for `reason`; families of reasons (limits, unavailable nodes) by how they begin."""
     known = _RULES.get(reason)
@@ -53,6 +64,6 @@ def rule(reason: str) -> str:
         return "the reservation it named is gone; held"
     if reason.startswith("Assoc"):
         return "a limit of its association or of an account above it was reached"
-    if reason.startswith("QOS") or reason.endswith("PerAccount"):
+    if is_limit(reason):
         return "a limit of its QOS, or of the partition's, was reached"
     return ""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from slurmsim.report.text import duration, number, table
 from slurmsim.states import REFUSED
+from slurmsim.why.causes import Cause
 from slurmsim.why.explain import Explanation, Other, Span
 
 _UNIX = 631_152_000  # later than this a time can only be a Unix time
@@ -65,12 +66,41 @@ def _others(found: Explanation, epoch: int, shown: int) -> Iterator[str]:
     for scheduler, (n, work) in found.started_before.items():
         hours = number(work / 3600, 1)
         yield f"While it stood in line {scheduler} started {_count(n, 'other job')} ({hours} CPU-hours)."
+    for cause in found.causes:
+        yield _cause(cause, epoch, shown)
     if found.freed_by:
         yield f"Its nodes were last left by {_names(found.freed_by)} at {moment(found.freed_by[0].end, epoch)}."
     if found.plans:
         at, planned = found.plans[0]
         times = _count(len(found.plans), "time")
         yield f"First planned at {moment(at, epoch)} for {moment(planned, epoch)}; planned {times}."
+
+
+def _cause(cause: Cause, epoch: int, shown: int) -> str:
+    """One sentence."""
+    since, until = moment(cause.begin, epoch), moment(cause.end, epoch)
+    match cause.kind:
+        case "preemption":
+            gone = f"gone by {until}" if cause.end > cause.begin else "gone at once"
+            return f"To make room it preempted {_some(cause.others, shown)}: told at {since}, {gone}."
+        case "preempted":
+            return f"At {since} it was preempted itself, by {_names(cause.others)}."
+        case "boot":
+            return f"Its nodes {cause.what} were powered down and took {duration(cause.end - cause.begin)} to come up."
+        case "reservation":
+            return f"Reservation {cause.what}: {cause.nodes or 'no nodes'}, from {since} to {until}."
+        case "license":
+            return f"License {cause.what} from {since}: held by {_some(cause.others, shown)}."
+        case _:
+            who = _some(cause.others, shown)
+            return f"{cause.what} from {since} to {until}: under it ran {who}."
+
+
+def _some(others: Sequence[Other], shown: int) -> str:
+    if not others:
+        return "nobody of the trace"
+    rest = f" and {_count(len(others) - shown, 'other job')}" if len(others) > shown else ""
+    return _names(others[:shown]) + rest
 
 
 def _name(other: Other) -> str:

@@ -16,6 +16,11 @@ User - 'alice':DefaultAccount='sci'
 """
 GIVEN = ("--accounting", "acct.cfg")
 ENFORCED = {"slurm.conf": CONF + "AccountingStorageEnforce=associations,qos\n"}
+HEADER = "JobIDRaw|User|Account|QOS|Partition|Submit|Start|End|Timelimit|State|NCPUS"
+QOS_LOG = f"""{HEADER}
+1|alice|sci||debug|1700000000|1700000010|1700000100|30|COMPLETED|4
+2|alice|sci|gold|debug|1700000000|1700000010|1700000100|30|COMPLETED|4
+"""
 
 
 def files(text: str, **more: str) -> dict[str, str]:
@@ -41,6 +46,8 @@ CASES = [
     Case("partition of an unknown QOS", ("PartitionName=", "QOS", "gold"),
          (*GIVEN, "--set", "PartitionName=debug:QOS=gold"), files(DUMP)),
     Case("users the data do not know", ("log.swf", "account", "--unknown-accounts"), GIVEN, files(DUMP, **ENFORCED)),
+    Case("QOS the data do not know", ("jobs.txt", "qos", "job 2: QOS 'gold'", "--unknown-accounts"),
+         (*GIVEN, "--format", "sacct"), files(DUMP, **ENFORCED, **{"jobs.txt": QOS_LOG}), workload="jobs.txt"),
     Case("unknown choice", ("--unknown-accounts", "perhaps"), (*GIVEN, "--unknown-accounts", "perhaps"), files(DUMP)),
     Case("enforcement without data", ("--set AccountingStorageEnforce", "--accounting"),
          ("--set", "AccountingStorageType=slurmdbd", "--set", "AccountingStorageEnforce=limits")),

@@ -78,7 +78,14 @@ CASES = [
     sacct("bad limit", SACCT + sacct_job(3, Timelimit="long"), ":4", "Timelimit", "long"),
     sacct("bad state", SACCT + sacct_job(3, State="DANCING"), ":4", "State", "DANCING"),
     sacct("negative nodes", SACCT + sacct_job(3, NNodes=-2), ":4", "NNodes", "-2"),
-    sacct("unknown partition", SACCT + sacct_job(3, Partition="gpu"), "partition", "gpu", "3"),
+    sacct("unknown partition", SACCT + sacct_job(3, Partition="gpu"), "partition", "gpu", "3", "--impossible-jobs"),
+    sacct(
+        "several of an unknown partition",
+        SACCT + "".join(sacct_job(i, Partition="debug,gpu") for i in (3, 4, 5)),
+        "partition",
+        "job 3 wants partition 'gpu'",
+        "and 2 other jobs likewise",
+    ),
     sacct(
         "circular dependencies",
         SACCT_HEADER + "\n" + sacct_job(1, Dependency="afterok:2") + sacct_job(2, Dependency="afterok:1"),
@@ -132,6 +139,24 @@ def test_parquet_cut_short_is_refused(keep: int, tmp_path: Path, monkeypatch: py
     (tmp_path / "log.parquet").write_bytes((tmp_path / "log.parquet").read_bytes()[:keep])
     assert_refused(run_cli(*command(case)), 2, case.says)
     assert not (tmp_path / "out").exists()
+
+
+def test_jobs_the_cluster_could_not_take_are_left_out_aloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of some years names partitions that are gone and is from a larger machine."""
+    monkeypatch.chdir(tmp_path)
+    text = SACCT + sacct_job(3, Partition="gpu") + sacct_job(4, NNodes=5, NCPUS=20) + sacct_job(5, Partition="gpu")
+    case = sacct("", text)
+    prepare(tmp_path, case)
+    outcome = run_cli(*command(case), "--impossible-jobs", "drop")
+    assert outcome.code == 0, outcome.err
+    workload = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["workload"]
+    assert workload["jobs"] == 2
+    assert workload["dropped"] == {
+        "wants partition 'gpu', which the cluster does not have": 2, "asks for more CPUs than the cluster has": 1,
+    }  # fmt: skip
+    only = sacct("", SACCT_HEADER + "\n" + sacct_job(3, Partition="gpu"))
+    prepare(tmp_path, only)
+    assert_refused(run_cli(*command(only), "--impossible-jobs", "drop"), 2, ("jobs.txt", "none of its jobs"))
 
 
 def test_a_job_that_sbatch_would_refuse_is_left_out_aloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from slurmsim.core.messages import (
     NodesResume,
     Release,
     Requeue,
+    SetArrayLimit,
     SetPartitionState,
     SetTimeLimit,
 )  # fmt: skip
@@ -136,25 +137,31 @@ PartitionName=strict Nodes=ALL MaxTime=INFINITE OverTimeLimit=0"""
     w = world("n[1-3]", parts, "OverTimeLimit=1")
     w.sbatch("-p main -J t1 -n1 -t 1", 1000, at=6)
     w.sbatch("-p strict -J t2 -n1 -t 1", 1000, at=6)
+    w.sbatch("-p strict -J t3 -n1 -t 1", None, at=6)  # ignores SIGTERM
+    w.sbatch("-p strict -J t4 -n1 -t 3", None, at=6)  # asks for a signal, and goes on
     w.sbatch("-p main -J t5 -n1", 20, at=6)
+    w.sbatch(f"-p main -J t6 -n1 -t {365 * 86400}s", 20, at=6)  # UNLIMITED
     w.sbatch("-p main -J t7 -n1 -t 90", 20, at=6)
     w.sbatch("-p inf -J t8 -n1", 1000, at=6)
     w.sbatch("-p inf -J t9 -n1", 1000, at=6)
     w.sbatch("-p main -J u1 -n1 -t 10", 1000, at=6)
     w.until(14)
     assert w["t5"].time_limit_s == 420
-    assert w.reason("t7") == "PartitionTimeLimit"
+    assert w.reasons("t6 t7") == {"t6": "PartitionTimeLimit", "t7": "PartitionTimeLimit"}
     w.tell(SetTimeLimit(w.id("t7"), 1800), 15)
     w.tell(SetTimeLimit(w.id("t9"), 60), 15)
     w.tell(SetTimeLimit(w.id("u1"), 240), 15)
     w.until(290)
     assert w.state("t7") == "COMPLETED" and w.start("t7") in range(15, 19)
-    ends = {n: (w.state(n), w[n].end_time, w.reason(n)) for n in ("t1", "t2", "t9")}
+    ends = {n: (w.state(n), w[n].end_time, w.reason(n)) for n in ("t1", "t2", "t3", "t4", "t9")}
     assert ends == {
         "t1": ("TIMEOUT", 150, "TimeLimit"),  # 66 + 60 allowed, found at 2:30
         "t2": ("TIMEOUT", 90, "TimeLimit"),
+        "t3": ("TIMEOUT", 90, "TimeLimit"),  # killed 30 s later, COMPLETING until then: not modelled
+        "t4": ("TIMEOUT", 210, "TimeLimit"),
         "t9": ("TIMEOUT", 150, "TimeLimit"),
     }
+    assert w.reason("t6") == "PartitionTimeLimit"
     assert (w.state("t8"), w.state("u1")) == ("RUNNING", "RUNNING")  # u1: 246 + 60 is not over yet
 
 
@@ -193,22 +200,35 @@ def test_nodes_that_fail_and_come_back() -> None:
 
 
 def test_arrays_and_what_waits_for_them() -> None:
-    """arrays-deps, first part (the throttle is not raised here)."""
+    """arrays-deps, first part."""
     w = world("n[1-2]")
     w.sbatch("-J arr -a 1-6%2 -n1 -t 5", 40, at=6)
-    w.until(14)
+    w.until(12)
     assert (w.nodes("arr_1"), w.nodes("arr_2")) == ("n1", "n1")
     assert {w.reason(f"arr_{i}") for i in (3, 4, 5, 6)} == {"JobArrayTaskLimit"}
-    w.tell(Hold(w.id("arr_5")), 14)
+    w.tell(SetArrayLimit(1, 3), 12)
+    w.tell(Hold(w.id("arr_5")), 12)
+    w.until(19)
+    assert w.start("arr_3") in (12, 13, 14, 15)
+    assert w.reasons("arr_4 arr_5 arr_6") == {
+        "arr_4": "JobArrayTaskLimit", "arr_5": "JobHeldUser", "arr_6": "JobArrayTaskLimit",
+    }  # fmt: skip
     w.tell(Requeue(w.id("arr_1")), 20)
     w.sbatch("-J corr -a 1-6 -d aftercorr:1 -n1 -t 5", 10, at=20)
     w.sbatch("-J any -d afterany:1 -n1 -t 5", 10, at=20)
     w.sbatch("-J one -d afterok:2 -n1 -t 5", 10, at=20)  # task 2
     w.until(50)
-    assert (w.start("arr_3"), w.reason("arr_5"), w.reason("arr_6")) == (20, "JobHeldUser", "JobArrayTaskLimit")
+    assert (w.start("arr_4"), w.start("arr_6")) == (20, 46)
+    # the array is full, so that its begin time is not asked for
+    assert w.reasons("arr_1 arr_5") == {"arr_1": "JobArrayTaskLimit", "arr_5": "JobHeldUser"}
+    assert w["arr_1"].begin == 141
     assert w.start("corr_2") == w.start("one") == w["arr_2"].end_time == 46
     assert {w.reason(n) for n in ("corr_1", "corr_3", "corr_6", "any")} == {"Dependency"}
     w.tell(Release(w.id("arr_5")), 51)
+    w.tell(SetArrayLimit(1, None), 51)  # though one of its tasks has ended
+    w.until(110)
+    assert w.reasons("arr_1 corr_1 any") == {"arr_1": "BeginTime", "corr_1": "Dependency", "any": "Dependency"}
+    assert w.state("arr_5") == "COMPLETED" and w.start("arr_5") in (51, 52, 53, 54)
     w.until(260)
     assert w.start("arr_1") == 180  # 20 + 121 = 141, found by the full pass
     assert [w.start(f"corr_{i}") for i in range(1, 7)] == [w[f"arr_{i}"].end_time for i in range(1, 7)]

@@ -13,7 +13,7 @@ from unit.core.world import HEAD, World
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.core.fairshare import FairTree
-from slurmsim.core.messages import Hold, NodesDrain, NodesResume, Release
+from slurmsim.core.messages import Hold, NodesDrain, NodesResume, Release, SetNice, SetPriority
 from slurmsim.states import NODES_REQUIRED_TEXT
 
 TREE = """add cluster oracle
@@ -78,7 +78,8 @@ def test_ranks_start_order_and_decay(tmp_path: Path) -> None:
     assert {user: w[user].priority for user in ("alice", "bob", "carol", "dave")} == {
         "alice": 4000, "bob": 6000, "carol": 2000, "dave": 10000,
     }  # fmt: skip
-    assert w.reason("dave") == NODES_REQUIRED_TEXT
+    assert w.reason("dave") == NODES_REQUIRED_TEXT  # first in line; the others what sbatch found
+    assert set(w.reasons("alice bob carol").values()) == {"ReqNodeNotAvail, UnavailableNodes:n[1-4]"}
     w.tell(NodesResume(ALL), 229)
     w.until(379)
     starts = w.starts("dave bob alice carol")
@@ -196,7 +197,7 @@ DefMemPerCPU=100"""
         f"PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE\n"
     )
     w = World(conf, "backfill", start=37, accounting=load_accounting([file]))
-    w.sbatch("-J run -N2 --exclusive -t 10", 400, at=40)
+    w.sbatch("-J run -N2 --exclusive -t 10", 401, at=40)
     w.until(45)
     w.sbatch("-J p1 -n1 -t 5", 20, at=46)
     w.sbatch("-J p2 -n4 -t 5", 20, at=46, user="bob")
@@ -214,10 +215,20 @@ DefMemPerCPU=100"""
     w.until(112)
     assert [w[name].priority for name in names] == [466, 1310, 922, 647, 747, 0, 662]
     w.tell(Hold(w.id("p1")), 113)
+    w.tell(SetNice(w.id("p4"), 0), 113)  # scontrol top exchanges the nice values of carol's jobs
+    w.tell(SetNice(w.id("p5"), 100), 113)
     w.tell(Release(w.id("p1")), 175)
     w.tell(Release(w.id("p6")), 175)
+    w.tell(SetPriority(w.id("p5"), 5), 175)
+    w.tell(SetNice(w.id("p3"), 50), 175)
     w.until(245)
-    # p1 has the age of a job that was never held, p6 that of one submitted at its release
-    assert (w["p1"].priority, w["p2"].priority, w["p6"].priority) == (666, 1510, 732)
+    # p1 has the age of a job that was never held, p6 that of one submitted at its release; p5 keeps its priority
+    assert [w[name].priority for name in names] == [666, 1510, 1072, 947, 5, 732, 662]
     w.until(500)
-    assert w["p7"].eligible_time == w["run"].end_time == 440 + (w["run"].start_time or 0) - 40
+    run = w["run"].end_time
+    assert run is not None
+    assert w.starts("p2 p3 p4 p1 p5 p6 p7") == {
+        "p2": run, "p3": run, "p4": run, "p1": run + 20, "p5": run + 20, "p6": run + 20, "p7": run + 20,
+    }  # fmt: skip
+    assert [w[name].priority for name in names] == [1066, 1810, 1372, 1247, 5, 1132, 689]
+    assert w["p7"].eligible_time == w["run"].end_time == 441

@@ -219,18 +219,3 @@ def test_running_jobs_in_the_plan_and_licenses() -> None:
     assert w.planned("w4") == (660, "n3")
     w.until(129)
     assert w.planned("w1")[0] == 366 and w.planned("w2")[0] is None and w.planned("w4") == (660, "n3")
-
-
-def test_a_plan_behind_a_reservation() -> None:
-    """Worked example D of the specification, bf_interval=3."""
-    at = 17 * 3600 + 54 * 60
-    begin, end = 18 * 3600 + 54 * 60 + 2, 19 * 3600 + 54 * 60 + 2
-    w = world(start=at - 60, parameters="bf_interval=3")
-    w.tell(CreateReservation(ReservationSpec("r", begin, end, ("n1", "n2"), users=("bob",))), at)
-    w.sbatch("-J hour -N4 -t 60", 60, at=at + 10)
-    w.until(at + 20)
-    w.sbatch("-J half -N4 -t 30", 60, at=at + 20)
-    w.until(at + 40)
-    assert w.reason("hour") == LONG_WAIT
-    assert w.planned("hour")[0] == 19 * 3600 + 55 * 60 + 1
-    assert w.start("half") in range(at + 20, at + 24)

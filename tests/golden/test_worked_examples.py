@@ -1,9 +1,11 @@
-"""The worked examples of real Slurm (22.05.8, bf_interval=3): blocking, tiers, the map; packing; a time limit."""
+"""The worked examples of real Slurm (22.05.8, bf_interval=3): blocking, tiers, the map; packing; time limits; D."""
 
 from __future__ import annotations
 
 from unit.core.world import World
 
+from slurmsim.core.messages import CreateReservation
+from slurmsim.model.reservation import ReservationSpec
 from slurmsim.states import NODES_REQUIRED_TEXT
 
 # 8 cores a node; the g nodes have two threads a core and a heavier weight. Three partitions, `hi` of a higher tier.
@@ -105,3 +107,18 @@ def test_a_time_limit() -> None:
     w.until(clock("18:02:00"))
     assert w.start("a") == clock("18:00:52")
     assert (w.state("a"), w.reason("a"), w["a"].end_time) == ("TIMEOUT", "TimeLimit", clock("18:01:53"))
+
+
+def test_a_plan_behind_a_reservation() -> None:
+    """Example D: n[1-2] are reserved from 18:54:02 to 19:54:02."""
+    w = world("17:53:00")
+    spec = ReservationSpec("r", clock("18:54:02"), clock("19:54:02"), ("n1", "n2"), users=("bob",))
+    w.tell(CreateReservation(spec), clock("17:54:00"))
+    w.sbatch("-J hour -N4 -t 60", 60, at=clock("17:54:10"))
+    w.until(clock("17:54:20"))
+    w.sbatch("-J half -N4 -t 30", 60, at=clock("17:54:20"))
+    w.until(clock("17:54:40"))
+    assert (w.reason("hour"), w.planned("hour")[0]) == (
+        "ReqNodeNotAvail, May be reserved for other job", clock("19:55:01"),  # its end, rounded up, and a second
+    )  # fmt: skip
+    assert w.start("half") in range(clock("17:54:20"), clock("17:54:24"))

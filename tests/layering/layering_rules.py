@@ -82,11 +82,20 @@ LAYERS: dict[str, Layer] = {
     "validate": Layer(
         ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
     ),
+    # What the fake commands are made of: nothing that takes long to load.
+    "protocol": Layer(("slurmsim.protocol",)),
+    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol")),
+    "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
+    "slurmctld": Layer(
+        ("slurmsim.slurmctld",),
+        _set("vocabulary bitmap capacity model config policy core sim protocol slurmd commands"),
+    ),
     "root": Layer(
         (
             "slurmsim",
             "slurmsim.__main__",
             "slurmsim.cli",
+            "slurmsim.bench",
             "slurmsim.replay",
             "slurmsim.fidelity",
             "slurmsim.whatif",

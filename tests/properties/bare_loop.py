@@ -16,7 +16,7 @@ from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, NodesDown, NodesResume, Submit
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
-from slurmsim.policy import load_policy
+from slurmsim.policy import load_policy, parse_policy
 
 START = 1_000
 IDLE_STEPS = 60  # so many wake-ups without anything running or to come: what is left can never start
@@ -88,7 +88,8 @@ def drive(
 
     `between` sees the controller, and when the next thing will happen, before it does.
     """
-    controller = Controller(cluster or read_conf(world.lines), load_policy(policy)(), START)
+    name, options = parse_policy(policy)
+    controller = Controller(cluster or read_conf(world.lines), load_policy(name)(options), START)
     heap: list[tuple[int, int, Fact]] = []
     for at, fact in world.facts:
         heappush(heap, (at, len(heap), fact))

@@ -14,9 +14,9 @@ from slurmsim.config.load import make_cluster
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.policy import load_policy
+from slurmsim.policy import load_policy, parse_policy
 from slurmsim.sim.simulation import Simulation
-from slurmsim.workload import Workload
+from slurmsim.workload import TextColumn, Workload
 
 Row = tuple[int, int, int, int, int]  # job id, submit, run, size, limit
 
@@ -35,8 +35,10 @@ class Machine:
         nodes = n if self.whole else -(-n // self.cpus)
         return make_cluster(nodes, self.cpus)
 
-    def workload(self, jobs: Sequence[Row], cancels: dict[int, int] | None = None) -> Workload:
-        """`cancels`: job id -> when its user cancels it."""
+    def workload(
+        self, jobs: Sequence[Row], cancels: dict[int, int] | None = None, users: dict[int, str] | None = None
+    ) -> Workload:
+        """`cancels`: job id -> when its user cancels it; `users`: job id -> whose it is."""
         rows = sorted(jobs, key=lambda job: (job[1], job[0]))
         column = {name: np.array([row[k] for row in rows], np.int64)
                   for k, name in enumerate(("job_id", "submit", "run_time", "size", "time_limit"))}  # fmt: skip
@@ -48,7 +50,7 @@ class Machine:
             ints["tasks"] = size
         if cancels:
             ints["cancel_at"] = np.array([cancels.get(row[0], -1) for row in rows], np.int64)
-        return Workload(ints, {})
+        return Workload(ints, {"user": TextColumn.from_list([users[row[0]] for row in rows])} if users else {})
 
 
 ONE_CPU_NODES = Machine(1, True)
@@ -108,8 +110,9 @@ def simulate(
         if watch is not None:
             watch(controller)
 
+    name, options = parse_policy(policy)
     simulation = Simulation(
-        cluster, workload, load_policy(policy)(), on_finished=jobs.append, after_turn=after, **more
+        cluster, workload, load_policy(name)(options), on_finished=jobs.append, after_turn=after, **more
     )  # fmt: skip
     simulation.run()
     simulation.controller.check()

@@ -14,15 +14,38 @@ from slurmsim.validate import validate_schedule
 SCAN_S = 30  # how late sched/backfill and sched/builtin may find a job over its limit
 
 
-def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple[Any, ...]]) -> None:
+def approve(
+    controller: Controller,
+    ended: Sequence[Job],
+    events: Sequence[tuple[Any, ...]],
+    runs: Sequence[Job] | None = None,
+) -> None:
     """Fail unless the validator has nothing to say against the run `controller` made.
 
-    `ended` are the jobs with a final state, `events` all events of the run; the other jobs `controller` knows.
+    `ended` are the jobs with a final state, `events` all events of the run; the other jobs `controller` knows. `runs`:
+    records of the runs that ended in a requeue or a resize, None to judge without them.
     """
+    columns = _columns(controller, [*ended, *controller.jobs.values()])
+    of_jobs = [event for event in events if event[1] != "REFUSE"]  # what was refused has no record to judge
+    told = {name: [event[k] for event in of_jobs] for k, name in enumerate(EVENTS)}
+    again = None if runs is None else _columns(controller, runs)
+    allowance = 0 if controller.event_driven else SCAN_S + _over_limit(controller)
+    facts = cluster_facts(controller.cluster)
+    report = validate_schedule(columns, facts, events=told, requeued=again, limit_allowance_s=allowance)
+    assert report.valid, report.to_text()
+
+
+def _over_limit(controller: Controller) -> int:
+    """The longest time by which some job may exceed its limit."""
+    own = [p.over_time_limit_s for p in controller.cluster.partitions]
+    return max(controller.cluster.option("OverTimeLimit") or 0, *[seconds or 0 for seconds in own])
+
+
+def _columns(controller: Controller, jobs: Sequence[Job]) -> dict[str, list[Any]]:
+    """The columns of ``jobs.parquet`` for `jobs`."""
     state = controller.state
-    jobs = [*ended, *controller.jobs.values()]
     held = [job.alloc for job in jobs]
-    columns: dict[str, list[Any]] = {
+    return {
         "job_id": [j.id for j in jobs], "submit": [j.first_submit for j in jobs],
         "last_submit": [j.submit_time for j in jobs], "begin": [j.begin for j in jobs],
         "req_nodes": [j.sub.request.min_nodes for j in jobs], "req_cpus": [j.sub.request.min_cpus for j in jobs],
@@ -30,6 +53,7 @@ def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple
         "end": [j.end_time for j in jobs], "state": [j.state for j in jobs], "restarts": [j.restarts for j in jobs],
         "partition": [j.partition.name if j.alloc else ",".join(p.name for p in j.partitions) for j in jobs],
         "nodes": [j.n_nodes for j in jobs], "cpus": [j.n_cpus for j in jobs],
+        "held_since": [j.held_since if j.alloc else None for j in jobs],
         "time_limit_s": [j.time_limit_s for j in jobs],
         "node_list": [state.node_list(a) if a else "" for a in held],
         "cpus_per_node": [state.cpus_per_node(a) if a else "" for a in held],
@@ -38,8 +62,3 @@ def approve(controller: Controller, ended: Sequence[Job], events: Sequence[tuple
         "reservation": [j.reservation_name for j in jobs],
         "licenses": [",".join(f"{name}:{count}" for name, count in j.licenses) for j in jobs],
     }  # fmt: skip
-    of_jobs = [event for event in events if event[1] != "REFUSE"]  # what was refused has no record to judge
-    told = {name: [event[k] for event in of_jobs] for k, name in enumerate(EVENTS)}
-    allowance = 0 if controller.event_driven else SCAN_S
-    report = validate_schedule(columns, cluster_facts(controller.cluster), events=told, limit_allowance_s=allowance)
-    assert report.valid, report.to_text()

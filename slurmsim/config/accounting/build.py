@@ -34,7 +34,8 @@ def build(draft: Draft, source: str) -> Accounting:
         root.values["qos"] = ("normal",)
     order = _order(draft)
     allowed: dict[str, tuple[str, ...] | None] = {}
-    found = [_association(key, draft, allowed) for key in order]
+    defaults: dict[str, str] = {}
+    found = [_association(key, draft, allowed, defaults) for key in order]
     for user, (account, place) in draft.defaults.items():
         if not any(key[1] == user and key[0] == account for key in order):
             fail(place, "DefaultAccount", f"user {user} is not in account {account!r}", "an account of the user")
@@ -49,6 +50,9 @@ def _check_qos(name: str, item: Item, draft: Draft) -> None:
     for flag in values.get("flags") or ():
         if flag not in _FLAGS:
             fail(item.where("flags"), "Flags", f"unknown flag {flag!r}{nearest(flag, QOS_FLAGS)}", ", ".join(QOS_FLAGS))
+        if flag == "relative":
+            fail(item.where("flags"), "Flags", f"Relative limits (24.11) are not modelled; QOS {name} has them",
+                 "GrpTRES as numbers")  # fmt: skip
     for other in values.get("preempt") or ():
         if other not in draft.qos:
             fail(item.where("preempt"), "Preempt", f"no QOS {other!r}{_near(other, draft)}", "a QOS that is defined")
@@ -140,7 +144,10 @@ def _order(draft: Draft) -> list[Key]:
     return list(order)
 
 
-def _association(key: Key, draft: Draft, allowed: dict[str, tuple[str, ...] | None]) -> Association:
+def _association(
+    key: Key, draft: Draft, allowed: dict[str, tuple[str, ...] | None], defaults: dict[str, str]
+) -> Association:
+    """One association. `allowed` and `defaults` have the QOS and the default QOS of the accounts so far."""
     account, user, partition = key
     item = draft.associations[key]
     values = item.values
@@ -155,6 +162,12 @@ def _association(key: Key, draft: Draft, allowed: dict[str, tuple[str, ...] | No
     if default and effective is not None and default not in effective:
         fail(item.where("default_qos"), "DefaultQOS", f"{user or account} may not use its default QOS {default!r}",
              f"one of {', '.join(effective) or 'its QOS'}")  # fmt: skip
+    inherited = default or ("" if key == ROOT else defaults[account if user else parent])
+    if not user:
+        defaults[account] = inherited
+    if user and inherited != default and effective is not None and inherited not in effective:
+        draft.report.warning(item.place, "DefaultQOS", inherited, f"inherited by user {user} of account {account}, who "
+                             "may not use it: ignored, as slurmctld does")  # fmt: skip
     _never_reached(item, draft, "limits.max_jobs", "limits.max_submit_jobs", "MaxJobs", "MaxSubmitJobs")
     _never_reached(item, draft, "limits.grp_jobs", "limits.grp_submit_jobs", "GrpJobs", "GrpSubmitJobs")
     shares = values.get("shares")

@@ -22,6 +22,7 @@ from slurmsim.core.messages import (
     Boot,
     Cancel,
     Continue,
+    EditRefused,
     Fact,
     Finished,
     JobEnded,
@@ -36,7 +37,7 @@ from slurmsim.core.messages import (
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
-from slurmsim.policy import load_policy
+from slurmsim.policy import load_policy, parse_policy
 
 HEAD = """ClusterName=test
 SlurmctldHost=localhost
@@ -61,7 +62,7 @@ class World:
     conf
         slurm.conf text.
     policy
-        Entry-point name.
+        Entry-point name, with options as --policy takes them.
     start
         When slurmctld starts, seconds.
     topology
@@ -94,9 +95,11 @@ class World:
                 more["slurmsim_every_cycle"] = ""
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
-        self.controller = Controller(self.cluster, load_policy(policy)(), start, accounting=accounting)
+        name, options = parse_policy(policy)
+        self.controller = Controller(self.cluster, load_policy(name)(options), start, accounting=accounting)
         self.now = start
         self.jobs: dict[str, Job] = {}
+        self.all: dict[int, Job] = {}  # the same by id, for jobs that share a name
         self.refused: dict[str, str] = {}
         self.told: list[tuple[int, list[Fact]]] = []
         self.boot = boot
@@ -137,6 +140,11 @@ class World:
     def scancel(self, name: str, at: int | None = None) -> None:
         self.tell(Cancel(self.id(name)), at)
 
+    def fails(self, name: str) -> None:
+        """The job `name` will end FAILED, 1:0."""
+        job_id = self.id(name)
+        self._run[job_id] = (self._run[job_id][0], "FAILED", "1:0")
+
     # -- time -----------------------------------------------------------------------------------------------------
 
     def until(self, time: int) -> None:
@@ -162,16 +170,18 @@ class World:
         names = self._names
         actions = self.controller.step(now, facts)
         for job in self.controller.jobs.values():
-            self.jobs[names[job.id]] = job
+            self.jobs[names[job.id]] = self.all[job.id] = job
         for action in actions:
             if isinstance(action, Finished):
-                self.jobs[names[action.job.id]] = action.job
+                self.jobs[names[action.job.id]] = self.all[action.job.id] = action.job
             elif isinstance(action, Refused):
                 self.refused[names[action.sub.job_id]] = action.text
             elif isinstance(action, Boot):
                 self.tell(NodesBooted(action.nodes), now + self.boot)
             elif isinstance(action, ReservationRefused):
                 self.refused[action.name] = action.text
+            elif isinstance(action, EditRefused):
+                self.refused[names[action.job_id]] = action.text
             elif isinstance(action, Launch):
                 self._go_on(action.job, self._run[action.job.id][0])
             elif isinstance(action, Kill):
@@ -295,10 +305,15 @@ def _hosts(text: str) -> tuple[str, ...]:
 
 
 def _tasks(text: str) -> list[int | None]:
+    """Indices of ``0-9%3`` or ``1,3-5,20-40:10``."""
     if not text:
         return [None]
-    low, _, high = text.partition("%")[0].partition("-")
-    return list(range(int(low), int(high or low) + 1))
+    found: list[int | None] = []
+    for part in text.partition("%")[0].split(","):
+        span, _, step = part.partition(":")
+        low, _, high = span.partition("-")
+        found += range(int(low), int(high or low) + 1, int(step or 1))
+    return found
 
 
 def _seconds(text: str | None) -> int | None:

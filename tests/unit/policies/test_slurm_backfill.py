@@ -77,3 +77,17 @@ def test_a_cancelled_head_lets_the_next_pass_start_the_rest() -> None:
     world.scancel("head", at=40)
     world.until(LATE)
     compare(world, jobs)
+
+
+def test_a_job_in_two_separate_partitions_starts_in_that_of_the_higher_tier() -> None:
+    from unit.core.world import HEAD, World
+
+    w = World(
+        f"{HEAD}SchedulerParameters=partition_job_depth=1\nNodeName=n[1-2] CPUs=1\n"
+        "PartitionName=low Nodes=n1 Default=YES\nPartitionName=high Nodes=n2 PriorityTier=2\n",
+        "backfill", every_cycle=False,
+    )  # fmt: skip
+    w.sbatch("-J first -N2 -p low,high -t 1", 1, at=0)  # never starts, but the main pass looks no further
+    w.sbatch("-J second -N1 -p low,high -t 1", 1, at=0)
+    w.until(100)
+    assert (w["second"].scheduler, w.nodes("second")) == ("Backfill", "n2")

@@ -110,7 +110,7 @@ def test_errors(tmp_path, pair):
 def test_overlaid_pictures_have_a_curve_for_each_run(tmp_path):
     folders = [make_trace(tmp_path / str(load), n_jobs=200, n_nodes=16, load=load) for load in (0.7, 1.2)]
     drawn = {name: figure for name, _, figure in figures(compare(folders))}
-    assert list(drawn) == ["compare-waits", "compare-usage", "compare-shifts"]
+    assert list(drawn) == ["compare-waits", "compare-usage", "compare-losses", "compare-shifts"]
     assert [line.get_label() for line in drawn["compare-waits"].axes[0].lines] == ["0.7", "1.2"]
     assert [line.get_ydata()[-1] for line in drawn["compare-waits"].axes[0].lines] == [100, 100]
     top, bottom = drawn["compare-usage"].axes

@@ -467,6 +467,14 @@ def test_limit_allowance() -> None:
     assert judge(tables).check("within_time_limit").skipped == "limits were not enforced in this run"
 
 
+def test_used_up_minutes_end_jobs_before_their_limit() -> None:
+    tables = sound()
+    early_timeout(tables)
+    assert judge(tables).failed == ["timeout_at_limit"]
+    tables.manifest["cluster"] = cluster(used_up_ends=True)
+    assert judge(tables).valid
+
+
 def test_a_refused_submission_is_no_job() -> None:
     tables = sound()
     refused(tables)

@@ -170,3 +170,34 @@ def test_run_stopped_with_jobs_running_and_pending() -> None:
     assert judge(t).valid
     t.set(1, state="COMPLETED")
     assert judge(t).check("state_matches_times").examples == ["job 1 has state COMPLETED, but no end"]
+
+
+@pytest.mark.parametrize(("told", "valid"), [(159, False), (160, True)])
+def test_a_drain_in_the_second_of_a_start_may_come_after_it(told: int, valid: bool) -> None:
+    t = requeued()
+    t.add_event(told, "NODE", None, "DRAIN", nodes="n3")
+    t.events["time"] = [
+        160 if state == "DRAIN" else at for at, state in zip(t.events["time"], t.events["state"], strict=True)
+    ]
+    assert judge(t).valid == valid
+
+
+def test_a_job_may_lose_nodes_and_be_requeued_in_one_second() -> None:
+    t = made([Made(1, 0, 160, 200, "n[3-4]", cpus=4)])
+    t.add_event(0, "START", 1, "RUNNING", nodes="n[1-2]", partition="batch")
+    t.add_event(30, "RESIZE", 1, "RUNNING", nodes="n1", partition="batch")
+    t.add_event(30, "RESIZE", 1, "RUNNING", nodes="n1", partition="batch")
+    t.add_event(30, "REQUEUE", 1, "PENDING", partition="batch")
+    t.set(1, restarts=1, last_submit=30, begin=151, eligible=151)
+    t.add_requeued(1, 0, 30, "n[1-2]", state="RESIZING")
+    t.add_requeued(1, 30, 30, "n1", state="RESIZING")
+    t.add_requeued(1, 30, 30, "n1")
+    report = validate_schedule(t.jobs, t.manifest["cluster"], requeued=t.requeued, events=t.events)
+    assert report.valid, report.to_text()
+
+
+def test_a_job_whose_limit_is_cut_below_what_it_has_run() -> None:
+    t = made([Made(1, 0, 0, 400, "n1", limit=100, state="TIMEOUT")])
+    assert judge(t).failed == ["within_time_limit"]
+    t.add_event(399, "LIMIT", 1, "RUNNING", value=100)
+    assert validate_schedule(t.jobs, t.manifest["cluster"], events=t.events, limit_allowance_s=1).valid

@@ -70,6 +70,14 @@ def test_jobs_of_a_reservation_that_may_overlap() -> None:
     assert judge(tables) == {}
 
 
+def test_a_name_may_be_used_again() -> None:
+    tables = run(Made(1, 0, 150, 160, "n1"))
+    tables.set(1, reservation="m")
+    tables.add_event(0, "RESERVATION", None, "CREATED", reason="m MAINT", nodes="n1", value=180)
+    tables.add_event(300, "RESERVATION", None, "CREATED", reason="m FLEX", nodes="n1", value=500)
+    assert judge(tables) == {}
+
+
 def test_a_job_of_a_reservation_may_end_with_it() -> None:
     tables = run(Made(1, 0, 150, 210, "n1", state="TIMEOUT"))
     assert "timeout_at_limit" in judge(tables)
@@ -99,3 +107,15 @@ def test_without_reservations_or_licenses_nothing_is_checked() -> None:
     report = validate_schedule(tables.jobs, CLUSTER, events=tables.events)
     assert report.check("reservations_kept").skipped == "no reservation began"
     assert report.check("licenses_not_overused").skipped == "the cluster has no licenses"
+
+
+@pytest.mark.parametrize(("told", "said"), [(99, [TEXT.format(1, 100)]), (100, [])])
+def test_who_starts_in_the_second_of_a_begin_may_have_come_first(told: int, said: list[str]) -> None:
+    tables = made([Made(1, 0, 100, 150, "n1")])
+    tables.add_event(told, "RESERVATION", None, "STARTED", reason="r IGNORE_JOBS", nodes="n[1-2]", value=200)
+    tables.events["time"] = [100 if event == "RESERVATION" else t for t, event in _times(tables)]
+    assert judge(tables) == ({"reservations_kept": said} if said else {})
+
+
+def _times(tables: Tables) -> list[tuple[int, str]]:
+    return list(zip(tables.events["time"], tables.events["event"], strict=True))

@@ -86,9 +86,8 @@ def test_overbooking_and_busy_nodes_equal_a_count(jobs: list[dict[str, Any]], ch
     facts, runs = cluster_facts(CLUSTER), laid_out(jobs)
     wanted = sweep_module.resources(facts, runs)
     nothing = np.zeros(0, np.int64)
-    found = sweep_module.sweep(
-        facts, runs, wanted, Outages(nothing, nothing, nothing, nothing), np.zeros(facts.n, np.int64), 10_000, chunk
-    )
+    none = Outages(nothing, nothing, nothing, nothing, nothing)
+    found = sweep_module.sweep(facts, runs, wanted, none, np.zeros(facts.n, np.int64), 10_000, chunk)
     over, busy = naive(jobs)
     told = {(wanted[o.resource].check, facts.names[o.node], int(runs.times[o.time])) for o in found.overbooked}
     assert told == over

@@ -17,6 +17,7 @@ from slurmsim_workloads import generators
 from slurmsim_workloads.parquet import ParquetFormat
 from slurmsim_workloads.swf import SwfFormat
 
+MODELS = "lublin, mix, titan, lomonosov-regular4"
 DOCS = Path(__file__).parents[3] / "docs" / "generators.md"
 
 
@@ -91,8 +92,11 @@ class TestBadCommands:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["nix", "--out", "x.parquet"], "MODEL: no workload model 'nix' (expected one of lublin, mix, titan)"),
-            (["--out", "x.parquet"], "MODEL: no model given (expected one of lublin, mix, titan)"),
+            (
+                ["nix", "--out", "x.parquet"],
+                f"MODEL: no workload model 'nix' (expected one of {MODELS})",
+            ),
+            (["--out", "x.parquet"], f"MODEL: no model given (expected one of {MODELS})"),
             (["mix"], "--out: no file given (expected a .parquet, .swf or .swf.gz file)"),
             (["mix", "--jobs", "1e3", "--out", "x.swf"], "jobs: bad value '1e3' (expected an integer at least 1)"),
             (["mix", "--load", "0", "--out", "x.swf"], "load: bad value 0.0 (expected a number above 0)"),

@@ -169,3 +169,21 @@ def test_loops_are_found_whatever_their_length() -> None:
     assert first_in_a_loop(chain, before) == 1500
     assert loop_in_graph({1: [2], 2: [3], 3: []}) is None
     assert loop_in_graph({1: [7], 5: [4, 9], 4: [5]}) == 4
+
+
+def test_options_nobody_models_are_named(tmp_path: Path) -> None:
+    lines = ("sbatch -S 2 --hint=nomultithread -N1 a.sh --tmp=5", "srun --core-spec=1 b", "sbatch --prefer gpu c.sh")
+    header = HEADER + "|SubmitLine"
+    rows = [record(JobIDRaw=str(10 + i), SubmitLine=line) for i, line in enumerate(lines)]
+    w = read(tmp_path, dump(*rows, header=header))
+    said = {reason: n for reason, n in w.quality.repaired.items() if "not modelled" in reason}
+    assert said == {
+        "submitted with --core-spec, which is not modelled: replayed without": 2,
+        "submitted with --hint, which is not modelled: replayed without": 1,
+        "submitted with --prefer, which is not modelled: replayed without": 1,
+    }
+
+
+def test_what_becomes_of_a_dependency_that_fails_is_read(tmp_path: Path) -> None:
+    assert parse_submit_line("sbatch --kill-on-invalid-dep=yes a.sh").options == " --kill-on-invalid-dep=yes"
+    assert parse_submit_line("sbatch --sockets-per-node 2 --gres-flags enforce-binding -N3 a.sh").nodes == 3

@@ -1,0 +1,186 @@
+"""How many CPU-hours a user may hold, and who of a queue stays within that.
+
+A user *holds* CPUs x the rest of the time limit of each running job. Everything here is in CPU-seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a user may hold.
+
+    Attributes
+    ----------
+    amount
+        CPU-hours, or if `shared` a multiple of an even share; infinity: no limit.
+    shared
+        The even share is what the whole cluster gives in some hours, over the number of users in the queue.
+    """
+
+    amount: float
+    shared: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Limit:
+        """``500``, ``0.5x`` or ``inf``. Raises ValueError."""
+        number = text.removesuffix("x")
+        amount = float(number)
+        if math.isnan(amount) or amount < 0:
+            raise ValueError(text)
+        return cls(amount, number != text and math.isfinite(amount))
+
+    def __str__(self) -> str:
+        return f"{self.amount:g}{'x' if self.shared else ''}"
+
+    @property
+    def infinite(self) -> bool:
+        """Whether it limits nobody."""
+        return math.isinf(self.amount)
+
+    def cpu_seconds(self, even_share: float) -> float:
+        """The limit where an even share is that many CPU-seconds; CPU-hours to the nearest of them."""
+        if self.shared or self.infinite:
+            return self.amount * even_share
+        return round(self.amount * 3600)
+
+
+class NamedLimits(dict[str, Limit]):
+    """Limits of users, or of accounts."""
+
+    @classmethod
+    def parse(cls, text: str) -> NamedLimits:
+        """``ann=500+bob=inf``. Raises ValueError."""
+        found = cls()
+        for item in text.split("+"):
+            name, equals, limit = item.partition("=")
+            if not name or not equals or name in found:
+                raise ValueError(item)
+            found[name] = Limit.parse(limit)
+        return found
+
+    def __str__(self) -> str:
+        return "+".join(f"{name}={limit}" for name, limit in self.items()) or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limit of each user: the user's own if there is one, else the account's, else the general one.
+
+    Attributes
+    ----------
+    hours
+        An even share is CPUs of the cluster x `hours` / users in the queue.
+    """
+
+    general: Limit
+    users: NamedLimits
+    accounts: NamedLimits
+    hours: float
+
+    @property
+    def none(self) -> bool:
+        """Whether nobody is limited at all."""
+        return all(limit.infinite for limit in (self.general, *self.users.values(), *self.accounts.values()))
+
+    def of(self, job: Any) -> Limit:
+        """The limit `job` counts against."""
+        own = self.users.get(job.user)
+        return own if own is not None else self.accounts.get(job.account, self.general)
+
+
+class Budgets:
+    """What users hold at one instant, and what a pass adds to it.
+
+    Parameters
+    ----------
+    limits
+        Who may hold how much.
+    view
+        The cluster.
+    records
+        The queue: each user in it gets an even share.
+    now
+        Seconds.
+    """
+
+    def __init__(self, limits: Limits, view: Any, records: Iterable[Any], now: int) -> None:
+        self._limits = limits
+        self._special = bool(limits.users or limits.accounts)
+        self.now = now
+        self.holds: dict[str, int] = {}
+        self._running = view.running
+        for job in self._running:
+            left = job.end_limit - now
+            if left > 0:
+                self.holds[job.user] = self.holds.get(job.user, 0) + job.n_cpus * left
+        users = len({record.job.user for record in records})
+        self._share = view.n_cpus * limits.hours * 3600 / max(users, 1)
+        self._general = limits.general.cpu_seconds(self._share)
+        self._charged: set[int] = set()
+
+    def room(self, record: Any) -> float:
+        """What would be left of the user's limit beside the record's job; negative where it is over the limit.
+
+        Infinite for a user who holds nothing: one job, however large, is never too much.
+        """
+        job = record.job
+        holds = self.holds.get(job.user, 0)
+        if not holds or job.id in self._charged:
+            return math.inf
+        limit = self._limits.of(job).cpu_seconds(self._share) if self._special else self._general
+        return limit - holds - record.n_cpus * job.time_limit_s
+
+    def admits(self, record: Any) -> bool:
+        """Whether the record's job is within its user's limit."""
+        return self.room(record) >= 0
+
+    def charge(self, record: Any) -> None:
+        """The record's job starts or keeps a planned start: its user holds that much more. Counts a job once."""
+        job = record.job
+        if job.id not in self._charged:
+            self._charged.add(job.id)
+            self.holds[job.user] = self.holds.get(job.user, 0) + record.n_cpus * job.time_limit_s
+
+    def over(self, records: Sequence[Any]) -> list[tuple[Any, float]]:
+        """Of `records`, walked in order, those not within the limit, with their (negative) room; charges the others."""
+        found = []
+        for record in records:
+            room = self.room(record)
+            if room >= 0:
+                self.charge(record)
+            else:
+                found.append((record, room))
+        return found
+
+    def release(self, over: Iterable[tuple[Any, float]]) -> int | None:
+        """The first second at which time alone lets one of `over` in: running jobs use their limits up.
+
+        None where none of them gets in before all its user's jobs have reached their limits.
+        """
+        closest: dict[str, float] = {}
+        for record, room in over:
+            user = record.job.user
+            closest[user] = max(room, closest.get(user, -math.inf))
+        if not closest:
+            return None
+        jobs: dict[str, list[tuple[int, int]]] = {user: [] for user in closest}
+        for job in self._running:
+            if job.user in jobs and job.end_limit > self.now:
+                jobs[job.user].append((job.end_limit, job.n_cpus))
+        return min((t for user, room in closest.items() if (t := self._run_off(jobs[user], -room))), default=None)
+
+    def _run_off(self, jobs: list[tuple[int, int]], amount: float) -> int | None:
+        """When `jobs`, (end by limit, CPUs) by end, have used up so many CPU-seconds of what they hold now."""
+        at, rate = self.now, sum(cpus for _, cpus in jobs)
+        for end, cpus in jobs:
+            if rate * (end - at) >= amount:
+                return at + math.ceil(amount / rate)
+            amount -= rate * (end - at)
+            at, rate = end, rate - cpus
+        return None

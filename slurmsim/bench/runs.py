@@ -1,0 +1,150 @@
+"""Many runs of one experiment: in parallel, each kept in a file of its own, so that an interrupted one goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmsim import __version__
+from slurmsim.errors import SlurmSimError
+from slurmsim.trace.reader import Trace
+
+Measure = Callable[[Trace], dict[str, Any]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run of an experiment and what it depends on.
+
+    Attributes
+    ----------
+    name
+        File name of its result, without suffix.
+    model, options, seed
+        The workload: a generator's name, its options and its seed.
+    log
+        Or the path of a job log; with a seed other than 0 its submit times are jittered by up to `jitter_s`.
+    nodes, cpus_per_node
+        The cluster; None takes it from the log's header.
+    policy
+        As ``--policy`` takes it.
+    """
+
+    name: str
+    policy: str
+    seed: int
+    model: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    log: str = ""
+    jitter_s: int = 60
+    nodes: int | None = None
+    cpus_per_node: int | None = None
+
+
+def run_all(
+    cells: Sequence[Cell], measure: Measure, folder: Path, *, workers: int = 0, fresh: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """The figures of every cell by its name, from its file where that is there.
+
+    Parameters
+    ----------
+    measure
+        What to keep of a trace; a function at the top of a module, because other processes call it.
+    folder
+        Gets ``runs/NAME.json``, one whole file as soon as its run is done.
+    workers
+        Processes; 0 for as many as cores.
+    fresh
+        Run again what has a file already.
+
+    Raises
+    ------
+    SlurmSimError
+        The first error of a run. What was done before stays.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    missing = []
+    for cell in cells:
+        kept = None if fresh else _kept(cell, folder)
+        if kept is None:
+            missing.append(cell)
+        else:
+            found[cell.name] = kept
+    if progress is not None:
+        progress(len(found), len(cells))
+    if missing:
+        workers = min(workers or os.cpu_count() or 1, len(missing))
+        with ProcessPoolExecutor(workers) as pool:
+            tasks = {pool.submit(_run, cell, measure): cell for cell in missing}
+            try:
+                for task in as_completed(tasks):
+                    cell = tasks[task]
+                    found[cell.name] = task.result()
+                    _keep(cell, folder, found[cell.name])
+                    if progress is not None:
+                        progress(len(found), len(cells))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    return {cell.name: found[cell.name] for cell in cells}
+
+
+def _file(cell: Cell, folder: Path) -> Path:
+    return folder / "runs" / f"{cell.name}.json"
+
+
+def _definition(cell: Cell) -> dict[str, Any]:
+    return json.loads(json.dumps({**asdict(cell), "slurmsim": __version__}))  # as it is when read back
+
+
+def _kept(cell: Cell, folder: Path) -> dict[str, Any] | None:
+    try:
+        text = json.loads(_file(cell, folder).read_text(encoding="utf-8"))
+        figures = text["figures"]
+        return figures if text["cell"] == _definition(cell) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(cell: Cell, folder: Path, figures: dict[str, Any]) -> None:
+    from slurmsim.report.build import write_file
+    from slurmsim.trace.jsonfile import to_json
+
+    write_file(_file(cell, folder), to_json({"cell": _definition(cell), "figures": figures}).encode())
+
+
+def _run(cell: Cell, measure: Measure) -> dict[str, Any]:
+    """Simulate one cell in a folder of its own that does not stay."""
+    from slurmsim.replay import RunOptions, execute, prepare
+    from slurmsim.trace.reader import read_trace
+    from slurmsim.whatif.study import jittered
+    from slurmsim_workloads import write_workload
+    from slurmsim_workloads.generators import generate
+
+    with tempfile.TemporaryDirectory(prefix="slurmsim-") as place:
+        log = cell.log
+        if cell.model:
+            log = f"{place}/workload.parquet"
+            write_workload(generate(cell.model, dict(cell.options), cell.seed), log)
+        prepared = prepare(
+            RunOptions(log, f"{place}/run", nodes=cell.nodes, cpus_per_node=cell.cpus_per_node, policy=cell.policy)
+        )
+        if cell.log and cell.seed:
+            prepared.workload = jittered(prepared.workload, cell.jitter_s, cell.seed)
+        made, summary, interrupted = execute(prepared, report=False)
+        if interrupted:
+            raise KeyboardInterrupt
+        figures = measure(read_trace(made))
+        jobs = hashlib.sha256((made / "jobs.parquet").read_bytes()).hexdigest()
+    if summary["unfinished"]:
+        raise SlurmSimError(f"{cell.name}: {summary['unfinished']} jobs have not ended")
+    return {**figures, "jobs_sha256": jobs, "wall_s": summary["wall_s"], "passes": summary["passes"]}

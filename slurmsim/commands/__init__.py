@@ -1,0 +1,1 @@
+"""The fake commands: thin programs that ask the daemon and print what Slurm prints."""

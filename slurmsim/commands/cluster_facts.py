@@ -1,0 +1,53 @@
+"""What a submitting command wants to know of its cluster before it submits."""
+
+from __future__ import annotations
+
+import os
+
+from slurmsim.commands.io import FAILED_CALLS, Io
+from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE, short
+
+
+class Cluster:
+    """The cluster as the daemon tells of it, with fallbacks for one that does not answer.
+
+    Attributes
+    ----------
+    release
+        Release to look like.
+    name
+        The cluster's name, empty when unknown.
+    now
+        Its clock, epoch seconds; the machine's when it does not answer.
+    uid
+        Who the caller is there.
+    """
+
+    def __init__(self, io: Io) -> None:
+        self._io = io
+        try:
+            told = io.client.call("hello")
+        except FAILED_CALLS:
+            told = {}
+        named = io.environ.get(VERSION_VARIABLE) or told.get("slurm_version")
+        self.release = short(named) if named else RELEASES[0]
+        self.name = str(told.get("cluster") or "")
+        self.now = int(told["now"] if told.get("now") is not None else io.now())
+        self.uid = int(told["uid"] if told.get("uid") is not None else os.getuid())
+        self._configured: dict[str, str | None] = {}
+
+    def configured(self, name: str) -> str | None:
+        """An option of slurm.conf as ``scontrol show config`` has it; None when it is not told."""
+        if name not in self._configured:
+            try:
+                found = self._io.client.call("config", names=[name])["values"].get(name)
+            except FAILED_CALLS:
+                found = None
+            self._configured[name] = None if found is None else str(found)
+        return self._configured[name]
+
+    def unknown(self, names: str) -> list[str]:
+        """Clusters of a comma list that are not this one; none for ``all``."""
+        if names.lower() == "all":
+            return []
+        return [name for name in names.split(",") if name and name != self.name]

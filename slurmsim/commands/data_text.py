@@ -1,0 +1,98 @@
+"""JSON and YAML as Slurm 22.05 writes them: two blanks a level, escaped slashes, tagged YAML.
+
+A text that is NULL in Slurm is "" in JSON but null in YAML; `NO_TEXT` stands for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+
+class _NoText:
+    """The type of `NO_TEXT`."""
+
+    __slots__ = ()
+
+
+NO_TEXT = _NoText()
+
+
+def as_json(value: Any) -> str:
+    """The whole document; there is no newline at its end."""
+    return _json(value, "\n")
+
+
+def _json(value: Any, indent: str) -> str:
+    deeper = indent + "  "
+    if isinstance(value, dict):
+        if not value:
+            return f"{{{indent}}}"
+        parts = [f"{_json_text(key)}: {_json(item, deeper)}" for key, item in value.items()]
+        return f"{{{deeper}{f',{deeper}'.join(parts)}{indent}}}"
+    if isinstance(value, list):
+        if not value:
+            return f"[{indent}]"
+        return f"[{deeper}{f',{deeper}'.join(_json(item, deeper) for item in value)}{indent}]"
+    if value is NO_TEXT:
+        return '""'
+    if isinstance(value, str):
+        return _json_text(value)
+    return json.dumps(value)
+
+
+def _json_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("/", "\\/")
+
+
+_PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^\n:#]|:(?=\S)|(?<=\S)#)*")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\\]")
+
+
+def as_yaml(value: Any) -> str:
+    """The whole document, every key and value with its tag."""
+    return f"%YAML 1.1\n--- !!map\n{''.join(_yaml_map(value, ''))}...\n"
+
+
+def _yaml_map(value: dict[str, Any], indent: str) -> list[str]:
+    lines: list[str] = []
+    for key, item in value.items():
+        lines.extend(_yaml_item(f"{indent}!!str {_yaml_text(str(key))}:", item, indent))
+    return lines
+
+
+def _yaml_item(head: str, item: Any, indent: str) -> list[str]:
+    """A key or a dash with what belongs to it. Lists are not indented below their key."""
+    if isinstance(item, dict):
+        if not item:
+            return [f"{head} !!map {{}}\n"]
+        return [f"{head} !!map\n", *_yaml_map(item, indent + "  ")]
+    if isinstance(item, list):
+        if not item:
+            return [f"{head} !!seq []\n"]
+        lines = [f"{head} !!seq\n"]
+        for one in item:
+            lines.extend(_yaml_item(f"{indent}-", one, indent))
+        return lines
+    return [f"{head} {_yaml_scalar(item)}\n"]
+
+
+def _yaml_scalar(item: Any) -> str:
+    if item is None or item is NO_TEXT:
+        return "!!null null"
+    if isinstance(item, bool):
+        return f"!!bool {'true' if item else 'false'}"
+    if isinstance(item, int):
+        return f"!!int {item}"
+    if isinstance(item, float):
+        return f"!!float {item:f}"
+    return f"!!str {_yaml_text(item)}"
+
+
+def _yaml_text(text: str) -> str:
+    if _PLAIN.fullmatch(text) and not text.endswith((" ", ":")) and not _CONTROL.search(text):
+        return text
+    if not _CONTROL.search(text.replace("\\", "")):
+        return "'" + text.replace("'", "''") + "'"
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,98 @@
+"""What a command sees of the world: streams, environment, folder, user, and the daemon. Tests hand in their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TextIO
+
+from slurmsim.protocol import Client, Refusal, Unreachable
+
+FAILED_CALLS = (Refusal, Unreachable)
+UNREACHABLE = "Unable to contact slurm controller (connect failure)"
+
+
+class Io:
+    """The world of one command call.
+
+    Parameters
+    ----------
+    client
+        The daemon.
+    stdin, stdout, stderr, environ, cwd
+        As a process has them; the real ones by default.
+    now
+        The machine's time, seconds since the epoch: what dates that are typed in are relative to.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        stdin: TextIO | None = None,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+        environ: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
+        self.client = client
+        self.stdin = sys.stdin if stdin is None else stdin
+        self.stdout = sys.stdout if stdout is None else stdout
+        self.stderr = sys.stderr if stderr is None else stderr
+        self.environ = os.environ if environ is None else environ
+        self._cwd = cwd
+        self.now = time.time if now is None else now
+
+    @property
+    def cwd(self) -> str:
+        """The current folder."""
+        return os.getcwd() if self._cwd is None else self._cwd
+
+    @property
+    def umask(self) -> int:
+        """The process's file mode mask."""
+        mask = os.umask(0)
+        os.umask(mask)
+        return mask
+
+    def out(self, text: str) -> None:
+        """Write to standard output."""
+        self.stdout.write(text)
+
+    def error(self, text: str) -> None:
+        """One line on standard error."""
+        self.stderr.write(text + "\n")
+
+
+def real() -> Io:
+    """The world of this process."""
+    return Io(Client.find(os.environ))
+
+
+def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] | None) -> int:
+    """Run a command's `run` in the real world; log the call with the daemon; the exit code."""
+    io = real()
+    words = sys.argv[1:] if argv is None else argv
+    begin = time.monotonic()
+    try:
+        code = run(words, io)
+        io.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    except UnicodeEncodeError:  # a locale that cannot show it; the names stay data
+        code = 1
+    with suppress(*FAILED_CALLS):
+        io.client.call("log_call", argv=[name, *words], rc=code, seconds=round(time.monotonic() - begin, 6))
+    return code
+
+
+def text_of(error: Exception) -> str:
+    """Slurm's text for a failed call."""
+    return error.text if isinstance(error, Refusal) else UNREACHABLE

@@ -1,0 +1,175 @@
+"""Node states as the commands print, number and read them.
+
+Mirrors ``node_state_string`` and its compact and complete forms (22.05; BLOCKED and others from later releases). A
+state is its base and the names of its flags, as ``scontrol show node`` has them (``IDLE+DRAIN``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from slurmsim.commands import releases
+
+BASES: dict[str, int] = {
+    "UNKNOWN": 0, "DOWN": 1, "IDLE": 2, "ALLOCATED": 3, "ERROR": 4, "MIXED": 5, "FUTURE": 6,
+}  # fmt: skip
+"""Slurm's numbers of the base states; sorting by state compares them."""
+
+FLAGS: dict[str, int] = {
+    "PERFCTRS": 4, "RESERVED": 5, "UNDRAIN": 6, "CLOUD": 7, "RESUME": 8, "DRAIN": 9, "COMPLETING": 10,
+    "NOT_RESPONDING": 11, "POWERED_DOWN": 12, "FAIL": 13, "POWERING_UP": 14, "MAINTENANCE": 15,
+    "REBOOT_REQUESTED": 16, "REBOOT_CANCEL": 17, "POWERING_DOWN": 18, "DYNAMIC_FUTURE": 19, "REBOOT_ISSUED": 20,
+    "PLANNED": 21, "INVALID_REG": 22, "POWER_DOWN": 23, "POWER_UP": 24, "POWER_DRAIN": 25, "DYNAMIC_NORM": 26,
+    "BLOCKED": 27, "EXTERNAL": 28,
+}  # fmt: skip
+"""Bit of every flag."""
+
+# the order in which flags are listed behind the base
+_LISTED = (
+    "BLOCKED", "CLOUD", "COMPLETING", "DRAIN", "DYNAMIC_FUTURE", "DYNAMIC_NORM", "EXTERNAL", "INVALID_REG", "FAIL",
+    "MAINTENANCE", "POWER_DOWN", "POWER_UP", "PERFCTRS", "POWERED_DOWN", "REBOOT_REQUESTED", "REBOOT_ISSUED",
+    "RESERVED", "RESUME", "NOT_RESPONDING", "PLANNED", "POWERING_UP", "POWERING_DOWN",
+)  # fmt: skip
+_SUFFIXES = (
+    ("MAINTENANCE", "$"), ("REBOOT_ISSUED", "^"), ("REBOOT_REQUESTED", "@"), ("POWERING_UP", "#"),
+    ("POWERING_DOWN", "%"), ("POWERED_DOWN", "~"), ("POWER_DOWN", "!"), ("NOT_RESPONDING", "*"),
+)  # fmt: skip
+_COMPACT = {
+    "DRAINING": "DRNG", "DRAINED": "DRAIN", "FAILING": "FAILG", "ALLOCATED": "ALLOC", "COMPLETING": "COMP",
+    "MIXED": "MIX", "FUTURE": "FUTR", "REBOOT": "BOOT", "RESERVED": "RESV", "PLANNED": "PLND", "PERFCTRS": "NPC",
+    "BLOCKED": "BLOCK", "UNKNOWN": "UNK",
+}  # fmt: skip
+
+
+def number(base: str, flags: Sequence[str]) -> int:
+    """The state as one number: flags are high bits."""
+    return BASES.get(base, 0) | sum(1 << FLAGS[flag] for flag in set(flags) if flag in FLAGS)
+
+
+def listed_flags(flags: Sequence[str]) -> list[str]:
+    """The flags that have a name in the complete form, in its order."""
+    return [flag for flag in _LISTED if flag in flags]
+
+
+def complete(base: str, flags: Sequence[str]) -> str:
+    """``IDLE+MAINTENANCE+RESERVED``."""
+    return "+".join((base, *listed_flags(flags)))
+
+
+def long(base: str, flags: Sequence[str]) -> str:
+    """The long form in capitals: ``DRAINED*``."""
+    word, suffix = shown(base, tuple(flags))
+    return word + suffix
+
+
+def compact(base: str, flags: Sequence[str]) -> str:
+    """The compact form in capitals: ``DRAIN*``."""
+    word, suffix = shown(base, tuple(flags))
+    return _COMPACT.get(word, word) + suffix
+
+
+@lru_cache(maxsize=256)
+def shown(base: str, flags: tuple[str, ...]) -> tuple[str, str]:
+    """The word and the sign behind it.
+
+    >>> shown("IDLE", ("DRAIN", "NOT_RESPONDING")), shown("MIXED", ("PLANNED",)), shown("IDLE", ("RESERVED",))
+    (('DRAINED', '*'), ('MIXED', '-'), ('RESERVED', ''))
+    """
+    busy = base in ("ALLOCATED", "MIXED")
+    silent = "*" if "NOT_RESPONDING" in flags else ""
+    if "INVALID_REG" in flags:
+        return "INVAL", ""
+    if "MAINTENANCE" in flags and not (busy or base == "DOWN" or "DRAIN" in flags):
+        return "MAINT", silent
+    if not busy and "REBOOT_ISSUED" in flags:
+        return "REBOOT", "^"
+    if not busy and "REBOOT_REQUESTED" in flags:
+        return "REBOOT", silent
+    suffix = next((sign for flag, sign in _SUFFIXES if flag in flags), "")
+    completing = "COMPLETING" in flags
+    if "DRAIN" in flags:
+        return ("DRAINING" if completing or busy else "DRAINED"), suffix
+    if "FAIL" in flags:
+        return ("FAILING" if completing or base == "ALLOCATED" else "FAIL"), silent
+    if base == "ALLOCATED":
+        return base, suffix or ("+" if completing else "")
+    if base == "DOWN":
+        return base, suffix
+    if completing:
+        return "COMPLETING", suffix
+    if base == "IDLE":
+        if suffix:
+            return base, suffix
+        return next((flag for flag in ("PERFCTRS", "RESERVED", "BLOCKED", "PLANNED") if flag in flags), base), ""
+    if base == "MIXED":
+        return base, suffix or ("-" if "PLANNED" in flags else "")
+    if base == "FUTURE":
+        return base, suffix
+    if "RESUME" in flags:
+        return "RESUME", ""
+    return ("UNKNOWN", silent) if base == "UNKNOWN" else ("?", "")
+
+
+# ---- what a filter takes ----
+
+# word of the filter, other spellings, what it stands for, releases: tried in this order, the word may be shortened
+_FILTERS: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
+    (("UNK", "UNKNOWN"), "base UNKNOWN", "", ""), (("DOWN",), "base DOWN", "", ""), (("IDLE",), "base IDLE", "", ""),
+    (("ALLOC", "ALLOCATED"), "allocated", "", ""), (("?",), "base ERROR", "", "26.05"),
+    (("MIX", "MIXED"), "base MIXED", "", ""), (("FUTR", "FUTURE"), "base FUTURE", "", ""),
+    (("BLOCKED",), "flag BLOCKED", "24.11", ""), (("INVALID_REG", "INVAL"), "flag INVALID_REG", "26.05", ""),
+    (("PLANNED", "PLND"), "flag PLANNED", "", ""), (("DRAIN",), "flag DRAIN", "", ""),
+    (("DRAINED",), "drained", "", ""),
+    (("RESV", "RESERVED"), "flag RESERVED", "", ""), (("PERFCTRS", "NPC"), "flag PERFCTRS", "", "24.11"),
+    (("DRAINING", "DRNG"), "draining", "", ""), (("DYNAMIC_FUTURE",), "flag DYNAMIC_FUTURE", "26.05", ""),
+    (("DYNAMIC_NORM",), "flag DYNAMIC_NORM", "26.05", ""), (("COMP", "COMPLETING"), "flag COMPLETING", "", ""),
+    (("NO_RESPOND",), "flag NOT_RESPONDING", "", ""), (("POWER_UP",), "flag POWER_UP", "26.05", ""),
+    (("POWERING_DOWN",), "flag POWERING_DOWN", "", ""), (("POWERED_DOWN",), "flag POWERED_DOWN", "", ""),
+    (("POWER_DOWN",), "flag POWER_DOWN", "", ""), (("POWERING_UP",), "flag POWERING_UP", "", ""),
+    (("FAIL",), "flag FAIL", "", ""), (("MAINT",), "flag MAINTENANCE", "", ""),
+    (("BOOT", "REBOOT"), "flag REBOOT_REQUESTED", "", ""), (("BOOT^", "REBOOT^"), "flag REBOOT_ISSUED", "", ""),
+    (("CLOUD",), "flag CLOUD", "", ""), (("EXTERNAL",), "flag EXTERNAL", "26.05", ""),
+)  # fmt: skip
+
+# the list in the message about a bad state
+_NAMES = (
+    ("unknown", "", ""), ("down", "", ""), ("idle", "", ""), ("allocated", "", ""), ("?", "", "26.05"),
+    ("mixed", "", ""), ("future", "", ""), ("drain", "", ""), ("drained", "", ""), ("draining", "", ""),
+    ("no_respond", "", ""), ("reserved", "", ""), ("perfctrs", "", "24.11"), ("planned", "24.11", ""),
+    ("blocked", "24.11", ""), ("cloud", "", ""), ("completing", "", ""), ("powering_down", "", ""),
+    ("powered_down", "", ""), ("power_down", "", ""), ("powering_up", "", ""), ("power_up", "26.05", ""),
+    ("inval", "26.05", ""), ("fail", "", ""), ("maint", "", ""), ("reboot", "", ""), ("reboot^", "", ""),
+    ("unknown", "", "24.11"), ("external", "26.05", ""), ("dynamic_future", "26.05", ""), ("dynamic_norm", "26.05", ""),
+)  # fmt: skip
+
+
+def accepted(release: str) -> list[str]:
+    """State names a filter takes, as the message about a bad one lists them."""
+    return releases.listed(_NAMES, release)
+
+
+def parse_filter(word: str, release: str) -> str | None:
+    """What a word of -t stands for: ``base X``, ``flag X``, ``allocated``, ``drained``, ``draining``; None if nothing.
+
+    >>> parse_filter("drng", "22.05"), parse_filter("d", "22.05"), parse_filter("bogus", "22.05")
+    ('draining', 'base DOWN', None)
+    """
+    upper = word.upper()
+    for names, meaning, since, until in _FILTERS:
+        if since <= release and (not until or release < until) and any(name.startswith(upper) for name in names):
+            return meaning
+    return None
+
+
+def matches(meaning: str, base: str, flags: Sequence[str], allocated_cpus: int) -> bool:
+    """Whether a node passes one word of a filter."""
+    kind, _, name = meaning.partition(" ")
+    if kind == "flag":
+        return name in flags
+    if kind == "base":
+        return base == name
+    if kind == "allocated":
+        return allocated_cpus > 0
+    draining = base in ("ALLOCATED", "MIXED", "ERROR") or "COMPLETING" in flags
+    return "DRAIN" in flags and draining == (kind == "draining")

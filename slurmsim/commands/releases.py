@@ -1,0 +1,49 @@
+"""The Slurm releases the commands can imitate, as rows: what differs is looked up here, never branched on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+RELEASES: tuple[str, ...] = ("22.05", "24.11", "26.05")
+"""Short names; they compare as text."""
+
+VERSIONS: dict[str, str] = {"22.05": "22.05.8", "24.11": "24.11.5", "26.05": "26.05.5"}
+
+VERSION_VARIABLE = "SLURMSIM_SLURM_VERSION"
+
+
+def short(version: str) -> str:
+    """The row of `version` (``22.05`` or ``22.05.8``): the newest release we know that is not newer than it.
+
+    >>> short("22.05.8"), short("23.11"), short("26.05")
+    ('22.05', '22.05', '26.05')
+    """
+    known = [release for release in RELEASES if release <= version[:5]]
+    return known[-1] if known else RELEASES[0]
+
+
+def release_of(io: Any) -> str:
+    """Which release a command is to look like: the environment says, else the daemon, else the first."""
+    named = io.environ.get(VERSION_VARIABLE)
+    if not named:
+        try:
+            named = io.client.call("hello").get("slurm_version")
+        except Exception:  # a command must print its usage without a daemon too
+            named = None
+    return short(named) if named else RELEASES[0]
+
+
+def version_line(release: str) -> str:
+    """What ``--version`` prints (the recorded builds are Debian's)."""
+    return f"slurm-wlm {VERSIONS[release]}"
+
+
+def row(table: Mapping[str, Any], release: str) -> Any:
+    """The entry of `table` that holds for `release`: the newest one that is not newer."""
+    return table[max(key for key in table if key <= release)]
+
+
+def listed(since: Iterable[tuple[str, str, str]], release: str) -> list[str]:
+    """Names of (name, since, until) rows that exist in `release`; an empty `until` means still there."""
+    return [name for name, first, gone in since if first <= release and (not gone or release < gone)]

@@ -1,0 +1,24 @@
+"""Numbers with units as Slurm's commands print them (``convert_num_unit``, 22.05)."""
+
+from __future__ import annotations
+
+_UNITS = " KMGTP"
+
+
+def quantity(number: float, unit: str, *, convert: bool = True) -> str:
+    """`number` of `unit` ("", K, M, G, T, P), in the largest unit that loses nothing but halves.
+
+    >>> quantity(1000, "M"), quantity(2048, "M"), quantity(2560, "M"), quantity(0, "M")
+    ('1000M', '2G', '2.50G', '0')
+    >>> quantity(2048, "M", convert=False), quantity(2048, "")
+    ('2048M', '2K')
+    """
+    if int(number) == 0:
+        return "0"
+    at = _UNITS.index(unit or " ")
+    if convert:
+        while number >= 1024 and int(number) % 512 == 0:
+            number /= 1024
+            at += 1
+    suffix = _UNITS[at].strip() if at < len(_UNITS) else "?"
+    return f"{int(number)}{suffix}" if number == int(number) else f"{number:.2f}{suffix}"

@@ -1,0 +1,275 @@
+"""The SimPy network around a controller: running jobs, booting nodes, the controller's turns and wake-ups.
+
+Two drivers stand on it: `Simulation` (virtual time, a workload) and the daemon (paced, requests). Whatever happens at
+one instant is collected and told to the controller in one `step`, after everything else of that instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import simpy
+from simpy.events import Event
+
+from slurmsim.core.controller import Controller
+from slurmsim.core.job import Job
+from slurmsim.core.messages import (
+    Boot,
+    Continue,
+    Fact,
+    Finished,
+    JobEnded,
+    Kill,
+    Launch,
+    NodesBooted,
+    Pause,
+    Refused,
+    Requeued,
+    ReservationRefused,
+    Resized,
+)
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.submission import Submission
+from slurmsim.policy import Policy
+from slurmsim.states import JobState
+
+TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
+BOOT_S = 60
+Observer = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Behaviour:
+    """What a job does when it runs: seconds until it ends by itself (-1: never), how, and when its user cancels it."""
+
+    run_time: int
+    state: str
+    exit_code: str
+    cancel_at: int
+
+
+class Network:
+    """A controller in a SimPy environment.
+
+    Parameters
+    ----------
+    cluster, policy, accounting, enforce_limits
+        What the `Controller` is made of.
+    start_time
+        When slurmctld starts, whole seconds.
+    boot_s
+        Seconds a node takes to boot, after a reboot or from being powered down.
+    left_after
+        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
+        a job runs as long on fewer nodes.
+    on_requeued
+        Told the record of every run that ends in a requeue.
+    after_turn
+        Called with the time after every turn of the controller, for whoever samples or writes.
+    record_facts
+        Keep every (time, facts) told to the controller in `facts_log`.
+
+    Attributes
+    ----------
+    behaviour
+        What each job that is not over does once it runs, by job id.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        policy: Policy,
+        start_time: int,
+        *,
+        accounting: Accounting | None = None,
+        enforce_limits: bool = True,
+        boot_s: int = BOOT_S,
+        left_after: Callable[[int, int, int], int] | None = None,
+        on_requeued: Callable[[Job], None] | None = None,
+        after_turn: Observer | None = None,
+        record_facts: bool = False,
+    ) -> None:
+        self.start_time, self.boot_s = start_time, boot_s
+        self.env = simpy.Environment(initial_time=start_time)
+        self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
+        self.refused: list[tuple[Submission, str]] = []
+        self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
+        self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
+        self.behaviour: dict[int, Behaviour] = {}
+        self._on_requeued, self._after_turn, self._left_after = on_requeued, after_turn, left_after
+        self._facts: list[Fact] = []
+        self._turn_due = False
+        self._armed: int | None = None
+        # jobs suspended, resized or requeued: how often, as timers of before are void; and when they end, since
+        self._voided: dict[int, int] = {}
+        self._ends: dict[int, int] = {}
+        self._left: dict[int, int] = {}  # of suspended jobs: seconds of run time to go
+
+    def _job_over(self, timer: Event) -> None:
+        """A running job's time is up; the controller ignores it if it took that instance away before."""
+        value: Any = timer.value
+        job, instance, voided, behaviour = value
+        if job.restarts == instance and job.state == JobState.RUNNING and voided == self._voided.get(job.id, 0):
+            self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
+            self._settle(timer)
+
+    # -- pacing, for drivers that have a clock of their own ---------------------------------------------------------
+
+    def advance(self, now: int) -> None:
+        """Let everything happen that is due up to and at `now`."""
+        env = self.env
+        while env.peek() <= now:
+            env.step()
+        if env.now < now:
+            env.run(until=now)
+
+    def tell(self, now: int, facts: Sequence[Fact]) -> None:
+        """Tell the controller `facts` at `now`, at once, and do what it answers."""
+        self.advance(now)
+        self._facts += facts
+        self._turn(None)
+
+    # -- the controller's turn ------------------------------------------------------------------------------------
+
+    def _tell(self, fact: Fact) -> None:
+        self._facts.append(fact)
+        self._call_controller()
+
+    def _settle(self, event: Event) -> None:
+        """The controller's turn at once if nothing else happens at this instant, else after all that does."""
+        if not self._turn_due and self.env.peek() > self.env.now:
+            self._turn(event)
+        else:
+            self._call_controller()
+
+    def _call_controller(self) -> None:
+        if not self._turn_due:
+            self._turn_due = True
+            turn = Event(self.env)
+            turn._ok, turn._value = True, None
+            turn.callbacks.append(self._turn)
+            self.env.schedule(turn, priority=TURN)  # type: ignore[arg-type]
+
+    def _turn(self, _: Event | None) -> None:
+        now = int(self.env.now)
+        facts, self._facts = self._facts, []
+        self._turn_due = False
+        if self.facts_log is not None:
+            self.facts_log.append((now, list(facts)))
+        for action in self.controller.step(now, facts):
+            if isinstance(action, Launch):
+                self._launch(action.job)
+            elif isinstance(action, Finished):
+                self._finished(action.job)
+            elif isinstance(action, Refused):
+                self._refused(action)
+            elif isinstance(action, ReservationRefused):
+                self.refused_reservations.append((action.name, action.text))
+            elif isinstance(action, Pause):
+                self._pause(action.job)
+            elif isinstance(action, Continue):
+                self._restart_timer(action.job, self._left.pop(action.job.id, -1))
+            elif isinstance(action, Requeued):
+                self._requeued(action.run)
+            elif isinstance(action, Resized):
+                self._resized(action)
+            elif isinstance(action, Boot):
+                self._boot(action.nodes)
+            elif isinstance(action, Kill):
+                self._kill(action.job)
+        if self._after_turn is not None:
+            self._after_turn(now)
+        self._arm(now)
+
+    def _kill(self, job: Job) -> None:
+        """The processes of `job` are to go; a simulated job has none."""
+
+    def _launch(self, job: Job) -> None:
+        self._start_timer(job, self.behaviour[job.id].run_time)
+
+    def _start_timer(self, job: Job, left: int) -> None:
+        """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
+        if left >= 0:
+            timer = self.env.timeout(left, (job, job.restarts, self._voided.get(job.id, 0), self.behaviour[job.id]))
+            timer.callbacks.append(self._job_over)
+
+    def _restart_timer(self, job: Job, left: int) -> None:
+        """As `_start_timer`, for a job whose end has moved."""
+        if left >= 0:
+            self._ends[job.id] = int(self.env.now) + left
+            self._start_timer(job, left)
+
+    def _void_timer(self, job: Job) -> None:
+        self._voided[job.id] = self._voided.get(job.id, 0) + 1
+
+    def _to_go(self, job: Job) -> int:
+        """Seconds of run time a running job has left; -1 when somebody else ends it."""
+        run_time = self.behaviour[job.id].run_time
+        if run_time < 0:
+            return -1
+        assert job.start_time is not None
+        return max(0, self._ends.get(job.id, job.start_time + run_time) - int(self.env.now))
+
+    def _pause(self, job: Job) -> None:
+        """`job` is suspended: its timer is void, what it has left is kept for its resumption."""
+        self._left[job.id] = self._to_go(job)
+        self._void_timer(job)
+
+    def _requeued(self, run: Job) -> None:
+        if run.state == JobState.FAILED:
+            # requeued for its exit code: the log does not tell how it ended the next time, so it succeeds
+            self.behaviour[run.id] = replace(self.behaviour[run.id], state=JobState.COMPLETED, exit_code="0:0")
+        self._void_timer(run)  # it may have been launched in this very instant
+        self._ends.pop(run.id, None)
+        self._left.pop(run.id, None)
+        if self._on_requeued is not None:
+            self._on_requeued(run)
+
+    def _resized(self, action: Resized) -> None:
+        """The job works on with other nodes; what is left of it then takes as long as `left_after` says."""
+        job = action.job
+        if self._on_requeued is not None:
+            self._on_requeued(action.run)
+        left = self._to_go(job)
+        if self._left_after is not None and left >= 0:
+            self._void_timer(job)
+            self._restart_timer(job, max(0, self._left_after(left, action.run.n_nodes, job.n_nodes)))
+
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        """Nodes come up `boot_s` seconds from now."""
+        timer = self.env.timeout(self.boot_s, nodes)
+        timer.callbacks.append(lambda event: self._tell(NodesBooted(event.value)))
+
+    def _arm(self, now: int) -> None:
+        """Make sure the controller is called when it wants to be. A timer that turns out early arms the next."""
+        at = self.controller.wake_at()
+        if at is not None and (self._armed is None or at < self._armed):
+            self._armed = at
+            timer = self.env.timeout(max(0, at - now), at)
+            timer.callbacks.append(self._ring)
+
+    def _ring(self, timer: Event) -> None:
+        if timer.value != self._armed:
+            return  # an earlier one was armed since
+        self._armed = None
+        now = int(self.env.now)
+        at = self.controller.wake_at()
+        if at is not None and at <= now:
+            self._call_controller()
+        else:
+            self._arm(now)
+
+    def _finished(self, job: Job) -> None:
+        """`job` reached its final state."""
+        self.behaviour.pop(job.id, None)
+        if job.id in self._voided:
+            del self._voided[job.id]
+            self._ends.pop(job.id, None)
+            self._left.pop(job.id, None)
+
+    def _refused(self, action: Refused) -> None:
+        self.refused.append((action.sub, action.text))
+        self.behaviour.pop(action.sub.job_id, None)

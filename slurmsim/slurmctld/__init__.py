@@ -1,0 +1,1 @@
+"""The daemon: one simulation network, paced by a clock, that answers the commands."""

@@ -1,0 +1,494 @@
+"""The live cluster without sockets and files: requests in, answers out, at the instants a clock says.
+
+An engine is a pure function of its header (configuration, first instant) and the requests it was given with their
+times; that is how it is restored from the journal, and why a live session can be replayed.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.commands.releases import VERSIONS
+from slurmsim.core.controller import Controller
+from slurmsim.core.job import Job
+from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
+from slurmsim.errors import SubmitError
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.submission import Submission
+from slurmsim.policy import Policy
+from slurmsim.protocol import Refusal
+from slurmsim.sim.network import Behaviour, Network
+from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
+from slurmsim.slurmctld.job_fields import Row
+from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS
+from slurmsim.slurmctld.output_files import file_name
+from slurmsim.slurmctld.people import People, Person
+from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
+from slurmsim.slurmctld.refusals import TAKES_ID, check, notes
+from slurmsim.slurmctld.submit_request import array_tasks, submission
+from slurmsim.slurmctld.will_run import will_run
+from slurmsim.states import JobState
+
+INVALID_JOB = "Invalid job id specified"
+DENIED = "Access/permission denied"
+PURGE_S = 60
+
+
+class Engine:
+    """One cluster.
+
+    Parameters
+    ----------
+    cluster, policy, accounting
+        What it is made of.
+    start_time
+        First instant, seconds since the epoch.
+    people
+        Who is who; `owner` is the uid that may do everything.
+    release
+        The Slurm release to be like, a key of `VERSIONS`.
+    runs_jobs
+        Batch jobs really run, unless they say how long they are to be simulated.
+    run_time
+        Seconds a simulated job runs, from its request; -1 when something else ends it.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        policy: Policy,
+        start_time: int,
+        people: People,
+        owner: int,
+        *,
+        accounting: Accounting | None = None,
+        run_time: Callable[[Mapping[str, Any]], Behaviour],
+        release: str = "22.05",
+        runs_jobs: bool = False,
+    ) -> None:
+        self.cluster: ClusterSpec = cluster
+        self.people: People = people
+        self.owner = owner
+        self.network: LiveNetwork = LiveNetwork(
+            self._moved, self._killed, cluster, policy, start_time, accounting=accounting
+        )
+        self.controller: Controller = self.network.controller
+        self._run_time, self.runs_jobs = run_time, runs_jobs
+        self.real: RealJobs | None = None  # set once the journal has been replayed
+        self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
+        self.arrays: dict[int, Array] = {}
+        self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
+        self.release: str = release
+        self.version: str = VERSIONS[release]
+        self._shown: dict[int, LiveJob] = {}  # by the id that is shown
+        options = cluster.options
+        self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
+        self.last_id = self._first_id - 1
+        self._order = 0
+        self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
+            "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
+            "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
+            "last_id": self._set_last_id,
+            "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
+        }  # fmt: skip
+        self.changes = frozenset({"submit", "kill", "ended"})
+
+    @property
+    def now(self) -> int:
+        """The present instant."""
+        return int(self.network.env.now)
+
+    def execute(self, now: int, call: str, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
+        self.network.advance(now)
+        handler = self.calls.get(call)
+        if handler is None:
+            raise Refusal(f"Invalid RPC {call!r}")
+        return handler(arguments, person)
+
+    def next_event(self) -> float:
+        """When something happens by itself; infinity for never."""
+        return float(self.network.env.peek())
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs or may still start by itself."""
+        c = self.controller
+        return bool(c.running) or any(not live.over for live in self.jobs.values())
+
+    # -- submitting -------------------------------------------------------------------------------------------------
+
+    def _submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        asked = arguments["job"]
+        if arguments.get("components"):
+            raise Refusal("Requested operation not supported on this system")
+        if asked.get("user_name"):
+            if person.uid != self.owner:
+                raise Refusal(DENIED)
+            person = self.people.by_name(asked["user_name"])
+        shown = self._next_id()
+        try:
+            check(self, asked, person)
+            if arguments.get("will_run"):
+                self.last_id = shown
+                return will_run(self, self._make(shown, asked, person)[0], shown)
+            made: list[tuple[Submission, Behaviour, int | None]]
+            if asked.get("array_inx"):
+                made = self._array(shown, asked, person)
+            else:
+                made = [(*self._make(shown, asked, person), None)]
+            self._enter(shown, asked, person, made)
+        except SubmitError as error:
+            if error.text in TAKES_ID:
+                self.last_id = shown
+            raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
+        return {"job_id": shown}
+
+    def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """From the journal: a refusal used an id up."""
+        if person.uid != self.owner:
+            raise Refusal(DENIED, 2002)
+        self.last_id = int(arguments["id"])
+        return {}
+
+    def _next_id(self) -> int:
+        most = self._max_id
+        following = self.last_id
+        while True:
+            following = following + 1 if following + 1 < most else self._first_id
+            if following not in self._shown and following not in self.arrays:
+                return following
+
+    def _make(self, core_id: int, asked: Mapping[str, Any], person: Person) -> tuple[Submission, Behaviour]:
+        requeue = bool(self.cluster.option("JobRequeue"))
+        sub = submission(core_id, asked, person.name, self.now, requeue)
+        if sub.dependency:
+            sub.dependency = self._core_ids(sub.dependency)
+        if self.runs_jobs and is_real(asked):
+            return sub, Behaviour(-1, JobState.COMPLETED, "0:0", -1)
+        return sub, self._run_time(asked)
+
+    def _array(
+        self, shown: int, asked: Mapping[str, Any], person: Person
+    ) -> list[tuple[Submission, Behaviour, int | None]]:
+        tasks, throttle = array_tasks(asked["array_inx"], int(self.cluster.option("MaxArraySize")))
+        made: list[tuple[Submission, Behaviour, int | None]] = []
+        for task in tasks:
+            sub, behaviour = self._make((shown << TASK_BITS) + task + (1 << 2 * TASK_BITS), asked, person)
+            sub.array_job_id, sub.array_task_id, sub.array_limit = shown, task, throttle
+            made.append((sub, behaviour, task))
+        return made
+
+    def _core_ids(self, text: str) -> str:
+        """Dependencies on tasks by an id of their own, as the core knows them: array and index."""
+
+        def core(match: re.Match[str]) -> str:
+            found = self._shown.get(int(match[0]))
+            if found is None or found.array is None or match[0] == str(found.array.id):
+                return match[0]
+            return f"{found.array.id}_{found.task}"
+
+        return re.sub(r"(?<=:)\d+(?![\d_])", core, text)
+
+    def _enter(
+        self, shown: int, asked: Mapping[str, Any], person: Person,
+        made: list[tuple[Submission, Behaviour, int | None]],
+    ) -> None:  # fmt: skip
+        """Tell the controller and keep the records; a refusal leaves nothing behind. Raises SubmitError."""
+        network = self.network
+        already = len(network.refused)
+        array = Array(shown, str(asked["array_inx"])) if made[0][2] is not None else None
+        for sub, behaviour, task in made:
+            live = LiveJob(asked, None if array is not None else shown, person, self._order, array, task)
+            self._order += 1
+            network.entering[sub.job_id] = live
+            network.behaviour[sub.job_id] = behaviour
+            if array is not None and task is not None:
+                array.tasks[task] = live
+        before, self.last_id = self.last_id, shown
+        network.tell(self.now, [Submit(sub) for sub, _, _ in made])
+        if len(network.refused) > already:
+            self.last_id = before
+            _, text = network.refused[already]
+            del network.refused[already:]
+            for sub, _, _ in made:
+                network.entering.pop(sub.job_id, None)
+            raise SubmitError(text)
+        for sub, _, _ in made:
+            live = network.entering.pop(sub.job_id)
+            live.core = network.core_of(sub.job_id)
+            self.jobs[sub.job_id] = live
+            if live.own_id is not None:
+                self._shown[live.own_id] = live
+            network.live[sub.job_id] = live
+        if array is not None:
+            self.arrays[shown] = array
+
+    # -- ids of tasks ---------------------------------------------------------------------------------------------
+
+    def _moved(self, live: LiveJob, what: str) -> None:
+        """`live` was launched, or it ended."""
+        self.split(live)
+        if what == "launched" and self.real is not None and self.runs_jobs and is_real(live.asked):
+            self.real.launch(live)
+
+    def _killed(self, job: Job) -> None:
+        """The processes of `job` are to go; it may be pending again already."""
+        live = self.jobs.get(job.id)
+        if self.real is not None and live is not None and self.runs_jobs and is_real(live.asked):
+            self.real.kill(job.id, job.restarts)
+
+    def _ended(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """News of a supervisor: its job's script is over."""
+        live = self.jobs.get(int(arguments["core_id"]))
+        if live is None:
+            raise Refusal(INVALID_JOB)
+        if person.uid not in (live.person.uid, self.owner):
+            raise Refusal(DENIED)
+        fact, unlaunched = ended(live.core, int(arguments["restarts"]), int(arguments["status"]))
+        running = live.core.state in (JobState.RUNNING, JobState.SUSPENDED)
+        self.network.tell(self.now, [fact])
+        if unlaunched and running and live.over:
+            live.core.reason = "JobLaunchFailure"
+        return {}
+
+    def split(self, live: LiveJob) -> None:
+        """The task started, ended, or was edited alone: it gets an id of its own; the last one left the array's."""
+        if live.own_id is not None or live.array is None:
+            return
+        if len(live.array.unsplit()) == 1:
+            live.own_id = live.array.id
+        else:
+            live.own_id = self.last_id = self._next_id()
+        self._shown[live.own_id] = live
+
+    # -- cancelling -------------------------------------------------------------------------------------------------
+
+    def _kill(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """scancel of one job, an array, or tasks of it; other signals go to what really runs."""
+        found = self.find(str(arguments["job_id"]))
+        if not found:
+            raise Refusal(INVALID_JOB, 2017)
+        if any(person.uid not in (live.person.uid, self.owner) for live in found):
+            raise Refusal(DENIED, 2002)
+        if arguments.get("step") is not None:
+            raise Refusal(INVALID_JOB, 2017)  # no steps are kept
+        alive = [live for live in found if not live.over]
+        if not alive:
+            raise Refusal("Job/step already completing or completed", 2021)
+        number = arguments.get("signal")
+        if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
+            self._signal(alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
+            return {}
+        for live in alive:
+            live.cancelled_by = person.uid
+        self.network.tell(self.now, [Cancel(live.core.id) for live in alive])
+        return {}
+
+    def _signal(self, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
+        """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
+        facts: list[Fact] = []
+        for live in jobs:
+            core = live.core
+            if core.state not in (JobState.RUNNING, JobState.SUSPENDED):
+                continue
+            if self.real is not None and is_real(live.asked):
+                if batch or full:  # else it is for steps alone
+                    self.real.executor.signal(core.id, core.restarts, number, script_only=batch)
+            elif number == signal.SIGKILL:
+                facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
+        if facts:
+            self.network.tell(self.now, facts)
+
+    def find(self, text: str) -> list[LiveJob]:
+        """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
+        self._purge()
+        base, underscore, tasks = text.partition("_")
+        if not base.isdigit():
+            return []
+        number = int(base)
+        array = self.arrays.get(number)
+        if not underscore:
+            if array is not None:
+                return [live for _, live in sorted(array.tasks.items())]
+            live = self._shown.get(number)
+            return [live] if live is not None else []
+        if array is None:
+            return []
+        try:
+            wanted, _ = array_tasks(tasks, 1 << 31)
+        except SubmitError:
+            return []
+        return [array.tasks[task] for task in wanted if task in array.tasks]
+
+    # -- looking ----------------------------------------------------------------------------------------------------
+
+    def rows(self) -> Iterator[Row]:
+        """Everything slurmctld still has, in the order of its job table; unsplit tasks of an array as one."""
+        self._purge()
+        seen: set[int] = set()
+        for live in self.jobs.values():
+            if live.array is None or live.own_id is not None:
+                yield Row(live)
+            elif live.array.id not in seen:
+                seen.add(live.array.id)
+                tasks = live.array.unsplit()
+                yield Row(tasks[0], tuple(tasks))
+
+    def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
+        rows = list(self.rows())
+        if arguments.get("job_id") is not None:
+            wanted = {id(live) for live in self.find(str(arguments["job_id"]))}
+            rows = [row for row in rows if id(row.job) in wanted]
+            if not rows:
+                raise Refusal(INVALID_JOB)
+            rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
+        if arguments.get("user_id") is not None:
+            rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
+        return {"now": self.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}
+
+    def _nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        rows = list(range(self.controller.table.n))
+        return {"now": self.now, "n": len(rows), "columns": self._columns(NODE_FIELDS, rows, arguments["fields"])}
+
+    def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        rows = list(self.controller.partitions)
+        return {"now": self.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
+
+    def _users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """The ids of users by name; None for those nobody knows."""
+        names = [str(name) for name in arguments["names"]]
+        found = [self.people.by_uid(int(n)) if n.isascii() and n.isdigit() else self.people.known(n) for n in names]
+        return {"uids": [None if one is None else one.uid for one in found]}
+
+    def _config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Options of slurm.conf as text."""
+        values = {}
+        for name in arguments["names"]:
+            value = self.cluster.options.get(name)
+            values[name] = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        return {"values": values}
+
+    def _steps(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Job steps: none are kept yet."""
+        return {"now": self.now, "n": 0, "columns": {name: [] for name in arguments["fields"]}}
+
+    def _reservations(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        rows = list(self.controller.reservations.all)
+        columns = self._columns(RESERVATION_FIELDS, rows, arguments["fields"])
+        return {"now": self.now, "n": len(rows), "columns": columns}
+
+    def _columns(
+        self, table: Mapping[str, Callable[[Any, Engine], Any]], rows: Sequence[Any], fields: Iterable[str]
+    ) -> dict[str, list[Any]]:
+        """The asked fields of all rows."""
+        columns = {}
+        for name in fields:
+            get = table.get(name)
+            columns[name] = [None] * len(rows) if get is None else [get(row, self) for row in rows]
+        return columns
+
+    def _purge(self) -> None:
+        """Forget what ended MinJobAge ago, at the full minutes slurmctld does it; arrays as a whole."""
+        age = int(self.cluster.option("MinJobAge"))
+        if not age:
+            return
+        last = self.now - (self.now - self.network.start_time) % PURGE_S
+        done = []
+        for core_id, live in self.jobs.items():
+            group = live.array.tasks.values() if live.array is not None else (live,)
+            if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
+                done.append(core_id)
+        for core_id in done:
+            live = self.jobs.pop(core_id)
+            self._shown.pop(live.id, None)
+            if live.array is not None:
+                self.arrays.pop(live.array.id, None)
+                self._shown.pop(live.own_id or 0, None)
+
+    def _ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        return {
+            "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
+            "slurm_version": self.release, "version": self.version,
+        }  # fmt: skip
+
+    def planned_nodes(self) -> Bitmap:
+        """Nodes that backfill keeps for somebody whose turn is to come."""
+        mask = 0
+        for records in self.controller.queue.jobs.values():
+            mask |= records[0].job.planned_nodes
+        return mask & self.controller.table.idle
+
+    def node_reason(self, i: int) -> tuple[str | None, int, int]:
+        """Why node `i` is down or drained, since when, and who said so."""
+        return self._node_reasons.get(i, (None, 0, 0))
+
+    # -- what fields ask ----------------------------------------------------------------------------------------------
+
+    def dependency_text(self, live: LiveJob) -> str:
+        """Dependencies not met yet, as slurmctld prints them: ``afterok:12(unfulfilled)``."""
+        eligibility = self.controller.eligibility
+        return eligibility.describe(live.core) if live.core.state == JobState.PENDING else ""
+
+    def file_of(self, live: LiveJob, which: str) -> str | None:
+        """The path of a job's std_out, std_err or std_in."""
+        return file_name(live, which)
+
+    def ran_before_suspension(self, core: Job) -> int:
+        """Seconds the job had run before it was suspended last."""
+        if core.suspended_at is None or core.start_time is None:
+            return 0
+        return core.suspended_at - core.start_time - core.suspended_s
+
+    def last_evaluated(self, core: Job) -> int:
+        """When a scheduler last looked at the pending job, as far as is kept."""
+        return max(self.controller.main.last_pass, core.submit_time)
+
+
+class LiveNetwork(Network):
+    """The network with live records beside the core's jobs.
+
+    Attributes
+    ----------
+    entering, live
+        Records by the core's id: of jobs the controller is being told of, and of all it has.
+    """
+
+    def __init__(
+        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], *arguments: Any, **options: Any
+    ) -> None:
+        super().__init__(*arguments, **options)
+        self._moved, self._killed = moved, killed  # told of every job that starts or ends; whose processes are to go
+        self.entering: dict[int, LiveJob] = {}
+        self.live: dict[int, LiveJob] = {}
+        self._over: dict[int, Job] = {}
+
+    def core_of(self, core_id: int) -> Job:
+        """The core's job, also when it ended within the instant it was submitted."""
+        job = self.controller.jobs.get(core_id)
+        return job if job is not None else self._over.pop(core_id)
+
+    def _launch(self, job: Job) -> None:
+        super()._launch(job)
+        self._note(job, "launched")
+
+    def _kill(self, job: Job) -> None:
+        self._killed(job)
+
+    def _finished(self, job: Job) -> None:
+        if job.id in self.entering:
+            self._over[job.id] = job
+        self._note(job, "ended")
+        super()._finished(job)
+
+    def _note(self, job: Job, what: str) -> None:
+        live = self.live.get(job.id) or self.entering.get(job.id)
+        if live is not None:
+            self._moved(live, what)

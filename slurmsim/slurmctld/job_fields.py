@@ -1,0 +1,314 @@
+"""What the daemon tells of a job: a table of the fields of Slurm's job_info_t, each a function of a row and the engine.
+
+A row is a job, or all tasks of an array that have not been split off. Values are raw: seconds since the epoch (0: not
+set), minutes, MiB, a wait status; None stands for NULL or "not set".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.job import ONE_YEAR_S
+from slurmsim.hostlist import compress
+from slurmsim.slurmctld.live_job import LiveJob, task_list
+from slurmsim.states import JobState, Reason
+from slurmsim.tres import format_tres
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+
+NOT_SET = -1
+_RAN = (JobState.RUNNING, JobState.SUSPENDED)
+# reasons that slurmctld keeps as a description beside the code
+_LONG = {
+    "Nodes required": Reason.RESOURCES,
+    Reason.REQ_NODE_NOT_AVAIL: Reason.REQ_NODE_NOT_AVAIL,
+    "job requeued": Reason.HELD_ADMIN,
+    "Reservation ": "ReservationDeleted",
+}
+
+
+@dataclass(slots=True)
+class Row:
+    """A job, or the tasks of an array that are still one record; `job` is the first of them."""
+
+    job: LiveJob
+    tasks: tuple[LiveJob, ...] = ()
+
+    @property
+    def core(self) -> Any:
+        return self.job.core
+
+
+Getter = Callable[[Row, "Engine"], Any]
+
+
+def _asked(name: str, default: Any = None) -> Getter:
+    def get(row: Row, engine: Engine) -> Any:
+        value = row.job.asked.get(name)
+        return default if value is None else value
+
+    return get
+
+
+def _text(name: str) -> Getter:
+    def get(row: Row, engine: Engine) -> str | None:
+        return row.job.asked.get(name) or None
+
+    return get
+
+
+def _start(row: Row, engine: Engine) -> int:
+    core = row.core
+    if core.start_time is not None:
+        return int(core.start_time)
+    if core.end_time is not None:
+        return int(core.end_time)
+    if core.planned_start is not None:
+        return int(core.planned_start)
+    return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
+
+
+def _end(row: Row, engine: Engine) -> int:
+    core = row.core
+    if core.end_time is not None:
+        return int(core.end_time)
+    if core.state in _RAN:
+        return 0 if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit)
+    start = _start(row, engine)
+    return start + int(core.time_limit_s) if start and core.time_limit_s < ONE_YEAR_S else 0
+
+
+def _limit(row: Row, engine: Engine) -> int | None:
+    """Minutes; None for UNLIMITED, NOT_SET while the partition's holds."""
+    core = row.core
+    if not core.limit_fixed and core.state == JobState.PENDING:
+        maximum = core.partition.spec.max_time_s
+        return None if maximum is None else int(maximum // 60)
+    return None if core.time_limit_s >= ONE_YEAR_S else int(core.time_limit_s // 60)
+
+
+def _reason(row: Row, engine: Engine) -> str:
+    reason = str(row.core.reason)
+    for start, code in _LONG.items():
+        if reason.startswith(start):
+            return code
+    return reason
+
+
+def _description(row: Row, engine: Engine) -> str | None:
+    reason = str(row.core.reason)
+    long = any(reason.startswith(start) and reason != code for start, code in _LONG.items())
+    return reason if long else None
+
+
+def _exit_code(row: Row, engine: Engine) -> int:
+    code, _, signal = str(row.core.exit_code).partition(":")
+    return int(code) << 8 | int(signal or 0)
+
+
+def _nodes(row: Row, engine: Engine) -> str:
+    alloc = row.core.alloc
+    return engine.controller.state.node_list(alloc) if alloc is not None else ""
+
+
+def _planned_nodes(row: Row, engine: Engine) -> str:
+    core = row.core
+    if core.state != JobState.PENDING or not core.planned_nodes:
+        return ""
+    table = engine.controller.table
+    return compress([table.names[i] for i in range(table.n) if core.planned_nodes >> i & 1])
+
+
+def _batch_host(row: Row, engine: Engine) -> str | None:
+    alloc = row.core.alloc
+    if alloc is None or not row.job.asked.get("script"):
+        return None
+    return str(engine.controller.table.names[int(alloc.indices()[0])])
+
+
+def _tres_asked(row: Row, engine: Engine) -> str:
+    core = row.core
+    billing = engine.controller.billing
+    counts = billing.requested(core, core.shape)
+    if not counts.get("mem"):
+        counts.pop("mem", None)
+    counts["billing"] = int(billing.bill(counts, core.partition.spec.tres_billing_weights))
+    return format_tres(counts)
+
+
+def _tres_given(row: Row, engine: Engine) -> str | None:
+    core = row.core
+    if core.alloc is None:
+        return None
+    billing = engine.controller.billing
+    counts = billing.allocated(core.alloc)
+    if not counts.get("mem"):
+        counts.pop("mem", None)
+    counts["billing"] = int(billing.bill(counts, core.partition.spec.tres_billing_weights))
+    return format_tres(counts)
+
+
+def _flags(row: Row, engine: Engine) -> list[str]:
+    core = row.core
+    flags = []
+    if core.special and core.state == JobState.PENDING:
+        flags.append("SPECIAL_EXIT")
+    if str(core.reason).endswith(" was deleted") and core.state == JobState.PENDING:
+        flags.append("RESV_DEL_HOLD")
+    if core.state == JobState.RUNNING and engine.controller.power is not None:
+        power = engine.controller.power
+        if core.nodes & (power.off | power.coming):
+            flags.append("CONFIGURING")
+    return flags
+
+
+def _task_text(row: Row, engine: Engine) -> str | None:
+    if not row.tasks:
+        return None
+    assert row.job.array is not None
+    return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
+
+
+def _node_count(row: Row, engine: Engine) -> int:
+    """Nodes it has; of a pending job how many its CPUs need at least."""
+    core = row.core
+    if core.state != JobState.PENDING or core.shape.request.max_nodes:
+        return int(core.n_nodes)
+    table, members = engine.controller.table, core.partition.spec.nodes
+    most = max((int(table.cpus[table.index[name]]) for name in members), default=1)
+    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // max(most, 1)))
+
+
+def _memory(row: Row, engine: Engine) -> int:
+    shape = row.core.shape
+    return int(shape.mem_cpu or shape.mem_node or 0)
+
+
+def _tasks(row: Row, engine: Engine) -> int:
+    request = row.core.sub.request
+    return int(request.n_tasks or request.tasks)
+
+
+def _shared(row: Row, engine: Engine) -> str:
+    """OVER_SUBSCRIBE as squeue prints it."""
+    shared, spec = row.job.asked.get("shared"), row.core.partition.spec
+    if shared == "user":
+        return "USER"
+    if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole:
+        return "NO"
+    return "YES" if shared == "ok" or spec.oversubscribe == "FORCE" else "OK"
+
+
+def _dependency(row: Row, engine: Engine) -> str | None:
+    return engine.dependency_text(row.job) or None
+
+
+FIELDS: dict[str, Getter] = {
+    "job_id": lambda r, e: r.job.id,
+    "array_job_id": lambda r, e: r.job.array.id if r.job.array is not None else 0,
+    "array_task_id": lambda r, e: None if r.tasks else r.job.task,
+    "array_task_str": _task_text,
+    "array_max_tasks": lambda r, e: r.core.array_limit or 0,
+    "name": lambda r, e: r.job.asked.get("name"),
+    "user_id": lambda r, e: r.job.person.uid,
+    "user_name": lambda r, e: r.job.person.name,
+    "group_id": lambda r, e: r.job.person.gid,
+    "group_name": lambda r, e: r.job.person.group,
+    "account": lambda r, e: r.core.account or None,
+    "partition": lambda r, e: (
+        r.core.partition.name if r.core.start_time is not None else ",".join(p.name for p in r.core.partitions)
+    ),
+    "qos": lambda r, e: r.core.qos or None,
+    "job_state": lambda r, e: str(r.core.state),
+    "state_flags": _flags,
+    "state_reason": _reason,
+    "state_desc": _description,
+    "submit_time": lambda r, e: r.core.submit_time,
+    "eligible_time": lambda r, e: r.core.eligible_time or 0,
+    "accrue_time": lambda r, e: r.core.accrue_time or r.core.eligible_time or 0,
+    "start_time": _start,
+    "end_time": _end,
+    "time_limit": _limit,
+    "time_min": lambda r, e: (r.core.time_min_s or 0) // 60,
+    "deadline": lambda r, e: r.core.deadline or 0,
+    "pre_sus_time": lambda r, e: e.ran_before_suspension(r.core),
+    "suspend_time": lambda r, e: r.core.suspended_at or 0,
+    "suspended_s": lambda r, e: e.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
+    "last_sched_eval": lambda r, e: r.core.start_time or e.last_evaluated(r.core),
+    "scheduler": lambda r, e: r.core.scheduler or "Main",
+    "nodes": _nodes,
+    "sched_nodes": _planned_nodes,
+    "batch_host": _batch_host,
+    "batch_flag": lambda r, e: 1 if r.job.asked.get("script") else 0,
+    "num_nodes": _node_count,
+    "max_nodes": lambda r, e: r.core.sub.request.max_nodes if r.core.sub.request.max_nodes else 0,
+    "num_cpus": lambda r, e: r.core.n_cpus,
+    "max_cpus": lambda r, e: 0,
+    "num_tasks": _tasks,
+    "cpus_per_task": lambda r, e: r.core.sub.request.cpus_per_task,
+    "ntasks_per_node": lambda r, e: r.core.sub.request.tasks_per_node,
+    "pn_min_cpus": lambda r, e: max(
+        int(r.job.asked.get("pn_min_cpus") or 0),
+        r.core.sub.request.cpus_per_task * max(r.core.sub.request.tasks_per_node, 1),
+    ),
+    "pn_min_memory": _memory,
+    "mem_per_cpu": lambda r, e: bool(r.core.shape.mem_cpu),
+    "pn_min_tmp_disk": _asked("pn_min_tmp_disk", 0),
+    "req_nodes": _text("req_nodes"),
+    "exc_nodes": _text("exc_nodes"),
+    "features": _text("features"),
+    "tres_per_node": _text("tres_per_node"),
+    "tres_per_job": _text("tres_per_job"),
+    "tres_per_task": _text("tres_per_task"),
+    "tres_per_socket": _text("tres_per_socket"),
+    "tres_req_str": _tres_asked,
+    "tres_alloc_str": _tres_given,
+    "priority": lambda r, e: r.core.priority,
+    "nice": lambda r, e: r.core.sub.nice,
+    "dependency": _dependency,
+    "work_dir": _text("work_dir"),
+    "command": _text("command"),
+    "std_out": lambda r, e: e.file_of(r.job, "std_out"),
+    "std_err": lambda r, e: e.file_of(r.job, "std_err"),
+    "std_in": lambda r, e: e.file_of(r.job, "std_in"),
+    "comment": _text("comment"),
+    "admin_comment": _text("admin_comment"),
+    "wckey": _text("wckey"),
+    "exit_code": _exit_code,
+    "derived_ec": lambda r, e: 0,
+    "requeue": lambda r, e: 1 if r.core.sub.requeue else 0,
+    "restart_cnt": lambda r, e: r.core.restarts,
+    "shared": _shared,
+    "contiguous": lambda r, e: 1 if r.core.sub.request.contiguous else 0,
+    "licenses": _text("licenses"),
+    "resv_name": lambda r, e: r.core.reservation_name or r.core.sub.reservation or None,
+    "alloc_node": _asked("alloc_node", "localhost"),
+    "alloc_sid": _asked("alloc_sid", 0),
+    "network": _text("network"),
+    "core_spec": _asked("core_spec"),
+    "sockets_per_node": _asked("sockets_per_node"),
+    "cores_per_socket": _asked("cores_per_socket"),
+    "threads_per_core": _asked("threads_per_core"),
+    "mail_type": _asked("mail_type", 0),
+    "mail_user": _text("mail_user"),
+    "mcs_label": lambda r, e: None,
+    "delay_boot": _asked("delay_boot", 0),
+    "preempt_time": lambda r, e: r.core.preempt_time or 0,
+    "power_flags": lambda r, e: 0,
+    "reboot": _asked("reboot", 0),
+    "cluster": lambda r, e: e.cluster.name,
+    "burst_buffer": _text("burst_buffer"),
+    "container": _text("container"),
+    "cpus_per_tres": _text("cpus_per_tres"),
+    "mem_per_tres": _text("mem_per_tres"),
+    "het_job_id": lambda r, e: 0,
+    "het_job_offset": lambda r, e: None,
+    "het_job_id_set": lambda r, e: None,
+    "assoc_id": lambda r, e: 0,
+    "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
+    "gres_detail": lambda r, e: e.controller.state.gres_per_node(r.core.alloc) if r.core.alloc is not None else "",
+}
+"""Field -> its value for a row."""

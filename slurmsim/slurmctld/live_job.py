@@ -1,0 +1,117 @@
+"""Jobs as users see them: what was asked for, the id that is shown, and the core's job behind it.
+
+The core holds one job a task of an array from the start; slurmctld holds one record for all tasks nothing has happened
+to yet, under the array's id. A task gets an id of its own when it is split off (it starts, or is edited alone); the
+last one left takes the array's (job_array_split, 22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from slurmsim.core.job import Job
+from slurmsim.slurmctld.people import Person
+
+TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """A job array: its id, its tasks by index, and the text of what was asked for."""
+
+    id: int
+    asked: str
+    tasks: dict[int, LiveJob] = field(default_factory=dict)
+
+    def unsplit(self) -> list[LiveJob]:
+        """Tasks without an id of their own, by index."""
+        return [task for _, task in sorted(self.tasks.items()) if task.own_id is None]
+
+
+@dataclass(slots=True, eq=False)
+class LiveJob:
+    """One job or array task.
+
+    Attributes
+    ----------
+    asked
+        The submit request (fields of job_desc_msg_t).
+    own_id
+        The id it is shown with; None for a task that has not been split off.
+    person
+        Who submitted it.
+    order
+        Place in slurmctld's job table.
+    """
+
+    asked: Mapping[str, Any]
+    own_id: int | None
+    person: Person
+    order: int
+    array: Array | None = None
+    task: int | None = None
+    cancelled_by: int | None = None
+    _core: Job | None = None
+
+    @property
+    def core(self) -> Job:
+        """The controller's record."""
+        assert self._core is not None
+        return self._core
+
+    @core.setter
+    def core(self, job: Job) -> None:
+        self._core = job
+
+    @property
+    def id(self) -> int:
+        """The id it is shown with."""
+        if self.own_id is not None:
+            return self.own_id
+        assert self.array is not None
+        return self.array.id
+
+    @property
+    def over(self) -> bool:
+        """Whether it reached a final state."""
+        return self.core.end_time is not None
+
+
+def task_list(tasks: Iterable[int], limit: int | None = None, width: int = 64) -> str:
+    """Task indices as slurmctld prints them: ranges, or ``first-last:step``; cut at `width` characters, 0 for never.
+
+    >>> task_list([1, 3, 4, 5, 20]), task_list(range(0, 30, 5), 2), task_list([3])
+    ('1,3-5,20', '0-25:5%2', '3')
+    """
+    found = sorted(tasks)
+    text = _stepped(found) or _ranges(found)
+    if limit:
+        text += f"%{limit}"
+    if width and len(text) > width:
+        text = text[: width - 4] + "..."
+    return text
+
+
+def _stepped(found: list[int]) -> str:
+    """``first-last:step`` for more than five tasks a regular step above 1 apart, over more than ten; else empty."""
+    if len(found) <= 5 or found[-1] - found[0] <= 10:
+        return ""
+    step = found[1] - found[0]
+    if step < 2 or any(b - a != step for a, b in pairwise(found)):
+        return ""
+    return f"{found[0]}-{found[-1]}:{step}"
+
+
+def _ranges(found: list[int]) -> str:
+    parts: list[str] = []
+    k = 0
+    while k < len(found):
+        last = k
+        while last + 1 < len(found) and found[last + 1] == found[last] + 1:
+            last += 1
+        parts.append(str(found[k]) if last == k else f"{found[k]}-{found[last]}")
+        k = last + 1
+    return ",".join(parts)

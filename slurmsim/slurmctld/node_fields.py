@@ -1,0 +1,239 @@
+"""What the daemon tells of nodes and partitions: tables of the fields of node_info_t and partition_info_t."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.partitions import Partition
+from slurmsim.core.reservation import Reservation
+from slurmsim.model.node import NodeSpec
+from slurmsim.tres import format_tres
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+
+NOT_SET = -1
+NodeGetter = Callable[[int, "Engine"], Any]
+PartitionGetter = Callable[[Partition, "Engine"], Any]
+
+
+def spec(i: int, engine: Engine) -> NodeSpec:
+    """The node as configured."""
+    return engine.controller.table.specs[i]
+
+
+def used_cpus(i: int, engine: Engine) -> int:
+    """CPUs of node `i` that jobs have."""
+    table = engine.controller.table
+    bit = 1 << i
+    if table.idle & bit:
+        return 0
+    return int(table.cpus[i] - max(table.free_cpus[i], 0)) if table.mixed & bit else int(table.cpus[i])
+
+
+def used_memory(i: int, engine: Engine) -> int:
+    """Memory of node `i` that jobs have, MiB."""
+    table = engine.controller.table
+    bit = 1 << i
+    if table.mixed & bit:
+        return int(table.mem[i] - table.free_mem[i])
+    if table.idle & bit:
+        return 0
+    for _, _, job in engine.controller.running:
+        if job.nodes & bit and job.alloc is not None:
+            mem = job.alloc.mem
+            return mem if isinstance(mem, int) else int(mem[job.alloc.indices().tolist().index(i)])
+    return 0
+
+
+def state(i: int, engine: Engine) -> str:
+    """Base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out from CPUs, as slurmctld's clients do."""
+    c = engine.controller
+    bit = 1 << i
+    if c.node_states.down & bit:
+        return "DOWN"
+    used = used_cpus(i, engine)
+    if not used:
+        return "IDLE"
+    return "ALLOCATED" if used >= int(c.table.cpus[i]) else "MIXED"
+
+
+def flags(i: int, engine: Engine) -> list[str]:
+    """State flags by Slurm's names."""
+    c, states, bit = engine.controller, engine.controller.node_states, 1 << i
+    power = c.power
+    found: list[tuple[str, Bitmap]] = [
+        ("DRAIN", states.drained), ("FAIL", states.failing), ("NOT_RESPONDING", states.silent),
+        ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
+        ("MAINTENANCE", c.reservations.active(maintenance=True)),
+        ("RESERVED", c.reservations.active() & ~c.reservations.active(maintenance=True)),
+        ("PLANNED", engine.planned_nodes()),
+    ]  # fmt: skip
+    if power is not None:
+        found += [("POWERED_DOWN", power.off), ("POWERING_DOWN", power.going), ("POWERING_UP", power.coming)]
+    return [name for name, mask in found if mask & bit]
+
+
+def _capacity(i: int, engine: Engine) -> str:
+    table, s = engine.controller.table, spec(i, engine)
+    counts = {"cpu": int(table.cpus[i]), "mem": int(table.mem[i])}
+    for name in engine.controller.billing.names:
+        if name.startswith("gres/"):
+            kind, _, label = name.removeprefix("gres/").partition(":")
+            total = sum(g.count for g in s.gres if g.name == kind and (not label or g.type == label))
+            if total:
+                counts[name] = total
+    counts["billing"] = int(table.cpus[i])
+    return format_tres(counts)
+
+
+def _given(i: int, engine: Engine) -> str:
+    used, memory = used_cpus(i, engine), used_memory(i, engine)
+    if not used:
+        return ""
+    return format_tres({"cpu": used, "mem": memory} if memory else {"cpu": used})
+
+
+def _gres(i: int, engine: Engine) -> str | None:
+    return (
+        ",".join(f"{g.name}:{g.type}:{g.count}" if g.type else f"{g.name}:{g.count}" for g in spec(i, engine).gres)
+        or None
+    )
+
+
+def _gres_used(i: int, engine: Engine) -> str:
+    table = engine.controller.table
+    parts = []
+    for k, (name, kind) in enumerate(table.gres_kinds):
+        total = int(table.gres[k][i])
+        if total:
+            used = 0 if table.idle >> i & 1 else total - int(table.free_gres[k][i]) if table.mixed >> i & 1 else total
+            parts.append(f"{name}:{kind or '(null)'}:{used}")
+    return ",".join(parts)
+
+
+def _partitions(i: int, engine: Engine) -> str:
+    return ",".join(p.name for p in engine.controller.partitions if p.mask >> i & 1)
+
+
+NODE_FIELDS: dict[str, NodeGetter] = {
+    "name": lambda i, e: e.controller.table.names[i],
+    "node_hostname": lambda i, e: e.controller.table.names[i],
+    "node_addr": lambda i, e: e.controller.table.names[i],
+    "port": lambda i, e: 6818,
+    "state": state,
+    "state_flags": flags,
+    "cpus": lambda i, e: spec(i, e).cpus,
+    "cpus_efctv": lambda i, e: int(e.controller.table.cpus[i]),
+    "alloc_cpus": used_cpus,
+    "boards": lambda i, e: 1,
+    "sockets": lambda i, e: spec(i, e).sockets,
+    "cores": lambda i, e: spec(i, e).cores_per_socket,
+    "threads": lambda i, e: spec(i, e).threads_per_core,
+    "real_memory": lambda i, e: spec(i, e).real_memory_mib,
+    "alloc_memory": used_memory,
+    "free_mem": lambda i, e: max(spec(i, e).real_memory_mib - used_memory(i, e), 0),
+    "cpu_load": lambda i, e: used_cpus(i, e) * 100,
+    "tmp_disk": lambda i, e: spec(i, e).tmp_disk_mib,
+    "weight": lambda i, e: spec(i, e).weight,
+    "features": lambda i, e: ",".join(spec(i, e).features) or None,
+    "features_act": lambda i, e: ",".join(spec(i, e).features) or None,
+    "gres": _gres,
+    "gres_used": _gres_used,
+    "reason": lambda i, e: e.node_reason(i)[0],
+    "reason_time": lambda i, e: e.node_reason(i)[1],
+    "reason_uid": lambda i, e: e.node_reason(i)[2],
+    "reason_user": lambda i, e: e.people.by_uid(e.node_reason(i)[2]).name if e.node_reason(i)[0] else None,
+    "owner": lambda i, e: None,
+    "mcs_label": lambda i, e: None,
+    "partitions": _partitions,
+    "boot_time": lambda i, e: e.network.start_time - 3600,
+    "slurmd_start_time": lambda i, e: e.network.start_time,
+    "last_busy": lambda i, e: e.now if used_cpus(i, e) else e.network.start_time,
+    "version": lambda i, e: e.version,
+    "arch": lambda i, e: "x86_64",
+    "os": lambda i, e: "Linux",
+    "comment": lambda i, e: None,
+    "extra": lambda i, e: None,
+    "core_spec_cnt": lambda i, e: spec(i, e).core_spec_count,
+    "mem_spec_limit": lambda i, e: spec(i, e).mem_spec_limit_mib,
+    "tres_fmt_str": _capacity,
+    "alloc_tres_fmt_str": _given,
+}
+"""Field -> its value for the node with that index."""
+
+
+def _minutes(seconds: int | None) -> int | None:
+    return None if seconds is None else seconds // 60
+
+
+def _preempt_mode(p: Partition, engine: Engine) -> str:
+    return (p.spec.preempt_mode or ",".join(engine.cluster.option("PreemptMode")) or "OFF").upper()
+
+
+def _partition_tres(p: Partition, engine: Engine) -> str:
+    return format_tres(engine.controller.billing.capacity(p))
+
+
+PARTITION_FIELDS: dict[str, PartitionGetter] = {
+    "name": lambda p, e: p.name,
+    "default": lambda p, e: p.spec.default,
+    "state_up": lambda p, e: p.state,
+    "nodes": lambda p, e: e.controller.state.compress(p.spec.nodes) if p.spec.nodes else None,
+    "node_names": lambda p, e: list(p.spec.nodes),
+    "total_nodes": lambda p, e: p.total_nodes,
+    "total_cpus": lambda p, e: p.total_cpus,
+    "max_time": lambda p, e: _minutes(p.spec.max_time_s),
+    "default_time": lambda p, e: NOT_SET if p.spec.default_time_s is None else p.spec.default_time_s // 60,
+    "min_nodes": lambda p, e: p.spec.min_nodes,
+    "max_nodes": lambda p, e: p.spec.max_nodes,
+    "max_cpus_per_node": lambda p, e: p.spec.max_cpus_per_node,
+    "def_mem_per_cpu": lambda p, e: p.spec.def_mem_per_cpu_mib,
+    "def_mem_per_node": lambda p, e: p.spec.def_mem_per_node_mib,
+    "max_mem_per_cpu": lambda p, e: p.spec.max_mem_per_cpu_mib,
+    "max_mem_per_node": lambda p, e: p.spec.max_mem_per_node_mib,
+    "over_subscribe": lambda p, e: p.spec.oversubscribe,
+    "max_share": lambda p, e: p.spec.oversubscribe_max,
+    "priority_tier": lambda p, e: p.tier,
+    "priority_job_factor": lambda p, e: p.spec.priority_job_factor,
+    "over_time_limit": lambda p, e: _minutes(p.spec.over_time_limit_s),
+    "lln": lambda p, e: p.spec.lln,
+    "root_only": lambda p, e: p.spec.root_only,
+    "req_resv": lambda p, e: p.spec.req_resv,
+    "exclusive_user": lambda p, e: p.spec.exclusive_user,
+    "hidden": lambda p, e: False,
+    "grace_time": lambda p, e: p.spec.grace_time_s,
+    "preempt_mode": _preempt_mode,
+    "qos": lambda p, e: p.spec.qos or None,
+    "allow_accounts": lambda p, e: ",".join(p.spec.allow_accounts) or None,
+    "deny_accounts": lambda p, e: ",".join(p.spec.deny_accounts) or None,
+    "allow_qos": lambda p, e: ",".join(p.spec.allow_qos) or None,
+    "deny_qos": lambda p, e: ",".join(p.spec.deny_qos) or None,
+    "allow_groups": lambda p, e: None,
+    "allow_alloc_nodes": lambda p, e: None,
+    "cluster": lambda p, e: e.cluster.name,
+    "tres_fmt_str": _partition_tres,
+}
+"""Field -> its value for a partition."""
+
+
+ReservationGetter = Callable[[Reservation, "Engine"], Any]
+
+
+def _names(r: Reservation, engine: Engine) -> str | None:
+    table = engine.controller.table
+    names = [table.names[i] for i in range(table.n) if r.nodes >> i & 1]
+    return engine.controller.state.compress(names) if names else None
+
+
+RESERVATION_FIELDS: dict[str, ReservationGetter] = {
+    "name": lambda r, e: r.name,
+    "start_time": lambda r, e: r.start,
+    "end_time": lambda r, e: r.end,
+    "node_list": _names,
+    "node_cnt": lambda r, e: r.nodes.bit_count(),
+    "flags": lambda r, e: sorted(r.flags),
+}
+"""Field -> its value for an advance reservation."""

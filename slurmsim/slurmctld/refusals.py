@@ -1,0 +1,101 @@
+"""What slurmctld says when it refuses a submission, beyond the error's own text, and what it refuses by itself.
+
+An error may be preceded by lines of its own (the log messages slurmctld sends the user); some refusals come after a job
+id has been taken, which is then never used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.errors import SubmitError
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.people import Person
+
+BAD_PARTITION = "Invalid partition name specified"
+BAD_GRES = "Invalid generic resource (gres) specification"
+BAD_NODE_COUNT = "Node count specification invalid"
+BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
+NO_GROUP = "User's group not permitted to use this partition"
+BAD_NICE = "Invalid --nice value"
+BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
+TAKES_ID = frozenset(
+    {
+        NOT_AVAILABLE, BAD_NODE_COUNT, "Invalid feature specification", "Job dependency problem",
+        "Requested operation not supported on this system", "Requested reservation is invalid",
+        "Access denied to requested reservation",
+    }
+)  # fmt: skip
+"""Errors found after the job's record was made: its id is gone."""
+_GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
+
+
+def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
+    """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
+    get = asked.get
+    nice = int(get("nice") or 0)
+    if nice < 0 and person.uid not in (0, engine.owner):
+        raise SubmitError(BAD_NICE)
+    limit, least = get("time_limit"), get("time_min")
+    if limit is not None and least is not None and 0 < int(limit) < int(least):
+        raise SubmitError(BAD_TIME_MIN)
+    if get("partition") == "":
+        raise SubmitError(BAD_PARTITION)
+    if get("deadline") and int(get("deadline") or 0) <= engine.now:
+        raise SubmitError(BAD_TIME_LIMIT)
+    _check_groups(engine, asked, person)
+    known = {word.lower() for word in engine.cluster.option("GresTypes")}
+    for key in _GRES_KEYS:
+        for item in filter(None, (get(key) or "").split(",")):
+            name = item.removeprefix("gres:").removeprefix("gres/").partition(":")[0].lower()
+            if name not in known:
+                raise SubmitError(BAD_GRES)
+    if get("min_nodes") == 0:
+        raise SubmitError(BAD_NODE_COUNT)
+    disk = int(get("pn_min_tmp_disk") or 0)
+    if disk and disk > _most(engine, asked, "tmp_disk_mib"):
+        raise SubmitError(NOT_AVAILABLE)
+
+
+def _check_groups(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
+    """AllowGroups of the partitions asked for; root and the owner may use all."""
+    state = engine.controller.state
+    names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
+    for partition in [state.by_name[name] for name in names] or [p for p in (state.default,) if p is not None]:
+        allowed = partition.spec.allow_groups
+        if allowed and person.group not in allowed and person.uid not in (0, engine.owner):
+            raise SubmitError(NO_GROUP)
+
+
+def notes(engine: Engine, text: str, asked: Mapping[str, Any]) -> list[str]:
+    """Lines before the error `text`."""
+    if text == BAD_PARTITION:
+        names = (asked.get("partition") or "").split(",")
+        bad = next((name for name in names if name not in engine.controller.state.by_name), "")
+        return [f"invalid partition specified: {bad or '(null)'}"]
+    if text != NOT_AVAILABLE:
+        return []
+    tasks = int(asked.get("ntasks_per_node") or 1)
+    cpus = max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks)
+    if cpus > _most(engine, asked, "cpus"):
+        return ["CPU count per node can not be satisfied"]
+    memory = int(asked.get("pn_min_memory") or 0)
+    if not asked.get("mem_per_cpu") and memory > _most(engine, asked, "real_memory_mib"):
+        return ["Memory specification can not be satisfied"]
+    if int(asked.get("pn_min_tmp_disk") or 0) > _most(engine, asked, "tmp_disk_mib"):
+        return ["Temporary disk specification can not be satisfied"]
+    return []
+
+
+def _most(engine: Engine, asked: Mapping[str, Any], attribute: str) -> int:
+    """The largest value any node of the asked partitions has."""
+    state = engine.controller.state
+    names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
+    partitions = [state.by_name[name] for name in names] or ([state.default] if state.default is not None else [])
+    table = engine.controller.table
+    members = [table.specs[table.index[node]] for p in partitions for node in p.spec.nodes]
+    return max((int(getattr(s, attribute)) for s in members), default=0)

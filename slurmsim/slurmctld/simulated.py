@@ -1,0 +1,70 @@
+"""How long a simulated job runs and how it ends: what its script says, an environment variable, or the default.
+
+``#SLURMSIM runtime=90 exit=3`` in the script (anywhere in it), ``SLURMSIM_RUNTIME=90`` and ``SLURMSIM_EXIT=3`` in its
+environment. Without either a script of nothing but ``sleep`` commands and an ``exit`` lasts as long as they say, and
+any other `DEFAULT_S` seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from slurmsim.duration import parse_time_limit
+from slurmsim.sim.network import Behaviour
+from slurmsim.states import JobState
+
+DEFAULT_S = 60
+_LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
+_SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
+_EXIT = re.compile(r"exit\s+(\d+)\s*", re.ASCII)
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "export ", "cd ", "env", "module ")
+
+
+def behaviour(asked: Mapping[str, Any]) -> Behaviour:
+    """What the job of this request does once it runs."""
+    script = str(asked.get("script") or "")
+    environment = asked.get("environment") or {}
+    words = dict(
+        word.partition("=")[::2] for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()
+    )
+    run = words.get("runtime", environment.get("SLURMSIM_RUNTIME"))
+    code = words.get("exit", environment.get("SLURMSIM_EXIT"))
+    seconds, status = _of_script(script)
+    if run is not None:
+        seconds = _seconds(run)
+    if code is not None:
+        status = int(code) & 0xFF
+    state = JobState.COMPLETED if status == 0 else JobState.FAILED
+    return Behaviour(seconds, state, f"{status}:0", -1)
+
+
+def _seconds(text: str) -> int:
+    """``90``, ``1:30`` (minutes and seconds) or ``1:00:00``; -1 for ever."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    if ":" in text:
+        parts = [int(part) for part in text.split(":")]
+        return sum(part * 60**k for k, part in enumerate(reversed(parts)))
+    limit = parse_time_limit(text)
+    return -1 if limit is None else limit
+
+
+def _of_script(script: str) -> tuple[int, int]:
+    """Seconds and exit status of a script of sleeps; the default where it does anything that may take time."""
+    total, status = 0.0, 0
+    for line in script.splitlines():
+        for command in filter(None, (part.strip() for part in re.split(r";|&&", line.partition(" #")[0]))):
+            if command.startswith("#") or command.startswith(_QUIET):
+                continue
+            if match := _SLEEP.fullmatch(command):
+                if match[1].startswith("inf"):
+                    return -1, 0
+                total += float(match[1]) * _UNITS[match[2]]
+            elif match := _EXIT.fullmatch(command):
+                return int(total), int(match[1]) & 0xFF
+            elif command not in ("true", ":"):
+                return DEFAULT_S, 0
+    return int(total), status

@@ -1,0 +1,104 @@
+"""Start a cluster from its folder: header, journal, clock, server. The daemon's composition root."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from slurmsim.config.accounting.load import load_accounting
+from slurmsim.config.load import load_cluster, make_cluster
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import load_policy
+from slurmsim.slurmctld.clock import FROZEN, Clock
+from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.journal import Journal
+from slurmsim.slurmctld.people import People
+from slurmsim.slurmctld.real_jobs import RealJobs
+from slurmsim.slurmctld.server import Server
+from slurmsim.slurmctld.simulated import behaviour
+from slurmsim.slurmd.executor import Executor
+
+JOURNAL = "journal"
+CONF = "slurm.conf"
+
+
+def new_header(
+    *, start: int, mode: str, rate: float, conf: str = "", nodes: int = 4, cpus: int = 8, owner: int | None = None,
+    users: Mapping[str, str] | None = None, release: str = "22.05", jobs: str = "simulate",
+    accounting: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """The first entry of a journal: all an engine is made of. `conf` is the path of a slurm.conf, empty for none."""
+    return {
+        "version": 1, "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
+        "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
+        "accounting": list(accounting),
+    }  # fmt: skip
+
+
+def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
+    """The engine a header describes, at its first instant."""
+    cluster, accounting = _cluster(header, folder)
+    name = str(cluster.option("SchedulerType")).removeprefix("sched/")
+    return Engine(
+        cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
+        accounting=accounting, run_time=behaviour,
+        release=str(header["release"]), runs_jobs=header["jobs"] == "run",
+    )  # fmt: skip
+
+
+def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Accounting | None]:
+    if not header["conf"]:
+        spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
+        return spec, None
+    cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
+    files = [folder / name for name in header["accounting"]]
+    return cluster, load_accounting(files, cluster=cluster.name) if files else None
+
+
+def replay(engine: Engine, entries: Sequence[Sequence[Any]]) -> int:
+    """Carry out the journal's entries; the last instant it speaks of."""
+    last = engine.now
+    for now, call, uid, name, arguments in entries:
+        person = engine.people.by_uid(uid) if engine.people.by_uid(uid).name == name else engine.people.by_name(name)
+        last = max(last, int(now))
+        if call == "clock":
+            engine.network.advance(last)
+        else:
+            engine.execute(last, call, arguments, person)
+    return last
+
+
+def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
+    """The server of the cluster in `folder`; `header` for a new one, None to go on with what is there."""
+    journal = Journal(folder / JOURNAL)
+    entries = journal.open()
+    if entries:
+        header = entries[0]
+    else:
+        assert header is not None
+        journal.append(header)
+        journal.sync()
+    assert header is not None
+    engine = make_engine(header, folder)
+    last = replay(engine, entries[1:])
+    mode, rate = str(header["mode"]), float(header["rate"])
+    start = last if mode == FROZEN or rate != 1.0 else None
+    server = Server(folder, engine, Clock(start, mode, rate), journal)
+    if engine.runs_jobs:
+        executor = Executor(folder / "jobs")
+        conf = str(folder / str(header["conf"])) if header["conf"] else "/etc/slurm/slurm.conf"
+        engine.real = RealJobs(engine, executor, server.after, conf)
+    return server
+
+
+def serve(folder: Path, header: Mapping[str, Any] | None) -> None:
+    """Run the daemon in this process until it is told to stop."""
+
+    async def run() -> None:
+        await open_cluster(folder, header).run()
+
+    asyncio.run(run())

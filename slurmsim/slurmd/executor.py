@@ -1,0 +1,109 @@
+"""Starts, signals and finds again the jobs that really run. The daemon's hands; it decides nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+class Executor:
+    """The processes of one cluster.
+
+    Parameters
+    ----------
+    folder
+        Where each job's run has a folder of its own: ``ID.RESTARTS``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._starting: list[subprocess.Popen[bytes]] = []  # supervisors on their way to becoming nobody's children
+
+    def _place(self, core_id: int, restarts: int) -> Path:
+        return self.folder / f"{core_id}.{restarts}"
+
+    def start(self, core_id: int, restarts: int, script: str, spec: Mapping[str, Any]) -> None:
+        """Run `script` as `spec` says. A run that was started before is left alone."""
+        place = self._place(core_id, restarts)
+        if place.exists():
+            return
+        part = place.with_suffix(".part")
+        part.mkdir(mode=0o700, exist_ok=True)
+        path = part / "script"
+        path.write_text(script, "utf-8", "surrogateescape")
+        path.chmod(0o700)
+        (part / "spec.json").write_text(json.dumps({**spec, "core_id": core_id, "restarts": restarts}), "utf-8",
+                                        "surrogateescape")  # fmt: skip
+        part.rename(place)
+        self._starting = [one for one in self._starting if one.poll() is None]
+        self._starting.append(
+            subprocess.Popen([sys.executable, "-S", str(SUPERVISOR), str(place)], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=True)
+        )  # fmt: skip
+
+    def signal(self, core_id: int, restarts: int, number: int, *, script_only: bool = False) -> None:
+        """Send a signal to the job's process group, or to its script alone."""
+        pid = self.pid(core_id, restarts)
+        if pid is None:
+            return
+        try:
+            if script_only:
+                os.kill(pid, number)
+            else:
+                os.killpg(pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def terminate(self, core_id: int, restarts: int) -> None:
+        """CONT and TERM, as slurmd begins to end a job."""
+        place = self._place(core_id, restarts)
+        if self.pid(core_id, restarts) is None and place.exists():
+            (place / "stop").touch()  # its supervisor looks for it after it has written the pid
+        self.signal(core_id, restarts, signal.SIGCONT)
+        self.signal(core_id, restarts, signal.SIGTERM)
+
+    def kill(self, core_id: int, restarts: int) -> None:
+        """KILL, for what is left after KillWait."""
+        self.signal(core_id, restarts, signal.SIGKILL)
+
+    def pid(self, core_id: int, restarts: int) -> int | None:
+        """The process of the job's script, None before it runs."""
+        try:
+            return int((self._place(core_id, restarts) / "pid").read_text("ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def status(self, core_id: int, restarts: int) -> int | None:
+        """The wait status of a run that is over, None while it goes on."""
+        try:
+            return int((self._place(core_id, restarts) / "exit").read_text("ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def lost(self, core_id: int, restarts: int) -> bool:
+        """Whether the run can never report: its supervisor is gone without an exit status."""
+        place = self._place(core_id, restarts)
+        try:
+            supervisor = int((place / "supervisor").read_text("ascii"))
+            os.kill(supervisor, 0)
+        except ProcessLookupError:
+            return self.status(core_id, restarts) is None
+        except (OSError, ValueError):
+            return not place.exists() or not any(one.poll() is None for one in self._starting)
+        return False
+
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """(core id, restarts) of every run there is a folder of."""
+        for place in sorted(self.folder.iterdir()):
+            core_id, _, restarts = place.name.partition(".")
+            if core_id.isdigit() and restarts.isdigit():
+                yield int(core_id), int(restarts)

@@ -1,0 +1,121 @@
+"""The process beside each really running job: starts its script, waits, and leaves the exit status where it lasts.
+
+Run as ``python -S supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
+go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
+session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+from typing import Any
+
+LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
+
+
+def main(folder: str) -> None:
+    """Run the job in `folder` to its end."""
+    _leave(folder)
+    with open(os.path.join(folder, "spec.json"), encoding="utf-8", errors="surrogateescape") as file:
+        spec = json.load(file)
+    status = _run(folder, spec)
+    _write(os.path.join(folder, "exit"), str(status))
+    _tell(spec, status)
+
+
+def _leave(folder: str) -> None:
+    """Become nobody's child, in a session of one's own."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(null, number)
+    _write(os.path.join(folder, "supervisor"), str(os.getpid()))
+
+
+def _run(folder: str, spec: dict[str, Any]) -> int:
+    """Start the script and wait for it; its wait status."""
+    child = os.fork()
+    if not child:
+        try:
+            _become(folder, spec)
+        except OSError:
+            pass
+        finally:
+            os._exit(LAUNCH_FAILED if not os.environ.get("SLURMSIM_STARTED") else 1)
+    _write(os.path.join(folder, "pid"), str(child))
+    if os.path.exists(os.path.join(folder, "stop")):
+        os.kill(child, signal.SIGTERM)
+    _, status = os.waitpid(child, 0)
+    # what the script left behind goes with it, as slurmstepd sees to
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    if os.path.exists(os.path.join(folder, "unlaunched")):
+        return LAUNCH_FAILED
+    return status
+
+
+def _become(folder: str, spec: dict[str, Any]) -> None:
+    """In the child: files, folder, limits, then the script itself."""
+    os.setsid()
+    _write(os.path.join(folder, "unlaunched"), "")
+    os.umask(int(spec["umask"]))
+    os.chdir(spec["work_dir"])
+    mode = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if spec["append"] else os.O_TRUNC)
+    source = os.open(spec["std_in"], os.O_RDONLY)
+    out = os.open(spec["std_out"], mode, 0o666)
+    error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
+    for number, descriptor in ((0, source), (1, out), (2, error)):
+        os.dup2(descriptor, number)
+    os.closerange(3, 4096)
+    for name, value in spec["rlimits"].items():
+        with contextlib.suppress(ValueError, OSError, AttributeError):
+            resource.setrlimit(getattr(resource, name), (value, value))
+    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    os.unlink(os.path.join(folder, "unlaunched"))
+    script = os.path.join(folder, "script")
+    try:
+        os.execve(script, [spec["script_name"], *spec["argv"]], spec["environment"])
+    except OSError:
+        os.execve("/bin/sh", ["sh", script, *spec["argv"]], spec["environment"])
+
+
+def _write(path: str, text: str) -> None:
+    """Write a small file whole."""
+    part = f"{path}.part"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.write(descriptor, text.encode())
+    os.fsync(descriptor)
+    os.close(descriptor)
+    os.rename(part, path)
+
+
+def _tell(spec: dict[str, Any], status: int) -> None:
+    """Tell the daemon, if it is there; if not it finds the file when it comes back."""
+    body = json.dumps({"call": "ended", "args": {"core_id": spec["core_id"], "restarts": spec["restarts"],
+                                                 "status": status}, "user": None}).encode()  # fmt: skip
+    try:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(10)
+        folder = os.open(os.path.dirname(spec["socket"]), os.O_RDONLY)
+        connection.connect(f"/proc/self/fd/{folder}/{os.path.basename(spec['socket'])}")
+        connection.sendall(struct.pack(">I", len(body)) + body)
+        connection.recv(4)
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,206 @@
+"""Run recorded command sessions of real Slurm against the live cluster: ``python tests/golden/replay.py FILE…``.
+
+Each file (the oracle's golden format) gets a fresh cluster with its configuration on a frozen clock, which is stepped
+to the second each command ran at. Commands run as they were typed, under ``bash -c``, each user in a home of his own.
+Output and exit code are compared after replacing what the file calls volatile. Prints passed/total a group and, with
+``--verbose``, every difference; ``--json`` for programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from slurmsim.protocol import Client
+
+UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
+RUN_GROUPS = ("job-env", "srun-salloc", "sbatch-options")  # those that show what scripts wrote
+TIMEOUT_S = 30
+
+
+@dataclass
+class Outcome:
+    """What became of one command."""
+
+    n: int
+    cmd: str
+    ok: bool
+    difference: str = ""
+
+
+@dataclass
+class Group:
+    """One recording."""
+
+    name: str
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def passed(self) -> int:
+        return sum(o.ok for o in self.outcomes)
+
+
+class Session:
+    """One live cluster and the users' homes."""
+
+    def __init__(self, recording: dict[str, Any], conf: Path, jobs: str) -> None:
+        self.recording = recording
+        self.top = Path(tempfile.mkdtemp(prefix="slurmsim-golden-"))
+        self.start = int(datetime.fromisoformat(recording["start"]).replace(tzinfo=UTC).timestamp())
+        for user in (*UIDS, "root"):
+            self.home(user).mkdir(parents=True)
+        self.folder = self.top / "cluster"
+        command = [
+            sys.executable, "-m", "slurmsim", "up", "--state", str(self.folder), "--frozen", "--conf", str(conf),
+            "--start", recording["start"] + "Z", "--jobs", jobs,
+            "--slurm-version", recording["slurm"][:5],
+        ]  # fmt: skip
+        for user, uid in UIDS.items():
+            command += ["--user", f"{user}={uid}:{user}:{uid}:/home/{user}"]
+        sacctmgr = conf.parent / "sacctmgr.txt"
+        if sacctmgr.is_file():
+            command += ["--accounting", str(sacctmgr)]
+        environment = {**os.environ, "TZ": "UTC", "XDG_STATE_HOME": str(self.top / "state")}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+        if done.returncode:
+            raise SystemExit(f"{recording['group']}: {done.stderr.strip()}")
+        self.client = Client(str(self.folder))
+        self.now = self.client.call("ping")["now"]
+
+    def home(self, user: str) -> Path:
+        return self.top / "home" / user if user != "root" else self.top / "root"
+
+    def until(self, seconds: float) -> None:
+        """Step the clock to `seconds` after the recording began."""
+        step = int(self.start + seconds) - self.now
+        if step > 0:
+            self.now = self.client.call("clock", action="step", seconds=step)["now"]
+
+    def run(self, user: str, command: str) -> tuple[int, str, str]:
+        """Run one command as `user`."""
+        home = self.home(user)
+        environment = {
+            "PATH": f"{self.folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "USER": user,
+            "LOGNAME": user, "SHELL": "/bin/bash", "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
+            "SLURMSIM_CLUSTER_DIR": str(self.folder), "SLURMSIM_USER": user, "HOSTNAME": "head",
+        }  # fmt: skip
+        try:
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=home, env=environment, capture_output=True, stdin=subprocess.DEVNULL,
+                timeout=TIMEOUT_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return -1, "", f"no end after {TIMEOUT_S} s"
+        out, error = (self._as_recorded(text.decode("utf-8", "replace")) for text in (done.stdout, done.stderr))
+        return done.returncode, out, error
+
+    def _as_recorded(self, text: str) -> str:
+        return text.replace(str(self.top / "home"), "/home").replace(str(self.top / "root"), "/root")
+
+    def close(self) -> None:
+        subprocess.run([sys.executable, "-m", "slurmsim", "down", "--state", str(self.folder)],
+                       capture_output=True, check=False)  # fmt: skip
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+def find_conf(path: Path, recording: dict[str, Any]) -> Path:
+    """The slurm.conf a recording was made with."""
+    name = recording["conf"]
+    near = path.resolve().parent
+    places = [near / "conf" / name, near / "conf", near.parent / "conf" / name]
+    for top in (near, near.parent, near.parent.parent):
+        places += [top / "oracle" / "conf" / name, top / "oracle" / "conf" / "rules" / name]
+    for place in places:
+        if (place / "slurm.conf").is_file():
+            return place / "slurm.conf"
+    raise SystemExit(f"{path}: no configuration {name!r} found near it")
+
+
+def normal(text: str, volatile: list[list[str]]) -> str:
+    """`text` with everything volatile replaced."""
+    for what, pattern in volatile:
+        text = re.sub(rf" *(?:{pattern})", f" <{what}>", text)
+    return text
+
+
+def replay(path: Path, jobs: str) -> Group:
+    """Run one recording."""
+    recording = json.loads(path.read_text("utf-8"))
+    group = Group(recording["group"])
+    mode = jobs if jobs != "auto" else "run" if recording["group"] in RUN_GROUPS else "simulate"
+    session = Session(recording, find_conf(path, recording), mode)
+    at = 0.0
+    try:
+        for step in recording["steps"]:
+            if "file" in step:
+                target = session.home(step["user"]) / step["file"]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(step["text"], "utf-8")
+                target.chmod(0o755)
+            elif "sleep" in step:
+                at += step["sleep"]
+                session.until(at)
+            else:
+                at = max(at, step["t"])
+                session.until(at)
+                group.outcomes.append(compare(step, *session.run(step["user"], step["cmd"]), recording["volatile"]))
+    finally:
+        session.close()
+    return group
+
+
+def compare(step: dict[str, Any], code: int, out: str, error: str, volatile: list[list[str]]) -> Outcome:
+    """One command's outcome against the recording."""
+    parts = []
+    if code != step["rc"]:
+        parts.append(f"exit code {code}, recorded {step['rc']}")
+    for name, ours, theirs in (("stdout", out, step["stdout"]), ("stderr", error, step["stderr"])):
+        mine, real = normal(ours, volatile).splitlines(), normal(theirs, volatile).splitlines()
+        if mine != real:
+            parts.append(
+                f"{name}:\n" + "\n".join(difflib.unified_diff(real, mine, "recorded", "ours", lineterm="", n=0))
+            )
+    return Outcome(step["n"], step["cmd"], not parts, "\n".join(parts))
+
+
+def main() -> int:
+    """Run all files of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--jobs", choices=("auto", "run", "simulate"), default="auto")
+    parser.add_argument("--verbose", "-v", action="store_true", help="show every difference")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    args = parser.parse_args()
+    groups = [replay(path, args.jobs) for path in args.files]
+    if args.json:
+        rows = [
+            {"group": g.name, "passed": g.passed, "total": len(g.outcomes),
+             "failed": [vars(o) for o in g.outcomes if not o.ok]}
+            for g in groups
+        ]  # fmt: skip
+        print(json.dumps(rows, indent=1))
+        return 0
+    for g in groups:
+        if args.verbose:
+            for o in g.outcomes:
+                if not o.ok:
+                    print(f"--- {g.name} {o.n}: {o.cmd}\n{o.difference}")
+        print(f"{g.name:24} {g.passed:4}/{len(g.outcomes)}")
+    passed, total = sum(g.passed for g in groups), sum(len(g.outcomes) for g in groups)
+    print(f"{'all':24} {passed:4}/{total}")
+    return 0 if passed == total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

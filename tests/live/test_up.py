@@ -1,0 +1,87 @@
+"""A cluster from the outside: up, commands on PATH, a job that really runs, a kill of the daemon, down."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slurmsim.protocol import Client
+
+
+class Up:
+    """One running cluster."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {
+            **os.environ, "XDG_STATE_HOME": str(folder / "state"), "SLURMSIM_CLUSTER_DIR": str(folder / "c"),
+            "PATH": f"{folder / 'c' / 'bin'}:{os.environ['PATH']}",
+        }  # fmt: skip
+
+    def slurmsim(self, *words: str) -> str:
+        command = [sys.executable, "-m", "slurmsim", *words, "--state", str(self.folder / "c")]
+        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def run(self, command: str) -> str:
+        done = subprocess.run(
+            command, shell=True, env=self.environ, cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def wait_for(self, command: str, text: str) -> None:
+        last = time.monotonic() + 60
+        while (found := self.run(command).strip()) != text:
+            assert time.monotonic() < last, found
+            time.sleep(0.2)
+
+
+@pytest.fixture
+def up(tmp_path: Path) -> Iterator[Up]:
+    found = Up(tmp_path)
+    yield found
+    subprocess.run([sys.executable, "-m", "slurmsim", "down", "--state", str(tmp_path / "c")],
+                   env=found.environ, capture_output=True, check=False)  # fmt: skip
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+def test_a_script_really_runs(up: Up) -> None:
+    up.slurmsim("up")
+    assert up.run("sbatch -J hello --parsable --wrap 'echo I am $SLURM_JOB_ID; exit 3'") == "1\n"
+    up.wait_for("squeue -h -t all -o '%i %j %T'", "1 hello FAILED")
+    assert (up.folder / "slurm-1.out").read_text() == "I am 1\n"
+
+
+def test_what_was_acknowledged_survives_a_kill(up: Up) -> None:
+    up.slurmsim("up", "--rate", "20")
+    assert up.run("sbatch -J lives --wrap 'sleep 2; echo done'") == "Submitted batch job 1\n"
+    assert up.run("sbatch -J waits -H --wrap true") == "Submitted batch job 2\n"
+    up.wait_for("squeue -h -j 1 -o %T", "RUNNING")
+    (daemon,) = subprocess.run(["pgrep", "-f", f"slurmctld {up.folder / 'c'}"], capture_output=True, text=True,
+                               check=True).stdout.split()  # fmt: skip
+    os.kill(int(daemon), signal.SIGKILL)
+    up.slurmsim("up")
+    up.wait_for("squeue -h -t all -S i -o '%i %T'", "1 COMPLETED\n2 PENDING")
+    assert (up.folder / "slurm-1.out").read_text() == "done\n"
+    assert up.run("sbatch --parsable --wrap true") == "3\n"
+
+
+def test_a_frozen_clock_is_stepped(up: Up) -> None:
+    up.slurmsim("up", "--frozen", "--start", "2026-01-05T08:00:00Z", "--jobs", "simulate")
+    up.run("sbatch --wrap 'sleep 3600'")
+    up.slurmsim("clock", "step", "10")
+    assert up.run("TZ=UTC squeue -h -o '%T %S'") == "RUNNING 2026-01-05T08:00:03\n"
+    up.slurmsim("clock", "until-idle")
+    assert up.run("squeue -h -t all -o '%T'") == "COMPLETED\n"
+    calls = Client(str(up.folder / "c")).call("calls", command="squeue")["calls"]
+    assert [one["rc"] for one in calls] == [0, 0]

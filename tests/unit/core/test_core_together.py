@@ -1,0 +1,187 @@
+"""Rules that meet: each of these situations once went wrong, found by facts told at random (tests/properties)."""
+
+from __future__ import annotations
+
+import pytest
+from world import HEAD, World, simple
+
+from slurmsim.core.messages import (
+    CreateReservation,
+    DeleteReservation,
+    NodesDown,
+    NodesDrain,
+    NodesReboot,
+    NodesResume,
+    Requeue,
+    RequeueHold,
+    ResizeJob,
+    Resume,
+    SetPartitionState,
+    Suspend,
+)
+from slurmsim.model.accounting import Accounting, Association, Limits, Qos
+from slurmsim.model.reservation import ReservationSpec
+
+POWER = "SuspendProgram=/bin/off\nResumeProgram=/bin/on\nSuspendTime=20\nSuspendTimeout=5\nResumeTimeout=60\n"
+
+
+def test_a_job_that_must_not_be_requeued_is_not() -> None:
+    w = World(simple(), "backfill")
+    w.sbatch("-J stays -N1 -t 10 --no-requeue", None, at=0)
+    w.sbatch("-J goes -N1 -t 10", None, at=0)
+    for job in (1, 2):
+        w.tell(Requeue(job), 20)
+        w.tell(RequeueHold(job), 30)
+    w.until(40)
+    assert [(w.state(name), w[name].restarts) for name in ("stays", "goes")] == [("RUNNING", 0), ("PENDING", 1)]
+
+
+def test_a_suspended_job_can_be_requeued_held() -> None:
+    w = World(simple(), "backfill")
+    w.sbatch("-J a -N1 -t 10", None, at=0)
+    w.tell(Suspend(1), 20)
+    w.tell(RequeueHold(1), 30)
+    w.until(40)
+    assert (w.state("a"), w.reason("a")) == ("PENDING", "job requeued in held state")
+
+
+def test_a_deleted_reservation_whose_nodes_were_lost_wants_nothing_more() -> None:
+    w = World(simple(), "backfill")
+    w.tell(CreateReservation(ReservationSpec("r", 0, 600, node_counts=(1,), users=("bob",))), 0)
+    w.tell(NodesDown(("n1", "n2", "n3", "n4")), 1)
+    w.tell(DeleteReservation("r"), 2)
+    w.until(100)
+    assert w.controller.wake_at() is None
+
+
+def test_nobody_waits_for_switches_for_no_time() -> None:
+    topology = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=t Switches=s[1-2]"
+    w = World(simple(more="TopologyPlugin=topology/tree"), "easy", topology=topology)
+    w.sbatch("-J a -N3 -t 10 --switches=1@0", 10, at=0)
+    w.until(0)
+    assert w.start("a") == 0 and not w.controller.alarms.heap
+
+
+def test_a_job_tired_of_waiting_for_switches_is_still_kept_to_its_limit_of_nodes() -> None:
+    topology = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=t Switches=s[1-2]"
+    more = (
+        "TopologyPlugin=topology/tree\nAccountingStorageType=accounting_storage/slurmdbd\n"
+        "AccountingStorageEnforce=associations,limits,qos"
+    )
+    users = (Association("root"), Association("a", parent="root"), Association("a", "alice", is_default=True))
+    two = Qos("normal", limits=Limits(max_tres={"node": 2}))
+    w = World(simple(more=more), "easy", topology=topology, accounting=Accounting(users, (two,)))
+    w.tell(NodesDrain(("n2", "n4")), 0)
+    w.sbatch("-J a -N2-3 -t 10 --switches=1@20", 10, at=0)
+    w.tell(NodesResume(("n2", "n4")), 20)
+    w.until(100)
+    assert (w.state("a"), w.start("a"), w["a"].n_nodes) == ("COMPLETED", 20, 2)
+
+
+@pytest.mark.parametrize("asap", [False, True])
+def test_a_reboot_ends_a_drain_only_with_asap(asap: bool) -> None:
+    w = World(simple(nodes=1), "backfill")
+    w.tell(NodesDrain(("n1",), "sick"), 0)
+    w.tell(NodesReboot(("n1",), asap), 1)
+    w.sbatch("-J a -N1 -t 10", 10, at=2)
+    w.until(200)
+    assert w.state("a") == ("COMPLETED" if asap else "PENDING")
+
+
+def test_a_job_suspended_while_its_nodes_boot_begins_with_its_resume() -> None:
+    w = World(simple(nodes=1, more=POWER), "backfill")
+    w.until(100)
+    w.sbatch("-J a -N1 -t 10", 50, at=100)
+    w.tell(Suspend(1), 110)
+    w.until(250)
+    began = w.start("a")
+    assert began is not None and began < 110 and w.state("a") == "SUSPENDED"
+    w.tell(Resume(1), 300)
+    w.until(1000)
+    assert (w.state("a"), w.start("a"), w["a"].end_time) == ("COMPLETED", 300, 350)
+
+
+def test_a_job_that_shrinks_waits_for_none_of_the_nodes_it_gives_back() -> None:
+    w = World(simple(nodes=2, more=POWER + "SuspendExcNodes=n1"), "backfill", boot=50)
+    w.until(100)
+    w.sbatch("-J a -N2 -t 10", 300, at=100)
+    w.tell(ResizeJob(1, 1), 110)
+    w.until(115)
+    assert (w.nodes("a"), w.start("a")) == ("n1", 110)
+    w.until(600)
+    assert (w.state("a"), w["a"].end_time) == ("COMPLETED", 410)
+
+
+def test_nodes_given_back_are_rebooted() -> None:
+    w = World(simple(nodes=2), "backfill", boot=10)
+    w.sbatch("-J a -N2 -t 10", 300, at=0)
+    w.tell(NodesReboot(("n2",)), 10)
+    w.tell(ResizeJob(1, 1), 20)
+    w.until(20)
+    assert w.controller.node_states.booting == 0b10
+
+
+def test_a_job_shrinks_beside_a_suspended_one() -> None:
+    conf = HEAD.replace("CR_Core", "CR_Core_Memory") + "NodeName=n[1-2] CPUs=2 CoresPerSocket=2 RealMemory=2000\n"
+    w = World(conf + "PartitionName=p Nodes=ALL Default=YES\n", "backfill")  # recounts everything at every instant
+    w.sbatch("-J stopped -N1 -n2 -w n2 --mem 500 -t 60", None, at=0)
+    w.tell(Suspend(1), 10)
+    w.sbatch("-J wide -N2 -n4 --mem 500 -t 60", None, at=11)
+    w.tell(ResizeJob(2, 1), 70)
+    w.until(80)
+    assert (w.nodes("wide"), w.controller.usage.whole.nodes) == ("n1", 1)
+
+
+def test_a_deadline_leaves_a_job_the_time_it_needs() -> None:
+    w = World(simple(nodes=1), "easy")
+    w.sbatch("-J a -N1 -t 30s --deadline 45", 20, at=0)
+    w.until(100)
+    assert (w.state("a"), w["a"].time_limit_s) == ("COMPLETED", 30)
+
+
+def test_nodes_that_did_not_boot_do_not_return_to_service() -> None:
+    w = World(simple(nodes=1, more=POWER + "ReturnToService=2"), "backfill", boot=10_000)
+    w.until(100)
+    w.sbatch("-J a -N1 -t 10", 10, at=100)
+    w.until(300)
+    assert w.controller.node_states.down == 1
+
+
+def test_all_cpus_of_a_shared_node_need_memory() -> None:
+    conf = HEAD.replace("CR_Core", "CR_Core_Memory") + "NodeName=n1 CPUs=2 CoresPerSocket=2 RealMemory=2000\n"
+    w = World(conf + "PartitionName=p Nodes=n1 OverSubscribe=FORCE:2 Default=YES\n", "backfill")
+    w.sbatch("-J never -n1 --exclusive --mem-per-cpu 1500", 10, at=0)
+    w.sbatch("-J fits -n1 --exclusive --mem-per-cpu 900", 50, at=0)
+    w.sbatch("-J later -n1 --exclusive --mem-per-cpu 600 -t 5", 50, at=1)
+    w.until(200)
+    assert w.refused["never"] == "Requested node configuration is not available"
+    assert w.state("fits") == w.state("later") == "COMPLETED" and (w.start("later") or 0) >= 50
+
+
+def test_a_minimum_time_opens_no_closed_partition() -> None:
+    w = World(simple(nodes=1).replace("MaxTime=UNLIMITED", "MaxTime=20"), "backfill")
+    w.tell(SetPartitionState("main", "DOWN"), 0)
+    w.sbatch("-J a -N1 -t 60 --time-min 1", 10, at=1)
+    w.until(100)
+    assert (w.state("a"), w.controller.limit_reason(w["a"], w["a"].partition, w["a"].shape, shortened=True)) == (
+        "PENDING", "PartitionDown",
+    )  # fmt: skip
+    w.tell(SetPartitionState("main", "UP"))
+    w.until(200)
+    assert w.state("a") == "COMPLETED"
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "backfill"])
+def test_a_limit_of_one_partition_leaves_the_job_to_the_others(policy: str) -> None:
+    conf = (
+        f"{HEAD}AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageEnforce=associations,limits,qos\n"
+        "NodeName=n[1-2] CPUs=4 CoresPerSocket=4\n"
+        "PartitionName=whole Nodes=n2 OverSubscribe=EXCLUSIVE PriorityTier=3 QOS=small\n"
+        "PartitionName=main Nodes=n1 Default=YES\n"
+    )
+    users = (Association("root"), Association("a", parent="root"), Association("a", "alice", is_default=True))
+    small = Qos("small", limits=Limits(max_tres={"cpu": 2}))
+    w = World(conf, policy, accounting=Accounting(users, (Qos("normal"), small)))
+    w.sbatch("-J a -n1 -t 10 -p whole,main", 10, at=0)
+    w.until(100)
+    assert (w.state("a"), w["a"].partition.name) == ("COMPLETED", "main")

@@ -1,0 +1,146 @@
+"""The live cluster without sockets: ids, arrays, refusals, and the journal's promise that replaying gives the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.journal import Journal
+from slurmsim.slurmctld.live_job import task_list
+from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.start import make_engine, new_header, replay
+
+START = 1_767_600_000
+ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
+FIELDS = [
+    "job_id",
+    "array_job_id",
+    "array_task_id",
+    "array_task_str",
+    "job_state",
+    "state_reason",
+    "start_time",
+    "nodes",
+]
+
+
+def engine() -> Engine:
+    """Two nodes of four CPUs, jobs only seem to run."""
+    header = new_header(start=START, mode="frozen", rate=1.0, nodes=2, cpus=4, owner=0)
+    return make_engine(header, Path("."))
+
+
+def job(name: str = "j", seconds: int = 100, **more: Any) -> dict[str, Any]:
+    return {
+        "job": {"name": name, "script": f"#!/bin/sh\nsleep {seconds}\n", "work_dir": "/tmp", "time_limit": 10, **more}
+    }
+
+
+def table(e: Engine, at: int = 0) -> list[dict[str, Any]]:
+    found = e.execute(max(START + at, e.now), "jobs", {"fields": FIELDS}, ROOT)
+    return [{name: found["columns"][name][k] for name in FIELDS} for k in range(found["n"])]
+
+
+def test_a_job_starts_and_ends_by_itself() -> None:
+    e = engine()
+    assert e.execute(START, "submit", job(), ALICE) == {"job_id": 1}
+    (row,) = table(e, 10)
+    assert (row["job_state"], row["nodes"]) == ("RUNNING", "n1")
+    (row,) = table(e, 120)
+    assert row["job_state"] == "COMPLETED"
+    assert not e.busy
+
+
+def test_pending_tasks_are_one_record_and_take_ids_when_they_start() -> None:
+    e = engine()
+    e.execute(START, "submit", job(array_inx="1-5%2", num_tasks=2), ALICE)
+    e.execute(START, "submit", job("other"), ALICE)
+    rows = {row["job_id"]: row for row in table(e, 10)}
+    # the array is 1, the other job 2; the two tasks that started took 3 and 4
+    assert sorted(rows) == [1, 2, 3, 4]
+    assert (rows[1]["array_task_str"], rows[1]["state_reason"]) == ("3-5%2", "JobArrayTaskLimit")
+    assert [rows[k]["array_task_id"] for k in (3, 4)] == [1, 2]
+    done = table(e, 340)
+    last = [row for row in done if row["array_task_id"] == 5]
+    assert last[0]["job_id"] == 1  # the last one left has the array's id
+
+
+def test_a_refusal_changes_nothing() -> None:
+    e = engine()
+    with pytest.raises(Refusal) as refused:
+        e.execute(START, "submit", job(partition="nowhere"), ALICE)
+    assert refused.value.text == "invalid partition specified: nowhere\nInvalid partition name specified"
+    assert table(e) == []
+    assert e.execute(START, "submit", job(), ALICE) == {"job_id": 1}
+
+
+def test_only_the_user_and_the_owner_may_cancel() -> None:
+    e = engine()
+    e.execute(START, "submit", job(), ALICE)
+    with pytest.raises(Refusal) as refused:
+        e.execute(START, "kill", {"job_id": "1"}, Person("bob", 2002, "bob", 2002, "/"))
+    assert (refused.value.text, refused.value.number) == ("Access/permission denied", 2002)
+    e.execute(START, "kill", {"job_id": "1"}, ROOT)
+    assert table(e)[0]["job_state"] == "CANCELLED"
+
+
+def test_test_only_tells_where_and_starts_nothing() -> None:
+    e = engine()
+    told = e.execute(START, "submit", {**job(min_nodes=2), "will_run": True}, ALICE)
+    assert (told["start_time"], told["node_list"], told["proc_cnt"]) == (START, "n[1-2]", 2)
+    assert table(e) == []
+
+
+def test_the_journal_gives_everything_back(tmp_path: Path) -> None:
+    e, journal = engine(), Journal(tmp_path / "journal")
+    journal.open()
+    journal.append({"header": True})
+    asked = [
+        (0, "submit", job(array_inx="1-4%1")), (5, "submit", job("b", 30, num_tasks=8)), (7, "kill", {"job_id": "1_3"}),
+        (48, "submit", job("d", min_nodes=0)), (50, "submit", job("c")), (51, "kill", {"job_id": "1"}),
+    ]  # fmt: skip
+    for at, call, arguments in asked:
+        who = (ALICE.uid, ALICE.name)
+        try:
+            e.execute(START + at, call, arguments, ALICE)
+        except Refusal:
+            who = (ROOT.uid, ROOT.name)
+            call, arguments = "last_id", {"id": e.last_id}  # the id it took is gone for ever
+        journal.append([START + at, call, *who, arguments])
+    journal.close()
+    again = engine()
+    replay(again, Journal(tmp_path / "journal").open()[1:])
+    assert table(again, 60) == table(e, 60) != []
+
+
+def test_a_torn_last_line_was_never_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    journal.open()
+    journal.append([1])
+    journal.append([2])
+    journal.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-3])
+    journal = Journal(path)
+    assert journal.open() == [[1]]
+    journal.append([3])
+    journal.close()
+    assert Journal(path).open() == [[1], [3]]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "limit", "text"),
+    [
+        ([1, 3, 4, 5, 20], None, "1,3-5,20"),
+        (range(0, 30, 5), 2, "0-25:5%2"),
+        ([3], None, "3"),
+        (range(0, 11, 2), None, "0,2,4,6,8,10"),
+    ],
+)
+def test_task_lists(tasks: list[int], limit: int | None, text: str) -> None:
+    assert task_list(tasks, limit) == text
