@@ -61,7 +61,7 @@ class Shadow:
     """EASY on counts; remembers the head's shadow time and extra units as long as they hold."""
 
     def __init__(self) -> None:
-        self.generation = -1
+        self.generation: Hashable = -1
         self.head: Any = None
         self.shadow = 0
         self.extra = 0
@@ -145,7 +145,7 @@ class PlannedStarts:
     """Conservative backfill on counts: a profile of everything running and planned."""
 
     def __init__(self) -> None:
-        self.edits = -1
+        self.edits: Hashable = -1
         self.profile = CapacityProfile(0, 0)
         # job id -> (planned start, order of planning, record planned: a job is planned in one of its partitions)
         self.plans: dict[int, tuple[int, int, Any]] = {}
