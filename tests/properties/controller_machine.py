@@ -66,7 +66,7 @@ class ControllerMachine(RuleBasedStateMachine):
         self.names = [n.name for n in cluster.nodes]
         allowed = Allowed(
             preemption=c.preemption is not None, gang=c.gang is not None, power=c.power is not None,
-            limits=c.limits is not None,
+            limits=c.limits is not None, by_exit=bool(cluster.option("RequeueExit")),
         )  # fmt: skip
         states = {p.name: "UP" for p in cluster.partitions}
         self.model = Model(states, self.facts.index, allowed, Nodes(int(cluster.option("ReturnToService"))))
@@ -152,7 +152,9 @@ class ControllerMachine(RuleBasedStateMachine):
             if job_id not in self.model.jobs:
                 continue
             if kind == "START":
-                self._started(job_id, last=not any(e[2] == job_id and e[1] in _MOVES for e in events[place + 1 :]))
+                rest = events[place + 1 :]
+                later = {e[2] for e in rest if e[1] == "START"}
+                self._started(job_id, later, last=not any(e[2] == job_id and e[1] in _MOVES for e in rest))
             if state == SPECIAL_EXIT:
                 self.model.jobs[job_id].special = True
             if kind in ("START", "SUSPEND", "RESUME", "END", "REQUEUE", "HOLD", "RELEASE"):
@@ -160,7 +162,7 @@ class ControllerMachine(RuleBasedStateMachine):
             if kind in ("START", "RESIZE"):
                 self.model.jobs[job_id].nodes = frozenset(self.facts.index[n] for n in _expand(nodes))
 
-    def _started(self, job_id: int, last: bool) -> None:
+    def _started(self, job_id: int, later: set[int], last: bool) -> None:
         known, now = self.model.jobs[job_id], self.now
         assert not known.held, f"job {job_id} started while held"
         assert now >= max(known.submitted, known.begin), f"job {job_id} started too early"
@@ -181,10 +183,10 @@ class ControllerMachine(RuleBasedStateMachine):
         assert most is None or job.time_limit_s <= most, f"job {job_id} started beyond MaxTime"
         if job.deadline is not None and not self.controller.event_driven:
             assert now + (job.time_min_s or job.time_limit_s) <= job.deadline or not job.limit_fixed
-        self.started(job)
+        self.started(job, later)
 
-    def started(self, job: Any) -> None:
-        """`job` has just started; for more checks."""
+    def started(self, job: Any, later: set[int]) -> None:
+        """`job` has just started, and the jobs `later` after it in the same instant; for more checks."""
 
     def _dependency_allows(self, known: Any) -> None:
         kind, others = self.model.waits_for(known.sub)

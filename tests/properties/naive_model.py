@@ -72,6 +72,7 @@ class Allowed:
     preemption: bool = False
     gang: bool = False
     power: bool = False
+    by_exit: bool = False  # RequeueExit and RequeueExitHold are set
     limits: bool = False  # jobs may be ended that have used up their limits
 
 
@@ -165,7 +166,7 @@ class Model:
         if isinstance(fact, JobEnded):
             if job.holds and job.instance == fact.restarts:
                 code = int(fact.exit_code.partition(":")[0])
-                again = fact.state == "FAILED" and code in (REQUEUE_EXIT, HOLD_EXIT)
+                again = self.allowed.by_exit and fact.state == "FAILED" and code in (REQUEUE_EXIT, HOLD_EXIT)
                 self._change(job, "REQUEUE" if again else "END", fact.state)
                 job.held = job.held or (again and code == HOLD_EXIT)
         elif isinstance(fact, LaunchFailed):

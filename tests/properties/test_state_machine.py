@@ -235,11 +235,11 @@ class AllFacts(UsualFacts):
 
     # -- what is checked beyond the usual --------------------------------------------------------------------------
 
-    def started(self, job: Any) -> None:
+    def started(self, job: Any, later: set[int]) -> None:
         """No limit is broken by a start."""
         if self.judge is not None and job.branch is not None:
             c = self.controller
-            holders = [entry[2] for entry in (*c.running, *c.suspension.jobs)]
+            holders = [entry[2] for entry in (*c.running, *c.suspension.jobs) if entry[1] not in later]
             assert self.judge.broken(job, holders) == [], f"job {job.id}"
 
     def cannot_start(self, job: Any) -> bool:
