@@ -14,7 +14,7 @@ has put another one before it (`cpu_hours`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, ClassVar
 

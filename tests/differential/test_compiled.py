@@ -34,6 +34,7 @@ CASES = {
     "backfill, equal nodes": {**EQUAL, "policy": "backfill"},
     "easy": {**CONF, "policy": "easy", "jobs": 1500},
     "easy, equal nodes": {**EQUAL, "policy": "easy"},
+    "cpu_hours, equal nodes": {**EQUAL, "policy": "cpu_hours:limit=0.5x", "jobs": 1500},
     "conservative": {**CONF, "policy": "conservative", "jobs": 400},
     "conservative, equal nodes": {**EQUAL, "policy": "conservative"},
 }
