@@ -573,4 +573,5 @@ class LiveNetwork(Network):
     def _note(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
+            live.core = job  # also of one that starts within the turn it comes in
             self._moved(live, what)
