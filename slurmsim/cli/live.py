@@ -17,11 +17,11 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sinfo")
+COMMANDS = ("salloc", "sbatch", "scancel", "sinfo", "squeue", "srun")
 # a real Slurm's must not be reached by accident
-MISSING = ("sacct", "sacctmgr", "salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
-           "srun", "sshare", "sstat", "strigger")  # fmt: skip
-READY_S = 10.0
+MISSING = ("sacct", "sacctmgr", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
+           "sshare", "sstat", "strigger")  # fmt: skip
+READY_S = 60.0
 
 
 def add_parser(subparsers: Any) -> None:
