@@ -17,12 +17,13 @@ from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
 from slurmsim.errors import SubmitError
-from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
+from slurmsim.slurmctld import accounting_storage
+from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
@@ -67,7 +68,7 @@ class Engine:
         people: People,
         owner: int,
         *,
-        accounting: Accounting | None = None,
+        database: Database | None = None,
         run_time: Callable[[Mapping[str, Any]], Behaviour],
         release: str = "22.05",
         runs_jobs: bool = False,
@@ -75,9 +76,12 @@ class Engine:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
+        self.database = database or engine_database(cluster, None, owner, start_time)
+        self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, cluster, policy, start_time, accounting=accounting
-        )
+            self._moved, self._killed, cluster, policy, start_time, on_requeued=self.storage.requeued,
+            accounting=self.database.accounting() if self.database.exists else None,
+        )  # fmt: skip
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.real: RealJobs | None = None  # set once the journal has been replayed
@@ -98,6 +102,7 @@ class Engine:
             "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.calls |= accounting_storage.calls(self)
 
     @property
     def now(self) -> int:
@@ -227,6 +232,7 @@ class Engine:
             if live.own_id is not None:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
+            self.storage.entered(live)
         if array is not None:
             self.arrays[shown] = array
 
@@ -235,6 +241,8 @@ class Engine:
     def _moved(self, live: LiveJob, what: str) -> None:
         """`live` was launched, or it ended."""
         self.split(live)
+        if what == "launched":
+            self.storage.launched(live)
         if what == "launched" and self.real is not None and self.runs_jobs and is_real(live.asked):
             self.real.launch(live)
 
@@ -251,6 +259,7 @@ class Engine:
             raise Refusal(INVALID_JOB)
         if person.uid not in (live.person.uid, self.owner):
             raise Refusal(DENIED)
+        self.storage.script_ended(live, int(arguments["restarts"]), int(arguments["status"]))
         fact, unlaunched = ended(live.core, int(arguments["restarts"]), int(arguments["status"]))
         running = live.core.state in (JobState.RUNNING, JobState.SUSPENDED)
         self.network.tell(self.now, [fact])
@@ -407,6 +416,7 @@ class Engine:
             if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
                 done.append(core_id)
         for core_id in done:
+            self.storage.forgotten(self.jobs[core_id])
             live = self.jobs.pop(core_id)
             self._shown.pop(live.id, None)
             if live.array is not None:
@@ -491,4 +501,6 @@ class LiveNetwork(Network):
     def _note(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
+            if job.id in self.entering:
+                live.core = job  # it started, or was refused to run, in the instant it was submitted
             self._moved(live, what)

@@ -61,6 +61,7 @@ class Server:
         async with server:
             self._collect()
             pacer = asyncio.create_task(self._pace())
+            pacer.add_done_callback(lambda _: self._stop.set())  # whatever ends it, nobody is to wait for answers
             await self._stop.wait()
             pacer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
