@@ -21,7 +21,7 @@ COMMANDS = ("sbatch", "squeue", "scancel", "sinfo", "sacct")
 # a real Slurm's must not be reached by accident
 MISSING = ("sacctmgr", "salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
            "srun", "sshare", "sstat", "strigger")  # fmt: skip
-READY_S = 10.0
+READY_S = 60.0
 
 
 def add_parser(subparsers: Any) -> None:

@@ -95,7 +95,6 @@ def _complete(job: dict[str, Any], asked: Asked, now: int) -> None:
         job["start"] = None  # it never had one
     steps = []
     for step in job.get("steps") or ():
-        step["shown_id"] = {-5: "batch", -4: "extern", -6: "interactive"}.get(step["step_id"], str(step["step_id"]))
         step["job"], step["suspended"] = job, job["suspended"] if step["state"] == "SUSPENDED" else 0
         if step["start"] > asked.cond["end"] or (step["end"] and step["end"] < asked.cond["start"]):
             continue

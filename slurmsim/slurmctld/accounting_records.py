@@ -6,11 +6,14 @@ in a requeue, or when the job is resized. Mirrors as_mysql_job.c (job start and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
-from slurmsim.states import FINAL_STATES, RESIZING, JobState, Reason
+from slurmsim.slurmctld.live_job import task_list
+from slurmsim.slurmctld.step import BATCH, EXTERN, NAMES, Step
+from slurmsim.slurmctld.steps import node_list
+from slurmsim.states import FINAL_STATES, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.job import Job
@@ -18,52 +21,9 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.job_fields import Row
     from slurmsim.slurmctld.live_job import LiveJob
 
-BATCH, EXTERN, INTERACTIVE = -5, -4, -6
-"""Ids of the steps that have names instead of numbers."""
-STEP_NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
-TERM = 15
-_OOM_STATUS = 125
 # what the script's own end says; after any other its processes were killed
 _OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
 _BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
-
-
-@dataclass(slots=True)
-class StepRecord:
-    """One step of a job. `end` is 0 while it runs; `exit_code` is a wait status; `tres` is what it has by name."""
-
-    step_id: int
-    name: str
-    start: int
-    end: int = 0
-    state: str = JobState.RUNNING
-    exit_code: int = 0
-    nodes: str = ""
-    n_nodes: int = 1
-    n_tasks: int = 1
-    layout: str = "Unknown"
-    tres: dict[str, int] = field(default_factory=dict)
-    submit_line: str | None = None
-    killed_by: int | None = None
-    het_component: int | None = None
-    cwd: str | None = None
-    std_in: str | None = None
-    std_out: str | None = None
-    std_err: str | None = None
-
-    @property
-    def shown_id(self) -> str:
-        """``batch``, ``extern``, ``interactive`` or the number."""
-        return STEP_NAMES.get(self.step_id, str(self.step_id))
-
-
-def step_state(status: int) -> str:
-    """The state of a step that ended with wait status `status` (as_mysql_step_complete)."""
-    if status & 0x7F == _OOM_STATUS:
-        return JobState.OUT_OF_MEMORY
-    if status & 0x7F:
-        return JobState.CANCELLED
-    return JobState.FAILED if status else JobState.COMPLETED
 
 
 @dataclass(slots=True)
@@ -110,7 +70,9 @@ class JobRecord:
     asked: Any  # the request: texts nobody changes
     admin_comment: str | None
     comment: str | None
-    steps: list[StepRecord]
+    first_cpus: int
+    first_mem: int
+    steps: list[Step]
 
 
 def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
@@ -122,8 +84,8 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
     state = str(core.state)
     array = live.array
     end = int(core.end_time or 0)
-    steps = storage.steps_of(live, core) if started else []
-    numbered = [step.exit_code for step in steps if step.step_id >= 0 and step.end]
+    steps = [step for step in live.steps if step.run == core.restarts] if started else []
+    numbered = [step.exit_code for step in steps if step.number not in NAMES and step.end is not None]
     return JobRecord(
         db_index=first.db_index, job_id=live.id, array_job_id=array.id if array is not None else 0,
         array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),
@@ -142,15 +104,19 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
         constraints=live.asked.get("features") or None,
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(engine, core),
         restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
-        comment=live.asked.get("comment") or None, steps=steps,
+        comment=live.asked.get("comment") or None, first_cpus=_first(core.alloc.cpus) if started else 0,
+        first_mem=_first(core.alloc.mem) if started else 0, steps=steps,
     )  # fmt: skip
+
+
+def _first(share: Any) -> int:
+    """The share on the first node."""
+    return int(share) if isinstance(share, int) else int(share[0])
 
 
 def _tasks(row: Row) -> str | None:
     if not row.tasks:
         return None
-    from slurmsim.slurmctld.live_job import task_list
-
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
@@ -223,49 +189,44 @@ def _resv_id(engine: Engine, core: Job) -> int:
     return int(getattr(core.reservation, "id", 0) or 0) if core.reservation is not None else 0
 
 
-def batch_step(engine: Engine, live: LiveJob, core: Job, status: int | None) -> StepRecord:
-    """The step of a batch script. `status` is the wait status it really ended with, where one is known."""
-    assert core.alloc is not None and core.start_time is not None
-    alloc, table = core.alloc, engine.controller.table
-    cpus = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[0])
-    mem = alloc.mem if isinstance(alloc.mem, int) else int(alloc.mem[0])
-    tres = {"cpu": int(cpus), "mem": int(mem), "node": 1}
-    if not mem:
+def step_row(engine: Engine, record: JobRecord, step: Step) -> dict[str, Any]:
+    """A step as slurmdbd tells of it; one nobody saw end ended with its job."""
+    over = step.end is not None
+    state = str(step.state) if over or not record.end else record.state
+    if not over and record.state == JobState.SUSPENDED:
+        state = JobState.SUSPENDED
+    named = step.number in NAMES
+    return {
+        "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
+        "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
+        "exit_code": step.exit_code,
+        "killed_by": step.cancelled_by, "nodes": node_list(engine, step), "n_nodes": len(step.nodes),
+        "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(engine, record, step),
+        "submit_line": step.asked.get("submit_line"), "cwd": step.asked.get("cwd"),
+        "std_in": step.asked.get("std_in"), "std_out": step.asked.get("std_out"), "std_err": step.asked.get("std_err"),
+        "time_limit": step.asked.get("time_limit"),
+    }  # fmt: skip
+
+
+def _layout(step: Step) -> str:
+    """How its tasks are spread, as slurm_step_layout_type_name has it."""
+    asked = str(step.asked.get("task_dist") or step.asked.get("distribution") or "")
+    words = [word.capitalize() for word in asked.split(":")[0].split(",")[0].split("=")[0].split() if word]
+    if words and words[0].lower() != "unknown":
+        return words[0]
+    return "Block" if sum(step.tasks) > len(step.nodes) else "Cyclic"
+
+
+def step_tres(engine: Engine, record: JobRecord, step: Step) -> dict[str, int]:
+    """What a step has by name. A batch script has its first node's share of the job, the outer step everything."""
+    if step.number == EXTERN:
+        return dict(record.tres_alloc)
+    if step.number == BATCH:
+        tres = {"cpu": record.first_cpus, "mem": record.first_mem, "node": 1}
+        more = {name: count for name, count in record.tres_alloc.items() if name.startswith("gres/")}
+        tres |= {name: count // max(record.alloc_nodes, 1) for name, count in more.items()}
+    else:
+        tres = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
+    if not tres["mem"]:
         del tres["mem"]
-    for name, count in _gres_of_first(engine, core).items():
-        tres[name] = count
-    step = StepRecord(BATCH, "batch", int(core.start_time), nodes=table.names[int(alloc.indices()[0])], tres=tres)
-    if core.end_time is not None:
-        step.end = int(core.end_time)
-        if status is None:
-            status = _exit_code(core) if core.state in _OWN_END else TERM
-        step.exit_code, step.state = status, step_state(status)
-    elif core.state == JobState.SUSPENDED:
-        step.state = JobState.SUSPENDED
-    return step
-
-
-def _gres_of_first(engine: Engine, core: Job) -> dict[str, int]:
-    """GRES of the first node, as far as they are accounted."""
-    assert core.alloc is not None
-    whole = engine.controller.billing.allocated(core.alloc)
-    names = [name for name in whole if name.startswith("gres/")]
-    return {name: whole[name] // max(core.alloc.n_nodes, 1) for name in names}
-
-
-def extern_step(engine: Engine, core: Job) -> StepRecord:
-    """The step that holds what enters a job's nodes from outside (PrologFlags=Contain)."""
-    assert core.alloc is not None and core.start_time is not None
-    step = StepRecord(
-        EXTERN, "extern", int(core.start_time), nodes=engine.controller.state.node_list(core.alloc),
-        n_nodes=core.n_nodes, n_tasks=core.n_nodes, tres=_given_tres(engine, core),
-    )  # fmt: skip
-    if core.end_time is not None:
-        step.end, step.state = int(core.end_time), JobState.COMPLETED
-    return step
-
-
-__all__ = [
-    "BATCH", "EXTERN", "INTERACTIVE", "RESIZING", "JobRecord", "StepRecord", "batch_step", "extern_step", "record_of",
-    "step_state",
-]  # fmt: skip
+    return tres

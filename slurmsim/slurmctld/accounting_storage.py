@@ -1,31 +1,21 @@
 """Accounting without a database: a row of every run of every job, also of those slurmctld has forgotten.
 
 Rows live in memory and are rebuilt with everything else when the journal is carried out again. What a query selects
-mirrors as_mysql_jobacct_process.c (22.05). Steps that users start are told by whoever runs them (`step_started`,
-`step_ended`); those of scripts and of nodes' outer processes are made here.
+mirrors as_mysql_jobacct_process.c (22.05).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.accounting_records import (
-    BATCH,
-    EXTERN,
-    RESIZING,
-    JobRecord,
-    StepRecord,
-    batch_step,
-    extern_step,
-    record_of,
-    step_state,
-)
+from slurmsim.slurmctld.accounting_records import JobRecord, record_of, step_row
 from slurmsim.slurmctld.job_fields import Row
-from slurmsim.states import JobState
+from slurmsim.slurmctld.step import NAMES, Step
+from slurmsim.states import RESIZING, JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.job import Job
@@ -36,7 +26,7 @@ if TYPE_CHECKING:
 CHANGES: frozenset[str] = frozenset()
 DISABLED = "Slurm accounting storage is disabled"
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
-_SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps"))
+_SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem"))
 _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
                  "script", "shared")  # fmt: skip
 
@@ -64,11 +54,6 @@ class Storage:
         self.kept: list[JobRecord] = []
         self._first: dict[int, First] = {}
         self._next_index = 1
-        self._steps: dict[tuple[int, int], list[StepRecord]] = {}
-        self._script_status: dict[tuple[int, int], int] = {}
-        flags = engine.cluster.options.get("PrologFlags") or ()
-        words = flags.split(",") if isinstance(flags, str) else flags
-        self._outer = bool({word.strip().lower() for word in words} & {"contain", "x11"})
 
     @property
     def enabled(self) -> bool:
@@ -116,31 +101,6 @@ class Storage:
         """slurmctld forgets a job that is over."""
         self.kept.append(record_of(self.engine, Row(live)))
         self._first.pop(live.core.id, None)
-        for key in [key for key in self._script_status if key[0] == live.core.id]:
-            del self._script_status[key]
-        for key in [key for key in self._steps if key[0] == live.core.id]:
-            del self._steps[key]
-
-    def script_ended(self, live: LiveJob, restarts: int, status: int) -> None:
-        """A script really ended with that wait status, perhaps after its job was over."""
-        self._script_status[live.core.id, restarts] = status
-        for record in reversed(self.kept):
-            if record.job_id == live.id and record.restarts == restarts:
-                for step in record.steps:
-                    if step.step_id == BATCH:
-                        step.exit_code, step.state = status, step_state(status)
-                break
-
-    def step_started(self, core_id: int, restarts: int, step: StepRecord) -> None:
-        """A step of that run of a job begins."""
-        self._steps.setdefault((core_id, restarts), []).append(step)
-
-    def step_ended(self, core_id: int, restarts: int, step_id: int, end: int, status: int,
-                   killed_by: int | None = None) -> None:  # fmt: skip
-        """A step ended with a wait status."""
-        for step in self._steps.get((core_id, restarts), ()):
-            if step.step_id == step_id:
-                step.end, step.exit_code, step.state, step.killed_by = end, status, step_state(status), killed_by
 
     # -- what rows are made of ------------------------------------------------------------------------------------------
 
@@ -152,22 +112,6 @@ class Storage:
     def assoc_id(self, core: Job) -> int:
         """The number of a job's association; 0 without one."""
         return 0 if core.branch is None else self.engine.database.id_of(core.branch.spec)
-
-    def steps_of(self, live: LiveJob, core: Job) -> list[StepRecord]:
-        """Steps of a run, in the order slurmdbd has them: batch, extern, then by number."""
-        found = []
-        if live.asked.get("script"):
-            found.append(batch_step(self.engine, live, core, self._script_status.get((core.id, core.restarts))))
-        if self._outer:
-            found.append(extern_step(self.engine, core))
-        told = self._steps.get((core.id, core.restarts), [])
-        known = {step.step_id for step in told}
-        found = [step for step in found if step.step_id not in known] + told
-        if core.end_time is not None:
-            for step in found:
-                if not step.end:  # nobody told: it ended with its job
-                    step.end, step.state = int(core.end_time), str(core.state)
-        return sorted(found, key=lambda step: step.step_id)
 
     # -- asking -----------------------------------------------------------------------------------------------------------
 
@@ -302,6 +246,11 @@ def _was(record: JobRecord, state: str, start: int, end: int) -> bool:
     return record.state == state and bool(record.end) and start <= record.end <= end
 
 
+def _by_number(steps: Iterable[Step]) -> list[Step]:
+    """As the database has them: interactive, batch, extern, then by number."""
+    return sorted(steps, key=lambda step: step.number - (1 << 32) if step.number in NAMES else step.number)
+
+
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The requests about accounting rows."""
 
@@ -315,13 +264,10 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
         if not arguments.get("script"):
             del columns["script"]
         if not arguments.get("no_steps"):
-            columns["steps"] = [[asdict(step) for step in r.steps] for r in found]
+            columns["steps"] = [[step_row(engine, r, step) for step in _by_number(r.steps)] for r in found]
         return {"now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name}
 
     def enabled(arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {"enabled": engine.storage.enabled}
 
     return {"accounting_jobs": rows, "accounting_enabled": enabled}
-
-
-__all__ = ["BATCH", "CHANGES", "EXTERN", "Storage", "StepRecord", "calls"]

@@ -16,11 +16,13 @@ from typing import Any
 
 from slurmsim.errors import OutputError
 from slurmsim.protocol import MAX_REQUEST, SOCKET, Refusal, length_of, pack, unpack
+from slurmsim.slurmctld.allocations import NO_STATUS
 from slurmsim.slurmctld.clock import FAST, FROZEN, RUNNING, Clock
 from slurmsim.slurmctld.engine import DENIED, Engine
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.real_jobs import is_real
+from slurmsim.slurmctld.waits import Holders, Waits
 from slurmsim.states import JobState
 
 IDLE_S = 3600.0
@@ -45,6 +47,9 @@ class Server:
         self._waiting: list[tuple[dict[str, Any], Person, asyncio.Future[dict[str, Any]]]] = []
         self._work = asyncio.Event()
         self._stop = asyncio.Event()
+        self.waits = Waits()
+        self.holders = Holders(engine, self._release)
+        engine.changed = self.waits.changed
         self.log: list[dict[str, Any]] = []
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
 
@@ -60,6 +65,7 @@ class Server:
             os.umask(mask)
         async with server:
             self._collect()
+            self.holders.expect()
             pacer = asyncio.create_task(self._pace())
             pacer.add_done_callback(lambda _: self._stop.set())  # whatever ends it, nobody is to wait for answers
             await self._stop.wait()
@@ -69,10 +75,6 @@ class Server:
         self.journal.close()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-
-    def after(self, seconds: float, do: Any) -> None:
-        """Call `do` that many real seconds from now."""
-        asyncio.get_running_loop().call_later(seconds, do)
 
     def _collect(self) -> None:
         """Take in what happened to running jobs while the daemon was away."""
@@ -91,6 +93,7 @@ class Server:
 
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         uid = _peer(writer.get_extra_info("socket"))
+        held: set[int] = set()
         try:
             while not self._stop.is_set():
                 size = length_of(await reader.readexactly(4))
@@ -98,12 +101,45 @@ class Server:
                     break  # garbage, or a script nobody may send
                 message = unpack(await reader.readexactly(size))
                 answer = await self._ask(message, uid)
+                if "wait" in answer.get("ok", ()):
+                    self.holders.take(message, answer["ok"], held)
+                    answer = await self._wait(message, uid, answer["ok"], reader)
                 writer.write(pack(answer))
                 await asyncio.wait_for(writer.drain(), IDLE_S)
         except (asyncio.IncompleteReadError, ConnectionError, ValueError, KeyError, TypeError, TimeoutError):
             pass  # it hung up, or talks something else
         finally:
             writer.close()
+            self.holders.leave(held)
+
+    async def _wait(
+        self, message: Any, uid: int, pending: dict[str, Any], reader: asyncio.StreamReader
+    ) -> dict[str, Any]:
+        """Ask again whenever there may be news, until there is an answer. Raises ConnectionError when nobody waits."""
+        hung_up = asyncio.ensure_future(reader.read(1))
+        try:
+            while True:
+                with self.waits.news(pending) as news:
+                    if pending.get("until") is not None:
+                        self._work.set()  # the pacer has another instant to think of
+                    ready = asyncio.ensure_future(news.wait())
+                    done, _ = await asyncio.wait({ready, hung_up}, return_when=asyncio.FIRST_COMPLETED)
+                    ready.cancel()
+                if hung_up in done:
+                    raise ConnectionError
+                answer = await self._ask(message, uid)
+                if "wait" not in answer.get("ok", ()):
+                    return answer
+                pending = answer["ok"]
+        finally:
+            hung_up.cancel()
+
+    def _release(self, job_id: int) -> None:
+        """Nobody looks after that allocation any more."""
+        owner = self.engine.people.by_uid(self.engine.owner)
+        message = {"call": "complete_job", "args": {"job_id": job_id, "status": NO_STATUS}}
+        self._waiting.append((message, owner, asyncio.get_running_loop().create_future()))
+        self._work.set()
 
     async def _ask(self, message: Any, uid: int) -> dict[str, Any]:
         person = self.engine.people.by_uid(uid)
@@ -123,7 +159,7 @@ class Server:
             self._catch_up()
             self._work.clear()
             if not self._waiting:
-                wait = self.clock.real_seconds_until(self.engine.next_event())
+                wait = self.clock.real_seconds_until(min(self.engine.next_event(), self.waits.next()))
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._work.wait(), min(wait, IDLE_S) if wait is not None else None)
                     await asyncio.sleep(0)  # let whoever else has something ready add it
@@ -132,10 +168,11 @@ class Server:
     def _catch_up(self) -> None:
         """Let the network run on to the present."""
         if self.clock.mode == FAST and not self._waiting:
-            following = self.engine.next_event()
-            if following != float("inf") and self.engine.busy:
+            following = min(self.engine.next_event(), self.waits.next())
+            if following != float("inf") and (self.engine.busy or self.waits.next() <= following):
                 self.clock.jump(following)
         self.engine.network.advance(max(self.clock.now(), self.engine.now))
+        self.waits.time_is(self.engine.now)
 
     def _turn(self) -> None:
         """Carry out what is waiting, write it down, answer."""

@@ -90,10 +90,10 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     mode, rate = str(header["mode"]), float(header["rate"])
     start = last if mode == FROZEN or rate != 1.0 else None
     server = Server(folder, engine, Clock(start, mode, rate), journal)
+    if header["conf"]:
+        engine.conf_path = str(folder / str(header["conf"]))
     if engine.runs_jobs:
-        executor = Executor(folder / "jobs")
-        conf = str(folder / str(header["conf"])) if header["conf"] else "/etc/slurm/slurm.conf"
-        engine.real = RealJobs(engine, executor, server.after, conf)
+        engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,11 +22,17 @@ class Executor:
     ----------
     folder
         Where each job's run has a folder of its own: ``ID.RESTARTS``.
+
+    Attributes
+    ----------
+    spool
+        Where scripts are while they run, by node and job, as under slurmd's spool folder.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(mode=0o700, exist_ok=True)
+        self.spool = folder.parent / "spool"
         self._starting: list[subprocess.Popen[bytes]] = []  # supervisors on their way to becoming nobody's children
 
     def _place(self, core_id: int, restarts: int) -> Path:
@@ -38,11 +45,12 @@ class Executor:
             return
         part = place.with_suffix(".part")
         part.mkdir(mode=0o700, exist_ok=True)
-        path = part / "script"
+        path = self.spool / spec["place"] / "slurm_script"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_text(script, "utf-8", "surrogateescape")
         path.chmod(0o700)
-        (part / "spec.json").write_text(json.dumps({**spec, "core_id": core_id, "restarts": restarts}), "utf-8",
-                                        "surrogateescape")  # fmt: skip
+        full = {**spec, "script": str(path), "core_id": core_id, "restarts": restarts}
+        (part / "spec.json").write_text(json.dumps(full), "utf-8", "surrogateescape")
         part.rename(place)
         self._starting = [one for one in self._starting if one.poll() is None]
         self._starting.append(
@@ -70,6 +78,15 @@ class Executor:
             (place / "stop").touch()  # its supervisor looks for it after it has written the pid
         self.signal(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
+
+    def note(self, path: str, text: str) -> None:
+        """Add a line to a job's output, if it has one."""
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(descriptor, f"{text}\n".encode("utf-8", "surrogateescape"))
+            finally:
+                os.close(descriptor)
 
     def kill(self, core_id: int, restarts: int) -> None:
         """KILL, for what is left after KillWait."""

@@ -26,6 +26,9 @@ def main(folder: str) -> None:
     with open(os.path.join(folder, "spec.json"), encoding="utf-8", errors="surrogateescape") as file:
         spec = json.load(file)
     status = _run(folder, spec)
+    with contextlib.suppress(OSError):
+        os.unlink(spec["script"])
+        os.rmdir(os.path.dirname(spec["script"]))
     _write(os.path.join(folder, "exit"), str(status))
     _tell(spec, status)
 
@@ -72,7 +75,7 @@ def _become(folder: str, spec: dict[str, Any]) -> None:
     _write(os.path.join(folder, "unlaunched"), "")
     os.umask(int(spec["umask"]))
     os.chdir(spec["work_dir"])
-    mode = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if spec["append"] else os.O_TRUNC)
+    mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if spec["append"] else os.O_TRUNC)
     source = os.open(spec["std_in"], os.O_RDONLY)
     out = os.open(spec["std_out"], mode, 0o666)
     error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
@@ -85,11 +88,12 @@ def _become(folder: str, spec: dict[str, Any]) -> None:
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     os.unlink(os.path.join(folder, "unlaunched"))
-    script = os.path.join(folder, "script")
+    script = spec["script"]
+    environment = {**spec["environment"], "SLURM_TASK_PID": str(os.getpid())}
     try:
-        os.execve(script, [spec["script_name"], *spec["argv"]], spec["environment"])
+        os.execve(script, [script, *spec["argv"]], environment)
     except OSError:
-        os.execve("/bin/sh", ["sh", script, *spec["argv"]], spec["environment"])
+        os.execve("/bin/sh", ["sh", script, *spec["argv"]], environment)
 
 
 def _write(path: str, text: str) -> None:
