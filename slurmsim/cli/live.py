@@ -17,9 +17,9 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sinfo", "sacct", "sprio", "sshare")
+COMMANDS = ("sbatch", "squeue", "scancel", "sinfo", "sacct", "sprio", "sshare", "sacctmgr")
 # a real Slurm's must not be reached by accident
-MISSING = ("sacctmgr", "salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sreport",
+MISSING = ("salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sreport",
            "srun", "sstat", "strigger")  # fmt: skip
 READY_S = 60.0
 

@@ -22,7 +22,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
-from slurmsim.slurmctld import accounting_storage, allocations, priority_info, steps, warnings
+from slurmsim.slurmctld import accounting_storage, allocations, association_requests, priority_info, steps, warnings
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
@@ -116,6 +116,8 @@ class Engine:
         self.changes = frozenset({"submit", "kill", "ended"})
         self.calls |= accounting_storage.calls(self)
         self.calls |= priority_info.calls(self)
+        self.calls |= association_requests.calls(self)
+        self.changes |= association_requests.CHANGES
         self.calls |= steps.calls(self)
         self.changes |= steps.CHANGES
         self.calls |= allocations.calls(self)
