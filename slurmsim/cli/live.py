@@ -17,10 +17,9 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("salloc", "sbatch", "scancel", "sinfo", "squeue", "srun")
+COMMANDS = ("sacct", "sacctmgr", "salloc", "sbatch", "scancel", "sinfo", "sprio", "squeue", "srun", "sshare")
 # a real Slurm's must not be reached by accident
-MISSING = ("sacct", "sacctmgr", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
-           "sshare", "sstat", "strigger")  # fmt: skip
+MISSING = ("sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sreport", "sstat", "strigger")
 READY_S = 60.0
 
 

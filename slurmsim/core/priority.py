@@ -181,6 +181,18 @@ class Multifactor:
                 total += value / capacity[name] * weight
         return total
 
+    def tres_terms(self, job: Job, at: int) -> dict[str, float]:
+        """The terms of `tres_sum` by name, those that are 0 left out."""
+        found = {}
+        every = self.w_tres
+        for one in every:
+            self.w_tres = (one,)
+            value = self.tres_sum(job, at)
+            if value:
+                found[one[0]] = value
+        self.w_tres = every
+        return found
+
     def weighted(self, job: Job, at: int = 0) -> tuple[float, float, float, float, float, float]:
         """What does not change while the job waits, weighted: association, size, partition, QOS, TRES, nice.
 

@@ -17,13 +17,13 @@ from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
 from slurmsim.errors import SubmitError
-from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
-from slurmsim.slurmctld import allocations, steps, warnings
+from slurmsim.slurmctld import accounting_storage, allocations, association_requests, priority_info, steps, warnings
+from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
@@ -78,7 +78,7 @@ class Engine:
         people: People,
         owner: int,
         *,
-        accounting: Accounting | None = None,
+        database: Database | None = None,
         run_time: Callable[[Mapping[str, Any]], Behaviour],
         release: str = "22.05",
         runs_jobs: bool = False,
@@ -86,9 +86,12 @@ class Engine:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
+        self.database = database or engine_database(cluster, None, owner, start_time)
+        self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, self._ran, cluster, policy, start_time, accounting=accounting
-        )
+            self._moved, self._killed, self._ran, cluster, policy, start_time,
+            accounting=self.database.accounting() if self.database.exists else None,
+        )  # fmt: skip
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
@@ -111,6 +114,10 @@ class Engine:
             "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.calls |= accounting_storage.calls(self)
+        self.calls |= priority_info.calls(self)
+        self.calls |= association_requests.calls(self)
+        self.changes |= association_requests.CHANGES
         self.calls |= steps.calls(self)
         self.changes |= steps.CHANGES
         self.calls |= allocations.calls(self)
@@ -244,6 +251,7 @@ class Engine:
             if live.own_id is not None:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
+            self.storage.entered(live)
         if array is not None:
             self.arrays[shown] = array
 
@@ -253,6 +261,7 @@ class Engine:
         """`live` was launched, or it ended."""
         self.split(live)
         if what == "launched":
+            self.storage.launched(live)
             steps.began(self, live)
             warnings.arm(self, live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
@@ -273,6 +282,7 @@ class Engine:
         if live is not None:
             self._kill_processes(live, run)
             steps.over(self, live, run)
+            self.storage.requeued(run)
 
     def _kill_processes(self, live: LiveJob, run: Job) -> None:
         if self.runs_jobs and is_real(live.asked):
@@ -483,6 +493,7 @@ class Engine:
             if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
                 done.append(core_id)
         for core_id in done:
+            self.storage.forgotten(self.jobs[core_id])
             live = self.jobs.pop(core_id)
             self._shown.pop(live.id, None)
             if live.array is not None:
