@@ -46,7 +46,7 @@ class Edits:
         if c.limits is not None:
             c.limits.time_limit_changed(job)
         c.record("LIMIT", job, value=fact.time_limit_s)
-        self._done(job)
+        self.done(job)
 
     def array_limit(self, fact: SetArrayLimit) -> None:
         """scontrol update ArrayTaskThrottle, also once some of the tasks have ended."""
@@ -63,7 +63,7 @@ class Edits:
         except SubmitError as error:
             self._refuse(job, error.text)
             return
-        self._done(job)
+        self.done(job)
 
     def priority(self, fact: SetPriority) -> None:
         """scontrol update Priority by an administrator: it stays until a release."""
@@ -76,7 +76,7 @@ class Edits:
             self._refuse(job, "Job is currently held")
         else:
             job.sub.priority, job.sub.nice = fact.priority, 0
-            self._done(job)
+            self.done(job)
 
     def nice(self, fact: SetNice) -> None:
         """scontrol update Nice; a job whose priority an administrator set has none."""
@@ -86,7 +86,7 @@ class Edits:
         before, job.sub.nice = job.sub.nice, fact.nice
         if isinstance(self.c.priority, Basic) and job.priority:
             job.priority = max(job.priority + before - fact.nice, LEAST_BASIC_PRIORITY)
-        self._done(job)
+        self.done(job)
 
     def _pending(self, job_id: int) -> Job | None:
         job = self.c.jobs.get(job_id)
@@ -98,7 +98,7 @@ class Edits:
     def _refuse(self, job: Job, text: str) -> None:
         self.c.actions.append(EditRefused(job.id, f"{text} for job {job.id}"))
 
-    def _done(self, job: Job) -> None:
+    def done(self, job: Job) -> None:
         """`job` has changed: its priority follows, and everything is looked at again."""
         c = self.c
         c.eligibility.arrays.split(job)

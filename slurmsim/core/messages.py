@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from slurmsim.core.job import Job
+from slurmsim.model.node import Gres
+from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 
@@ -80,6 +82,14 @@ class NodesReboot:
     nodes: tuple[str, ...]
     asap: bool = False
     reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesRebootCancel:
+    """scontrol cancel_reboot: of nodes that wait for it; what ASAP drained is undrained."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -221,6 +231,42 @@ class SetNice:
 
 
 @dataclass(slots=True)
+class AlterJob:
+    """scontrol update of what a pending job asks for: `sub` takes the place of its submission."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    sub: Submission
+
+
+@dataclass(slots=True)
+class AlterNodes:
+    """scontrol update of nodes' Weight, Features or Gres; None leaves a thing as it is."""
+
+    order: ClassVar[int] = 2
+    nodes: tuple[str, ...]
+    weight: int | None = None
+    features: tuple[str, ...] | None = None
+    gres: tuple[Gres, ...] | None = None
+
+
+@dataclass(slots=True)
+class AlterPartition:
+    """scontrol update or create partition: `spec` is what it is from now on."""
+
+    order: ClassVar[int] = 2
+    spec: PartitionSpec
+
+
+@dataclass(slots=True)
+class DeletePartition:
+    """scontrol delete partition; its jobs have been looked for."""
+
+    order: ClassVar[int] = 2
+    name: str
+
+
+@dataclass(slots=True)
 class SetPartitionState:
     """scontrol update PartitionName State: UP, DOWN, DRAIN or INACTIVE."""
 
@@ -288,7 +334,8 @@ Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
-    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice
+    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | AlterJob | AlterNodes
+    | AlterPartition | DeletePartition | NodesRebootCancel
 )  # fmt: skip
 
 
