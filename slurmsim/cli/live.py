@@ -17,9 +17,9 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sinfo")
+COMMANDS = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
 # a real Slurm's must not be reached by accident
-MISSING = ("sacct", "sacctmgr", "salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
+MISSING = ("sacct", "sacctmgr", "salloc", "sattach", "sbcast", "scrontab", "sdiag", "sprio", "sreport",
            "srun", "sshare", "sstat", "strigger")  # fmt: skip
 READY_S = 10.0
 

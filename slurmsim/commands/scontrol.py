@@ -15,7 +15,8 @@ from slurmsim.commands.scontrol_session import Quit, Session
 
 _NAME = "scontrol"
 _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
-    ("all", NO, "a", "", ""), ("autocomplete", REQUIRED, "autocomplete", "24.11", ""), ("cluster", REQUIRED, "M", "", ""),
+    ("all", NO, "a", "", ""),
+    ("autocomplete", REQUIRED, "autocomplete", "24.11", ""), ("cluster", REQUIRED, "M", "", ""),
     ("clusters", REQUIRED, "M", "", ""), ("details", NO, "d", "", ""), ("federation", NO, "federation", "", ""),
     ("future", NO, "F", "", ""), ("help", NO, "h", "", ""), ("hide", NO, "hide", "", ""),
     ("json", OPTIONAL, "json", "24.11", ""), ("local", NO, "local", "", ""), ("oneliner", NO, "o", "", ""),
@@ -111,7 +112,7 @@ def _apply(session: Session, key: str, value: str) -> None:
             raise Quit(1)
 
 
-# -- sessions ---------------------------------------------------------------------------------------------------------
+# -- sessions --------------------------------------------------------------------------------------------------------
 
 
 def _converse(session: Session) -> None:
@@ -168,7 +169,7 @@ def split_line(line: str) -> list[str]:
     return words
 
 
-# -- keywords ---------------------------------------------------------------------------------------------------------
+# -- keywords --------------------------------------------------------------------------------------------------------
 
 
 def process(session: Session, words: Words) -> None:
@@ -356,4 +357,4 @@ KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
     ("notify", 1, "", "", _module("jobs", "notify")),
     ("callerid", 3, "", "", _module("local", "caller_id")),
 )
-"""Keyword, how much of it must be there, first release, first one without it, and what it does; the first match counts."""
+"""Keyword, how much must be there, first release, first one without it, what it does; the first match counts."""

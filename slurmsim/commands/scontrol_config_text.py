@@ -17,6 +17,7 @@ _MULTIFACTOR = re.compile(
     r"Priority(?:Parameters|SiteFactor\w*|DecayHalfLife|CalcPeriod|FavorSmall|Flags|MaxAge|UsageResetPeriod|Weight\w+)"
     r"|FairShareDampeningFactor"
 )
+_ALWAYS = ("PriorityParameters", "PrioritySiteFactorParameters", "PrioritySiteFactorPlugin")
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 
 
@@ -28,7 +29,11 @@ def config_text(answer: Mapping[str, Any], release: str, dates: Dates) -> str:
     per_cpu = "defmempercpu" in given
     for name, default in table.rows(table.MAIN, release):
         hidden = basic and release < "24.11" and _MULTIFACTOR.fullmatch(name) is not None
-        hidden = hidden and name not in ("PriorityParameters", "PrioritySiteFactorParameters", "PrioritySiteFactorPlugin")
+        hidden = hidden and name not in (
+            "PriorityParameters",
+            "PrioritySiteFactorParameters",
+            "PrioritySiteFactorPlugin",
+        )
         if hidden or (name == "DefMemPerNode" and per_cpu) or (name == "DefMemPerCPU" and not per_cpu):
             continue
         if name == "SelectTypeParameters" and release < "24.11" and "selecttypeparameters" not in given:

@@ -54,6 +54,8 @@ def text(release: str) -> str:
     for name, _, since, until, _ in KEYWORDS:
         if name in _WORDS and since <= release and not (until and release >= until):
             lines.append(f"    {name}".ljust(30) + _WORDS[name])
-    shown = [name.lower() for name, _, since, until, _ in ENTITIES if since <= release and not (until and release >= until)]
+    shown = [
+        name.lower() for name, _, since, until, _ in ENTITIES if since <= release and not (until and release >= until)
+    ]
     lines.append("  Entities of show: " + ", ".join(shown))
     return "\n".join(lines) + "\n"

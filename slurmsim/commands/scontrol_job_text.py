@@ -188,9 +188,7 @@ def _sizes(row: Row, view: View) -> str:
     tasks = "N/A" if row["tasks_unknown"] else row["num_tasks"]
     text = f"NumNodes={_range(least, most)} NumCPUs={_range(row['num_cpus'], row['max_cpus'])} NumTasks={tasks}"
     threads = row["threads_per_core"]
-    return (
-        f"{text} CPUs/Task={row['cpus_per_task']} ReqB:S:C:T=0:0:{_star(row['cores_per_socket'])}:{_star(threads)}"
-    )
+    return f"{text} CPUs/Task={row['cpus_per_task']} ReqB:S:C:T=0:0:{_star(row['cores_per_socket'])}:{_star(threads)}"
 
 
 def _star(value: int | None) -> str:
@@ -227,7 +225,9 @@ def _placed(row: Row, view: View) -> str | None:
     gap = " " if view.one_line else "\n   "
     indent = "  " if view.release < "26.05" or not view.one_line else ""
     lines = [f"JOB_GRES={null(row['gres_total'])}"]
-    lines += [f"{indent}Nodes={nodes} CPU_IDs={cpus} Mem={mem} GRES={gres}" for nodes, cpus, mem, gres in row["cpu_ids"]]
+    lines += [
+        f"{indent}Nodes={nodes} CPU_IDs={cpus} Mem={mem} GRES={gres}" for nodes, cpus, mem, gres in row["cpu_ids"]
+    ]
     return gap.join(lines)
 
 

@@ -103,7 +103,7 @@ def _for_each(session: Session, word: str, call: str, prefixes: tuple[str, ...],
         ask(session, call, job_id, **arguments)
 
 
-# -- hold and release ---------------------------------------------------------------------------------------------------
+# -- hold and release ------------------------------------------------------------------------------------------------
 
 
 def hold(session: Session, words: Words) -> None:
@@ -155,7 +155,7 @@ def _own_id(row: dict[str, Any]) -> str:
     return f"{row['array_job_id']}_{tasks}" if tasks is not None else str(row["job_id"])
 
 
-# -- the rest -----------------------------------------------------------------------------------------------------------
+# -- the rest --------------------------------------------------------------------------------------------------------
 
 
 def suspend(session: Session, words: Words) -> None:

@@ -1,4 +1,4 @@
-"""scontrol's keywords beside jobs, nodes and shows: the daemon's log, error numbers, files, processes of this machine."""
+"""scontrol's other keywords: the daemon's log, error numbers, files, processes of this machine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from slurmsim.commands.values import leading_number
 Words = Sequence[str]
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _DEBUG_FLAGS = frozenset({
-    "accrue", "agent", "audittls", "backfill", "backfillmap", "burstbuffer", "cgroup", "conmgr", "cpu_bind", "cpufrequency", "data",
-    "dbd_agent", "dependency", "elasticsearch", "energy", "extsensors", "federation", "frontend", "gang", "glob_silence",
+    "accrue", "agent", "audittls", "backfill", "backfillmap", "burstbuffer", "cgroup", "conmgr", "cpu_bind", "cpufrequency",
+    "data",
+    "dbd_agent", "dependency", "elasticsearch", "energy", "extsensors", "federation", "frontend", "gang",
+    "glob_silence",
     "gres", "hetjob", "interconnect", "jobaccountgather", "jobcomp", "jobcontainer", "license", "metrics", "namespace",
     "network", "networkraw", "nodefeatures", "nohold", "power", "priority", "profile", "protocol", "reservation",
     "route", "script", "selecttype", "steps", "stepmgr", "switch", "timecray", "tls", "topology", "tracejobs",
@@ -40,7 +42,7 @@ def _ask(session: Session, what: str, call: str, **arguments: Any) -> None:
         session.complain(what, text_of(error))
 
 
-# -- the daemon's log ---------------------------------------------------------------------------------------------------
+# -- the daemon's log ------------------------------------------------------------------------------------------------
 
 
 def set_debug(session: Session, words: Words) -> None:
@@ -121,7 +123,7 @@ def error_number(session: Session, words: Words) -> None:
     session.io.out(text_of_number(number, session.release) + "\n")
 
 
-# -- files --------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------------------------
 
 
 def write(session: Session, words: Words) -> None:
@@ -153,7 +155,7 @@ def _batch_script(session: Session, words: Words) -> None:
     file = None
     if name != "-":
         try:
-            file = open(path, "w", encoding="utf-8", errors="surrogateescape")
+            file = open(path, "w", encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
         except OSError as error:
             session.io.error(f"failed to open file `{name}`: {error.strerror}")
             return
@@ -205,7 +207,7 @@ def _hash(session: Session, words: Words, what: str | None) -> None:
         session.io.out(hashlib.sha3_256(data).hexdigest() + "\n")
 
 
-# -- processes and addresses of this machine ------------------------------------------------------------------------------
+# -- processes and addresses of this machine -------------------------------------------------------------------------
 
 
 def _steps(session: Session, job_id: int | None) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ def _laid_out(lines: Sequence[tuple[str, str, Line]], row: Row, session: Session
     return gap.join(shown) + ("\n" if session.one_line else "\n\n")
 
 
-# -- nodes --------------------------------------------------------------------------------------------------------------
+# -- nodes -----------------------------------------------------------------------------------------------------------
 
 
 def node_text(row: Row, session: Session, dates: Dates) -> str:
@@ -152,7 +152,7 @@ NODE_FIELDS: tuple[str, ...] = (
 )  # fmt: skip
 
 
-# -- partitions ---------------------------------------------------------------------------------------------------------
+# -- partitions ------------------------------------------------------------------------------------------------------
 
 
 def partition_text(row: Row, session: Session) -> str:
@@ -269,7 +269,7 @@ PARTITION_FIELDS: tuple[str, ...] = (
 )  # fmt: skip
 
 
-# -- reservations -------------------------------------------------------------------------------------------------------
+# -- reservations ----------------------------------------------------------------------------------------------------
 
 
 def reservation_text(row: Row, session: Session, dates: Dates) -> str:
@@ -302,7 +302,8 @@ def _reservation_users(row: Row, session: Session, dates: Dates) -> str:
 
 
 _RESERVATION: tuple[tuple[str, str, Line], ...] = (
-    ("", "", _reservation_head), ("", "", _reservation_nodes), ("", "", lambda row, s, d: f"TRES={null(row['tres_str'])}"),
+    ("", "", _reservation_head), ("", "", _reservation_nodes),
+    ("", "", lambda row, s, d: f"TRES={null(row['tres_str'])}"),
     ("26.05", "", lambda row, s, d: "AllowedPartitions=(null) QOS=(null)"), ("", "", _reservation_users),
     ("", "", lambda row, s, d: (
         f"MaxStartDelay={long_clock(row['max_start_delay']) if row['max_start_delay'] else '(null)'}"

@@ -189,7 +189,7 @@ def reboot(session: Session, words: Words) -> None:
 
 def _reboot_word(session: Session, request: dict[str, Any], word: str) -> bool:
     """Read one word before the nodes; False when it is wrong."""
-    key, _, value = word.partition("=")
+    value = word.partition("=")[2]
     if word.upper() == "ASAP":
         request["asap"] = True
     elif word.lower().startswith("reason="):

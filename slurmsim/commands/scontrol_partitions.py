@@ -18,6 +18,7 @@ class _Wrong(Exception):
     """A value is wrong; everything has been said. `quiet`: the exit code stays what it is."""
 
 
+_MODES = frozenset({"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"})
 Reader = Callable[[Session, str, str, str], Any]
 
 
@@ -57,7 +58,9 @@ def _node_count(session: Session, value: str, name: str, word: str) -> int | Non
     number, rest = leading_number(value)
     if rest or not value or number < 0:
         session.code = 1
-        session.error(f'"{value}" is not a valid node count' if name != "MaxNodes" else f'"{value}" is not a valid {name}')
+        session.error(
+            f'"{value}" is not a valid node count' if name != "MaxNodes" else f'"{value}" is not a valid {name}'
+        )
         return 1
     return number
 
@@ -86,7 +89,9 @@ def _share(session: Session, value: str, name: str, word: str) -> tuple[str, int
 
 def _mode(session: Session, value: str, name: str, word: str) -> str:
     words = [part for part in value.upper().split(",") if part]
-    if not words or any(part not in ("OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY") for part in words):
+    if not words or any(
+        part not in ("OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY") for part in words
+    ):
         session.error(f"Invalid input: {word}")
         session.code = 1
         raise _Wrong

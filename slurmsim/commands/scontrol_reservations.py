@@ -39,7 +39,8 @@ _FLAGS: tuple[tuple[str, int, str, bool], ...] = (
     ("Any_Nodes", 1, "ANY_NODES", True), ("License_Only", 1, "ANY_NODES", True), ("Static_Alloc", 1, "STATIC", True),
     ("Part_Nodes", 2, "PART_NODES", True), ("magnetic", 3, "MAGNETIC", True), ("promiscuous", 2, "MAGNETIC", True),
     ("PURGE_COMP", 2, "PURGE_COMP", True), ("First_Cores", 1, "FIRST_CORES", False),
-    ("Time_Float", 1, "TIME_FLOAT", False), ("Replace", 1, "REPLACE", False), ("Replace_Down", 8, "REPLACE_DOWN", False),
+    ("Time_Float", 1, "TIME_FLOAT", False), ("Replace", 1, "REPLACE", False),
+    ("Replace_Down", 8, "REPLACE_DOWN", False),
     ("NO_HOLD_JOBS_AFTER_END", 1, "NO_HOLD_JOBS_AFTER", False),
 )  # fmt: skip
 
@@ -127,9 +128,7 @@ def _field(tag: str, release: str) -> str | None:
     return None
 
 
-def _set(
-    session: Session, request: dict[str, Any], field: str, value: str, sign: str, word: str, tail: str
-) -> None:
+def _set(session: Session, request: dict[str, Any], field: str, value: str, sign: str, word: str, tail: str) -> None:
     """Note one value."""
     match field:
         case "accounts" | "groups" | "users":
@@ -246,5 +245,5 @@ def _check_new(session: Session, request: dict[str, Any], tail: str) -> None:
     if not (get("users") or get("groups") or get("accounts")):
         raise _bad(session, f"Either Users/Groups and/or Accounts must be specified.{tail}")
     if get("users") and get("groups"):
-        raise _bad(session,
-                   f"Users and Groups are mutually exclusive.  You can have one or the other, but not both.{tail}")  # fmt: skip
+        text = "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
+        raise _bad(session, text + tail)

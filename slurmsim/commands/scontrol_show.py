@@ -37,7 +37,7 @@ def show(session: Session, words: Words) -> None:
     session.warn(f"invalid entity:{tag} for keyword:{words[0]}{blank}")
 
 
-# -- jobs and steps -----------------------------------------------------------------------------------------------------
+# -- jobs and steps --------------------------------------------------------------------------------------------------
 
 
 def _jobs(session: Session, value: str | None, words: Words) -> None:
@@ -135,7 +135,7 @@ def completing(session: Session, words: Words) -> None:
             session.io.out(f"JobId={row['job_id']} EndTime={end} CompletingTime={since} {where}\n")
 
 
-# -- nodes, partitions, reservations, licenses --------------------------------------------------------------------------
+# -- nodes, partitions, reservations, licenses -----------------------------------------------------------------------
 
 
 def _nodes(session: Session, value: str | None, words: Words) -> None:
@@ -227,7 +227,7 @@ def _licenses(session: Session, value: str | None, words: Words) -> None:
         )
 
 
-# -- the cluster --------------------------------------------------------------------------------------------------------
+# -- the cluster -----------------------------------------------------------------------------------------------------
 
 
 def _config(session: Session, value: str | None, words: Words) -> None:
@@ -323,7 +323,7 @@ def _not_modelled(session: Session, value: str | None, words: Words) -> None:
     session.error(f"show {words[1]} is not modelled")
 
 
-# -- host lists ---------------------------------------------------------------------------------------------------------
+# -- host lists ------------------------------------------------------------------------------------------------------
 
 
 def _host_names(session: Session, value: str | None, words: Words) -> None:
@@ -371,7 +371,7 @@ def _host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
     return handler
 
 
-# -- small things -------------------------------------------------------------------------------------------------------
+# -- small things ----------------------------------------------------------------------------------------------------
 
 
 def _line(session: Session) -> Callable[[str], None]:

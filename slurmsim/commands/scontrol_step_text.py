@@ -38,7 +38,7 @@ def parse_step(text: str | None) -> StepId:
     if rest == text:
         job = 0
     if rest.startswith("_"):
-        task, after = leading_number(rest[1:])
+        task = leading_number(rest[1:])[0]
         return StepId(job, task, None, "TBD")
     if rest.startswith("."):
         word = rest[1:]

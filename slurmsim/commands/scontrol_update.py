@@ -105,7 +105,7 @@ def _debug(session: Session, value: str | None) -> str:
     return ""
 
 
-# -- create and delete --------------------------------------------------------------------------------------------------
+# -- create and delete -----------------------------------------------------------------------------------------------
 
 
 def create(session: Session, words: Words) -> None:

@@ -54,7 +54,10 @@ class Alterations:
     def job(self, fact: AlterJob) -> None:
         """A pending job asks for something else from now on, or the change is refused as a submission would be."""
         c, job = self.c, self.c.jobs.get(fact.job_id)
-        if job is None or job.state != JobState.PENDING:
+        if job is None:
+            return
+        if job.state != JobState.PENDING:
+            self._licenses(job, fact.sub.licenses)
             return
         try:
             probe = self.probe(job, fact.sub)
@@ -78,6 +81,19 @@ class Alterations:
             c.set_reason(job, Reason.NONE)
         self._come_back(job)
         c.edits_of_jobs.done(job)
+
+    def _licenses(self, job: Job, text: str) -> None:
+        """A running job has other licenses from now on, though there may not be as many."""
+        licenses = self.c.licenses
+        try:
+            wanted = licenses.wanted(text)
+        except SubmitError as error:
+            self.c.actions.append(EditRefused(job.id, error.text))
+            return
+        licenses.give_back(job)
+        job.licenses, job.claims, job.sub.licenses = wanted, job.claims or bool(wanted), text
+        licenses.take(job)
+        self.c.edited()
 
     def probe(self, job: Job, sub: Submission) -> Job:
         """What `job` would be with that submission. Raises SubmitError with Slurm's text, changing nothing."""

@@ -67,11 +67,13 @@ class Edits:
 
     def priority(self, fact: SetPriority) -> None:
         """scontrol update Priority by an administrator: it stays until a release."""
-        job = self._pending(fact.job_id)
+        job = self.c.jobs.get(fact.job_id)
         if job is None:
             return
         if fact.priority == 0:
             self.c.hold(Hold(job.id, admin=True))
+        elif job.state != JobState.PENDING:
+            job.sub.priority, job.sub.nice, job.priority = fact.priority, 0, fact.priority
         elif is_held(job.reason):
             self._refuse(job, "Job is currently held")
         else:
@@ -80,7 +82,7 @@ class Edits:
 
     def nice(self, fact: SetNice) -> None:
         """scontrol update Nice; a job whose priority an administrator set has none."""
-        job = self._pending(fact.job_id)
+        job = self.c.jobs.get(fact.job_id)
         if job is None or job.sub.priority is not None:
             return
         before, job.sub.nice = job.sub.nice, fact.nice
@@ -101,6 +103,11 @@ class Edits:
     def done(self, job: Job) -> None:
         """`job` has changed: its priority follows, and everything is looked at again."""
         c = self.c
+        if job.state != JobState.PENDING:
+            if job.priority and job.sub.priority is None and not isinstance(c.priority, Basic):
+                job.priority = min(c.priority.submit(job, c.now))
+            c.edited()
+            return
         c.eligibility.arrays.split(job)
         if job.state == JobState.PENDING and job.reason not in (Reason.BAD_CONSTRAINTS,) and not is_held(job.reason):
             self._reprioritise(job)

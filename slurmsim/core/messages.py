@@ -145,11 +145,12 @@ class RequeueHold:
 
 @dataclass(slots=True)
 class ResizeJob:
-    """scontrol update NumNodes of a running job, to fewer nodes."""
+    """scontrol update NumNodes of a running job, to fewer nodes; `nodes` names those it keeps."""
 
     order: ClassVar[int] = 2
     job_id: int
     n_nodes: int
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -214,7 +215,7 @@ class SetDependency:
 
 @dataclass(slots=True)
 class SetPriority:
-    """scontrol update Priority of a pending job by an administrator: it keeps that one; 0 holds it."""
+    """scontrol update Priority by an administrator: a job keeps that one; 0 holds it."""
 
     order: ClassVar[int] = 2
     job_id: int
@@ -223,7 +224,7 @@ class SetPriority:
 
 @dataclass(slots=True)
 class SetNice:
-    """scontrol update Nice of a pending job."""
+    """scontrol update Nice."""
 
     order: ClassVar[int] = 2
     job_id: int
@@ -232,7 +233,8 @@ class SetNice:
 
 @dataclass(slots=True)
 class AlterJob:
-    """scontrol update of what a pending job asks for: `sub` takes the place of its submission."""
+    """scontrol update of what a pending job asks for: `sub` takes the place of its submission. A running job gets
+    the licenses it names, nothing else."""
 
     order: ClassVar[int] = 2
     job_id: int

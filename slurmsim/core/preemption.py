@@ -24,9 +24,9 @@ from slurmsim.errors import ConfigError
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.partitions import Partition
     from slurmsim.core.controller import Controller
     from slurmsim.core.job_queue import Record
+    from slurmsim.core.partitions import Partition
     from slurmsim.model.cluster import ClusterSpec
 
 OFF, CANCEL, REQUEUE, SUSPEND = "OFF", "CANCEL", "REQUEUE", "SUSPEND"

@@ -45,6 +45,8 @@ class LiveJob:
         Who submitted it.
     order
         Place in slurmctld's job table.
+    edited_at, resized_at
+        When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
     """
 
     asked: Mapping[str, Any]
@@ -54,6 +56,8 @@ class LiveJob:
     array: Array | None = None
     task: int | None = None
     cancelled_by: int | None = None
+    edited_at: int = -1
+    resized_at: int = 0
     _core: Job | None = None
 
     @property
@@ -93,6 +97,15 @@ def task_list(tasks: Iterable[int], limit: int | None = None, width: int = 64) -
     if width and len(text) > width:
         text = text[: width - 4] + "..."
     return text
+
+
+def task_ranges(tasks: Iterable[int]) -> str:
+    """Task indices as ranges alone.
+
+    >>> task_ranges({4, 1, 2})
+    '1-2,4'
+    """
+    return _ranges(sorted(tasks))
 
 
 def _stepped(found: list[int]) -> str:
