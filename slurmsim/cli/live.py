@@ -17,9 +17,11 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("sacct", "sacctmgr", "salloc", "sbatch", "scancel", "sinfo", "sprio", "squeue", "srun", "sshare")
+COMMANDS = (
+    "sacct", "sacctmgr", "salloc", "sbatch", "scancel", "scontrol", "sinfo", "sprio", "squeue", "srun", "sshare",
+)  # fmt: skip
 # a real Slurm's must not be reached by accident
-MISSING = ("sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sreport", "sstat", "strigger")
+MISSING = ("sattach", "sbcast", "scrontab", "sdiag", "sreport", "sstat", "strigger")
 READY_S = 60.0
 
 

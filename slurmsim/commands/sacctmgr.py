@@ -176,7 +176,9 @@ def _change(session: Session, verb: str, words: list[str]) -> None:
     if session.readonly:
         session.wrong("Can't run this command in readonly mode.")
         return
-    {"add": sacctmgr_change.add, "modify": sacctmgr_change.modify, "delete": sacctmgr_change.delete}[verb](session, words)
+    {"add": sacctmgr_change.add, "modify": sacctmgr_change.modify, "delete": sacctmgr_change.delete}[verb](
+        session, words
+    )
 
 
 def _no_more(session: Session, words: list[str], text: str = "too many arguments for keyword:{}") -> None:

@@ -165,7 +165,9 @@ def _cluster(session: Session, asked: list[str]) -> str | None:
     name = str(session.list("cluster")[0]["cluster"])
     for other in asked:
         if other != name.lower():
-            session.wrong(f" This cluster '{other}' doesn't exist.\n        Contact your admin to add it to accounting.")
+            session.wrong(
+                f" This cluster '{other}' doesn't exist.\n        Contact your admin to add it to accounting."
+            )
     return None if asked and name.lower() not in asked else name
 
 
@@ -260,7 +262,9 @@ def _new_associations(
     for at, name in enumerate(arguments["names"]):
         if name not in known_users:
             if at == 0 and default and default not in known_accounts:
-                session.wrong(f" This account '{default}' doesn't exist.\n        Contact your admin to add this account.")
+                session.wrong(
+                    f" This account '{default}' doesn't exist.\n        Contact your admin to add this account."
+                )
                 continue
             if session.io.client.call("users", names=[name])["uids"][0] is None and not session.ask(
                 f"There is no uid for user '{name}'\nAre you sure you want to continue?"
@@ -272,7 +276,9 @@ def _new_associations(
         for account in arguments["accounts"]:
             if account not in known_accounts:
                 if at == 0:
-                    session.wrong(f" This account '{account}' doesn't exist.\n        Contact your admin to add this account.")
+                    session.wrong(
+                        f" This account '{account}' doesn't exist.\n        Contact your admin to add this account."
+                    )
                 continue
             found += [
                 (name, account, partition)

@@ -15,6 +15,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy
 from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.clock import FROZEN, Clock
+from slurmsim.slurmctld.conf_facts import read_facts
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.people import People
@@ -45,11 +46,13 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     cluster, draft = _cluster(header, folder)
     database = engine_database(cluster, draft, int(header["owner"]), int(header["start"]))
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
-    return Engine(
+    engine = Engine(
         cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
         database=database, run_time=behaviour,
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
+    return engine
 
 
 def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draft | None]:
