@@ -17,10 +17,9 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("salloc", "sbatch", "scancel", "sinfo", "squeue", "srun")
+COMMANDS = ("salloc", "sattach", "sbatch", "sbcast", "scancel", "sinfo", "squeue", "srun", "sstat", "strigger")
 # a real Slurm's must not be reached by accident
-MISSING = ("sacct", "sacctmgr", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sprio", "sreport",
-           "sshare", "sstat", "strigger")  # fmt: skip
+MISSING = ("sacct", "sacctmgr", "scontrol", "scrontab", "sdiag", "sprio", "sreport", "sshare")  # fmt: skip
 READY_S = 60.0
 
 
