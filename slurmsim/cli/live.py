@@ -18,10 +18,11 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
 COMMANDS = (
-    "sacct", "sacctmgr", "salloc", "sbatch", "scancel", "scontrol", "sinfo", "sprio", "squeue", "srun", "sshare",
+    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "sinfo", "sprio", "squeue",
+    "srun", "sshare", "sstat", "strigger",
 )  # fmt: skip
 # a real Slurm's must not be reached by accident
-MISSING = ("sattach", "sbcast", "scrontab", "sdiag", "sreport", "sstat", "strigger")
+MISSING = ("scrontab", "sdiag", "sreport")
 READY_S = 60.0
 
 
