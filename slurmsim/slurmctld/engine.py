@@ -23,6 +23,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
+from slurmsim.slurmctld import handles
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
@@ -98,6 +99,8 @@ class Engine:
             "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.calls |= handles.calls(self)
+        self.changes |= handles.CHANGES
 
     @property
     def now(self) -> int:

@@ -47,6 +47,11 @@ class RealJobs:
         self._waiting: list[LiveJob] = []
         self._kill_wait = float(engine.cluster.option("KillWait"))
 
+    def adopt(self, engine: Engine) -> None:
+        """Go on with another engine, made of the same journal."""
+        self.engine, engine.real = engine, self
+        self._waiting.clear()
+
     def launch(self, live: LiveJob) -> None:
         """Start the job's script at the next `flush`, when what led to it has been written down."""
         self._waiting.append(live)

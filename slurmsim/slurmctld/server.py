@@ -2,22 +2,30 @@
 
 Requests of one turn of the loop are carried out in order, what they change is written to the journal with one sync,
 and only then are they answered (group commit). Between requests the network runs on by itself when the clock says so.
+A request that waits for something (an allocation, the end of a long step of the clock) is asked again turn after turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
-import struct
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
-from slurmsim.protocol import MAX_REQUEST, SOCKET, Refusal, length_of, pack, unpack
-from slurmsim.slurmctld.clock import FAST, FROZEN, RUNNING, Clock
+from slurmsim.protocol import SOCKET, Refusal
+from slurmsim.slurmctld.call_log import CallLog
+from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
+from slurmsim.slurmctld.connections import Connections, listen
 from slurmsim.slurmctld.engine import DENIED, Engine
+from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.real_jobs import is_real
@@ -25,8 +33,20 @@ from slurmsim.states import JobState
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
-SLOW_READER = 64 << 20  # bytes a client may leave unread before it is hung up on
-_PEER = struct.Struct("3i")
+SLICE_S = 0.05  # of work on the clock before others are listened to
+NO_ROOM = (2019, "I/O error writing script/environment to file")
+NEVER = float("inf")
+Answer = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request on its way: from whom, what, and where the answer goes."""
+
+    message: dict[str, Any]
+    person: Person
+    future: asyncio.Future[Answer]
+    gone: Callable[[], bool]  # whether nobody waits for the answer any more
 
 
 class Server:
@@ -38,36 +58,60 @@ class Server:
         The cluster's: socket and journal are in there.
     engine, clock, journal
         Restored already.
+    restore
+        Makes the engine again from the journal, for the day it broke.
     """
 
-    def __init__(self, folder: Path, engine: Engine, clock: Clock, journal: Journal) -> None:
+    def __init__(
+        self, folder: Path, engine: Engine, clock: Clock, journal: Journal, restore: Callable[[], Engine] | None = None
+    ) -> None:
         self.folder, self.engine, self.clock, self.journal = folder, engine, clock, journal
-        self._waiting: list[tuple[dict[str, Any], Person, asyncio.Future[dict[str, Any]]]] = []
+        self._restore = restore
+        self._waiting: list[Asked] = []
+        self._parked: list[Asked] = []  # asked again at every turn
+        self._more = False  # a step of the clock goes on
         self._work = asyncio.Event()
         self._stop = asyncio.Event()
-        self.log: list[dict[str, Any]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._noted = clock.now()  # the last instant the journal speaks of
+        self.failed = False
+        self.log = CallLog(folder / "calls")
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
+        self._socket = listen(folder / SOCKET)
+
+    # -- life -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Serve until somebody asks to stop."""
-        path = self.folder / SOCKET
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        mask = os.umask(0o177)
-        try:
-            server = await asyncio.start_unix_server(self._client, sock=_bound(path))
-        finally:
-            os.umask(mask)
+        self._loop = asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._loop.add_signal_handler(number, self._stop.set)
+        connections = Connections(self._ask, lambda: self.engine.owner)
+        server = await asyncio.start_unix_server(connections.serve, sock=self._socket)
         async with server:
             self._collect()
-            pacer = asyncio.create_task(self._pace())
+            pacer = asyncio.create_task(self._guarded_pace())
             await self._stop.wait()
             pacer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await pacer
-        self.journal.close()
+            connections.close()
+        self._close()
+
+    def _close(self) -> None:
+        with contextlib.suppress(OutputError):
+            self._note_clock()
+            self.journal.close()
+        self.log.close()
         with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+            (self.folder / SOCKET).unlink()
+
+    def stop(self) -> None:
+        """Stop serving; may be called from another thread."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has stopped already
+                self._loop.call_soon_threadsafe(self._stop.set)
 
     def after(self, seconds: float, do: Any) -> None:
         """Call `do` that many real seconds from now."""
@@ -78,162 +122,230 @@ class Server:
         if self.engine.real is None:
             return
         owner = self.engine.people.by_uid(self.engine.owner)
-        for live in list(self.engine.jobs.values()):
-            if live.core.state == JobState.RUNNING and is_real(live.asked):
-                self.engine.real.launch(live)  # only if it was not before
+        self._launch_all()
         self.engine.real.flush()
         for arguments in self.engine.real.news():
             self._execute({"call": "ended", "args": arguments}, owner)
-        self.journal.sync()
+        with contextlib.suppress(OutputError):  # it will be news again
+            self.journal.sync()
 
-    # -- clients ----------------------------------------------------------------------------------------------------
+    def _launch_all(self) -> None:
+        """Have everything started that is to run; what has been started before is left alone."""
+        if self.engine.real is not None:
+            for live in list(self.engine.jobs.values()):
+                if live.core.state == JobState.RUNNING and is_real(live.asked):
+                    self.engine.real.launch(live)
 
-    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        uid = _peer(writer.get_extra_info("socket"))
-        try:
-            while not self._stop.is_set():
-                size = length_of(await reader.readexactly(4))
-                if size > MAX_REQUEST:
-                    break  # garbage, or a script nobody may send
-                message = unpack(await reader.readexactly(size))
-                answer = await self._ask(message, uid)
-                writer.write(pack(answer))
-                await asyncio.wait_for(writer.drain(), IDLE_S)
-        except (asyncio.IncompleteReadError, ConnectionError, ValueError, KeyError, TypeError, TimeoutError):
-            pass  # it hung up, or talks something else
-        finally:
-            writer.close()
-
-    async def _ask(self, message: Any, uid: int) -> dict[str, Any]:
+    async def _ask(self, message: Any, uid: int, gone: Callable[[], bool]) -> Answer:
+        """The answer to one request of a peer with that uid. Raises for what is no request."""
         person = self.engine.people.by_uid(uid)
         if message.get("user"):
-            if uid != self.engine.owner:
+            if uid not in (self.engine.owner, 0):
                 return {"refused": [0, DENIED]}
             person = self.engine.people.by_name(str(message["user"]))
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((message, person, future))
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append(Asked(message, person, future, gone))
         self._work.set()
         return await future
 
     # -- the one thread of control ----------------------------------------------------------------------------------
 
+    async def _guarded_pace(self) -> None:
+        try:
+            await self._pace()
+        except Exception:
+            traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
+            self.failed = True
+            self._stop.set()
+
     async def _pace(self) -> None:
         while True:
             self._catch_up()
             self._work.clear()
-            if not self._waiting:
-                wait = self.clock.real_seconds_until(self.engine.next_event())
+            if self._waiting or self._more:
+                await asyncio.sleep(0)
+            else:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._work.wait(), min(wait, IDLE_S) if wait is not None else None)
+                    await asyncio.wait_for(self._work.wait(), self._longest_wait())
                     await asyncio.sleep(0)  # let whoever else has something ready add it
             self._turn()
+
+    def _longest_wait(self) -> float | None:
+        following = self.engine.next_event()
+        if self.clock.mode == FAST:
+            return None if is_idle(self.engine) or runs_something_real(self.engine) else 0.0
+        wait = self.clock.real_seconds_until(following) if following != NEVER else None
+        return None if wait is None else min(wait, IDLE_S)
 
     def _catch_up(self) -> None:
         """Let the network run on to the present."""
         if self.clock.mode == FAST and not self._waiting:
-            following = self.engine.next_event()
-            if following != float("inf") and self.engine.busy:
-                self.clock.jump(following)
+            self._run_on(NEVER, stop_when_idle=True)
         self.engine.network.advance(max(self.clock.now(), self.engine.now))
+
+    def _run_on(self, target: float, *, stop_when_idle: bool) -> bool:
+        """Jump from event to event up to `target`; False when a slice of real time was not enough.
+
+        Time does not pass over a script that really runs, if it is to be waited for (`stop_when_idle`).
+        """
+        engine, last = self.engine, time.monotonic() + SLICE_S
+        while True:
+            if stop_when_idle and (runs_something_real(engine) or is_idle(engine)):
+                return is_idle(engine)
+            following = engine.next_event()
+            if following > target or following == NEVER:
+                if target != NEVER:
+                    self.clock.jump(target)
+                    engine.network.advance(max(self.clock.now(), engine.now))
+                return True
+            self.clock.jump(following)
+            engine.network.advance(max(self.clock.now(), engine.now))
+            if time.monotonic() > last:
+                return False
 
     def _turn(self) -> None:
         """Carry out what is waiting, write it down, answer."""
-        batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-        answers = [self._execute(message, person) for message, person, _ in batch]
+        self._more = False
+        parked, self._parked = [one for one in self._parked if not one.gone()], []
+        batch, self._waiting = [*parked, *self._waiting[:BATCH]], self._waiting[BATCH:]
+        answered = []
+        for one in batch:
+            answer = self._execute(one.message, one.person)
+            if answer.get("ok", {}).get("wait"):
+                self._parked.append(one)
+            else:
+                answered.append((one, answer))
+        if answered or self.engine.real is not None:
+            self._note_clock()
         try:
             self.journal.sync()
         except OutputError as error:
-            # what was not written must not be: the state is ahead of the journal, so stop here rather than lie
-            answers = [{"refused": [0, f"Unable to save state: {error}"]} for _ in batch]
-            self._stop.set()
-        if self.engine.real is not None and not self._stop.is_set():
+            # room was taken before, so the disk is broken, not full: what is not written must not be
+            answered = [(one, {"refused": [0, str(error)]}) for one, _ in answered]
+            self._rebuild()
+        if self.engine.real is not None:
             self.engine.real.flush()
-        for (_, _, future), answer in zip(batch, answers, strict=True):
-            if not future.done():
-                future.set_result(answer)
+        for one, answer in answered:
+            if not one.future.done():
+                one.future.set_result(answer)
 
-    def _execute(self, message: dict[str, Any], person: Person) -> dict[str, Any]:
+    def _execute(self, message: dict[str, Any], person: Person) -> Answer:
         call, arguments = str(message.get("call")), message.get("args") or {}
         own, last_id = self._own.get(call), self.engine.last_id
         now = max(self.clock.now(), self.engine.now)
+        line = b""
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
+            if call in self.engine.changes:
+                line = self.journal.line([now, call, person.uid, person.name, arguments])
+                self.journal.reserve(len(line))
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
             if self.engine.last_id != last_id:  # it used an id up
                 owner = self.engine.people.by_uid(self.engine.owner)
                 self.journal.append([now, "last_id", owner.uid, owner.name, {"id": self.engine.last_id}])
+                self._noted = now
             return {"refused": [refusal.number, refusal.text]}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except OutputError:
+            return {"refused": list(NO_ROOM)}
+        except Exception as error:
+            if line:  # it may have done half of it
+                traceback.print_exc()
+                self._rebuild()
             return {"refused": [0, f"Invalid RPC: {error}"]}
-        if call in self.engine.changes:
-            self.journal.append([now, call, person.uid, person.name, arguments])
+        if line:
+            self.journal.append_line(line)
+            self._noted = now
         return {"ok": found}
+
+    def _rebuild(self) -> None:
+        """Make the engine again from what is written."""
+        if self._restore is None:
+            return
+        with contextlib.suppress(OutputError):
+            self.journal.sync()
+        real = self.engine.real
+        self.engine = self._restore()
+        if real is not None:
+            real.adopt(self.engine)
+            self._launch_all()
+
+    def _note_clock(self) -> None:
+        """Write down how late it is, where the machine's time of day would not tell after a restart."""
+        now = self.clock.now()
+        if self.clock.mode != REAL and now != self._noted:
+            self._write_clock(durable=False)
+
+    def _write_clock(self, *, durable: bool) -> None:
+        owner = self.engine.people.by_uid(self.engine.owner)
+        self._noted = self.clock.now()
+        what = {"now": self._noted, "mode": self.clock.mode, "rate": self.clock.rate}
+        self.journal.append([self._noted, "clock", owner.uid, owner.name, what], durable=durable)
 
     # -- calls about the daemon itself --------------------------------------------------------------------------------
 
     def _owner_only(self, person: Person) -> None:
-        if person.uid != self.engine.owner:
+        if person.uid not in (self.engine.owner, 0):
             raise Refusal(DENIED)
 
-    def _set_clock(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    def _set_clock(self, arguments: dict[str, Any], person: Person) -> Answer:
         action = arguments.get("action", "show")
         if action != "show":
             self._owner_only(person)
+            self.journal.reserve(256)
+        done = True
         if action == "freeze":
             self.clock.set_mode(FROZEN)
         elif action == "rate":
-            self.clock.set_mode(RUNNING, float(arguments["rate"]))
+            rate = float(arguments["rate"])
+            if not 0 < rate < 1e9:
+                raise Refusal(f"no rate: {rate:g}")
+            self.clock.set_mode(RUNNING, rate)
         elif action == "fast":
             self.clock.set_mode(FAST)
         elif action == "step":
-            self.clock.jump(self.clock.now() + int(arguments["seconds"]))
-            self._catch_up()
+            target = arguments.setdefault("_to", self.clock.now() + max(0, int(arguments["seconds"])))
+            done = self._run_on(target, stop_when_idle=False)
         elif action == "until-idle":
-            self._until_idle(int(arguments.get("limit_s", 366 * 86400)))
+            last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s", 366 * 86400)))
+            done = self._run_on(last, stop_when_idle=True)
+            done = done or self.clock.now() >= last
+        elif action != "show":
+            raise Refusal(f"no such action: {action}")
         if action != "show":
-            self.journal.append([self.clock.now(), "clock", person.uid, person.name, {"now": self.clock.now()}])
-        return {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
+            self._write_clock(durable=done)
+        found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
+        if not done:
+            self._more = not (action == "until-idle" and runs_something_real(self.engine))
+            found["wait"] = True
+        return found
 
-    def _until_idle(self, limit_s: int) -> None:
-        """Step from event to event until nothing runs and nobody can start."""
-        last = self.clock.now() + limit_s
-        while self.engine.busy and (following := self.engine.next_event()) <= last:
-            self.clock.jump(following)
-            self.engine.network.advance(max(self.clock.now(), self.engine.now))
-
-    def _down(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)
         asyncio.get_running_loop().call_later(0.02, self._stop.set)
         return {}
 
-    def _log_call(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        self.log.append({"user": person.name, "at": self.clock.now(), **arguments})
+    def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
+        words = arguments.get("argv")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise Refusal("argv is a list of words")
+        self.log.add(
+            {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc", 0)),
+             "seconds": float(arguments.get("seconds", 0.0))}
+        )  # fmt: skip
         return {}
 
-    def _calls(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        wanted = arguments.get("command")
-        return {"calls": [one for one in self.log if wanted is None or one["argv"][:1] == [wanted]]}
+    def _calls(self, arguments: dict[str, Any], person: Person) -> Answer:
+        return {"calls": self.log.calls(arguments.get("command"))}
 
 
-def _bound(path: Path) -> socket.socket:
-    """A listening socket at `path`; a path too long for its name is reached through the folder's descriptor."""
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    if len(os.fsencode(path)) < 100:
-        found.bind(str(path))
-    else:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            found.bind(f"/proc/self/fd/{folder}/{path.name}")
-        finally:
-            os.close(folder)
-    found.listen(1024)
-    found.setblocking(False)
-    return found
+def run_server(server: Server) -> int:
+    """Serve in this thread until somebody asks to stop; the exit code."""
+    asyncio.run(server.run())
+    if server.failed:
+        print("slurmsim: the daemon broke; see above", file=sys.stderr)
+    return 1 if server.failed else 0
 
 
-def _peer(connection: socket.socket) -> int:
-    """The uid at the other end."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    return int(_PEER.unpack(credentials)[1])
+__all__ = ["Server", "run_server"]
