@@ -207,7 +207,7 @@ class Server:
         """Carry out what is waiting, write it down, answer."""
         self._more = False
         parked, self._parked = [one for one in self._parked if not one.gone()], []
-        batch, self._waiting = [*parked, *self._waiting[:BATCH]], self._waiting[BATCH:]
+        batch, self._waiting = [*self._waiting[:BATCH], *parked], self._waiting[BATCH:]
         answered = []
         for one in batch:
             answer = self._execute(one.message, one.person)
@@ -317,8 +317,9 @@ class Server:
             self._write_clock(durable=done)
         found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
         if not done:
-            self._more = not (action == "until-idle" and runs_something_real(self.engine))
             found["wait"] = True
+        # go on, or have a look at what others waited for; a script that really runs will say when it is over
+        self._more = done or not (action == "until-idle" and runs_something_real(self.engine))
         return found
 
     def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
