@@ -136,12 +136,25 @@ class Client:
 
         Nothing is asked twice: once a request is sent, its answer is lost if the daemon goes away.
         """
-        message = pack({"call": name, "args": arguments, "user": self.user})
+        self.post(name, **arguments)
+        return self.receive()
+
+    def patient(self) -> Client:
+        """Another connection to the same daemon, for calls that are answered when there is something to tell."""
+        return Client(self.folder, self.user, None, self.patience_s)
+
+    def post(self, name: str, **arguments: Any) -> int:
+        """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable."""
         try:
-            self._send(message)
+            self._send(pack({"call": name, "args": arguments, "user": self.user}))
         except OSError as error:
             self.close()
             raise Unreachable(str(error), "send") from None
+        assert self._socket is not None
+        return self._socket.fileno()
+
+    def receive(self) -> dict[str, Any]:
+        """The answer to `post`. Raises Unreachable and Refusal."""
         assert self._socket is not None
         try:
             answer = unpack(self._read(self._socket))
@@ -149,8 +162,7 @@ class Client:
             self.close()
             raise Unreachable(str(error), "receive") from None
         if "refused" in answer:
-            number, text = answer["refused"]
-            raise Refusal(text, number)
+            raise Refusal(answer["refused"][1], answer["refused"][0])
         found: dict[str, Any] = answer["ok"]
         return found
 

@@ -13,18 +13,24 @@ import os
 import resource
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from slurmsim.protocol import MAX_REQUEST, length_of, pack, unpack
+from slurmsim.slurmctld.holders import Holders
 
 BIG = 256 << 10
 BIG_AT_A_TIME = 8
 READ_S, WRITE_S = 30.0, 120.0
 SPARE = 256  # descriptors for files, jobs and everything else
 _PEER = struct.Struct("3i")
-Ask = Callable[[Any, int, Callable[[], bool]], Awaitable[dict[str, Any]]]
+
+
+class Request(Protocol):
+    """A request that was taken in; `future` is the answer, or that there will be one later in another future."""
+
+    future: asyncio.Future[dict[str, Any]]
 
 
 class Connections:
@@ -33,13 +39,15 @@ class Connections:
     Parameters
     ----------
     ask
-        Answers one message of a peer with that uid.
-    owner
-        The uid that may connect, beside root; None: whoever could open the socket.
+        Takes in one message of a peer with that uid.
+    leave
+        Told of a request whose answer nobody waits for any more.
+    holders
+        Told which connection looks after which allocation.
     """
 
-    def __init__(self, ask: Ask, owner: Callable[[], int] | None = None) -> None:
-        self._ask = ask
+    def __init__(self, ask: Callable[[Any, int], Request], leave: Callable[[Any], None], holders: Holders) -> None:
+        self._ask, self._leave, self._holders = ask, leave, holders
         self._silent: dict[asyncio.StreamWriter, None] = {}  # between requests, the longest first
         self._all: set[asyncio.StreamWriter] = set()
         self._big = asyncio.Semaphore(BIG_AT_A_TIME)
@@ -53,9 +61,10 @@ class Connections:
             del self._silent[oldest]
             self._all.discard(oldest)
             oldest.transport.abort()
+        held: set[int] = set()
         try:
             uid = _peer(writer.get_extra_info("socket"))
-            await self._talk(reader, writer, uid)
+            await self._talk(reader, writer, uid, held)
         except (asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
                 MemoryError):  # fmt: skip
             pass  # it hung up, is too slow, or talks something else
@@ -63,8 +72,9 @@ class Connections:
             self._silent.pop(writer, None)
             self._all.discard(writer)
             writer.close()
+            self._holders.leave(held)
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, uid: int) -> None:
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, uid: int, held: set[int]) -> None:
         while True:
             self._silent[writer] = None
             header = await reader.readexactly(4)
@@ -77,9 +87,29 @@ class Connections:
             else:
                 async with self._big:
                     body = await asyncio.wait_for(reader.readexactly(size), READ_S)
-            answer = await self._ask(unpack(body), uid, reader.at_eof)
+            message = unpack(body)
+            request = self._ask(message, uid)
+            answer = await request.future
+            if "wait" in answer.get("ok", ()):
+                self._holders.take(message, answer["ok"], held)
+                answer = await self._later(request, reader)
+            self._holders.asked(message, answer, held)
             writer.write(pack(answer))
-            await asyncio.wait_for(writer.drain(), WRITE_S)
+            if writer.transport.get_write_buffer_size():
+                await asyncio.wait_for(writer.drain(), WRITE_S)
+
+    async def _later(self, request: Request, reader: asyncio.StreamReader) -> dict[str, Any]:
+        """The answer when it comes. Raises ConnectionError when the client hangs up before."""
+        hung_up = asyncio.ensure_future(reader.read(1))
+        either: set[asyncio.Future[Any]] = {request.future, hung_up}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if request.future.done():
+                return request.future.result()
+            raise ConnectionError
+        finally:
+            hung_up.cancel()
+            self._leave(request)
 
     def close(self) -> None:
         """Hang up on everybody."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.commands.releases import VERSIONS
+from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
@@ -23,7 +23,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
-from slurmsim.slurmctld import handles
+from slurmsim.slurmctld import allocations, handles, steps, warnings
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
@@ -39,6 +39,16 @@ from slurmsim.states import JobState
 INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
+_SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
+_PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
+
+
+def _nobody(live: LiveJob) -> None:
+    """Nobody listens yet."""
+
+
+def _signal_name(number: int) -> str:
+    return signal.strsignal(number) or f"Unknown signal {number}"
 
 
 class Engine:
@@ -77,10 +87,12 @@ class Engine:
         self.people: People = people
         self.owner = owner
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, cluster, policy, start_time, accounting=accounting
+            self._moved, self._killed, self._ran, cluster, policy, start_time, accounting=accounting
         )
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
+        self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
+        self.conf_path = "/etc/slurm/slurm.conf"
         self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
@@ -96,9 +108,13 @@ class Engine:
             "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
             "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
             "last_id": self._set_last_id,
-            "users": self._users, "config": self._config, "steps": self._steps, "reservations": self._reservations,
+            "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.calls |= steps.calls(self)
+        self.changes |= steps.CHANGES
+        self.calls |= allocations.calls(self)
+        self.changes |= allocations.CHANGES
         self.calls |= handles.calls(self)
         self.changes |= handles.CHANGES
 
@@ -151,7 +167,7 @@ class Engine:
             if error.text in TAKES_ID:
                 self.last_id = shown
             raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
-        return {"job_id": shown}
+        return allocations.answer(self, self._shown[shown]) if asked.get("allocate") else {"job_id": shown}
 
     def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """From the journal: a refusal used an id up."""
@@ -173,7 +189,7 @@ class Engine:
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
             sub.dependency = self._core_ids(sub.dependency)
-        if self.runs_jobs and is_real(asked):
+        if asked.get("allocate") or (self.runs_jobs and is_real(asked)):
             return sub, Behaviour(-1, JobState.COMPLETED, "0:0", -1)
         return sub, self._run_time(asked)
 
@@ -238,14 +254,39 @@ class Engine:
     def _moved(self, live: LiveJob, what: str) -> None:
         """`live` was launched, or it ended."""
         self.split(live)
-        if what == "launched" and self.real is not None and self.runs_jobs and is_real(live.asked):
-            self.real.launch(live)
+        if what == "launched":
+            steps.began(self, live)
+            warnings.arm(self, live)
+            if self.real is not None and self.runs_jobs and is_real(live.asked):
+                self.real.launch(live)
+        elif live.core.alloc is not None:
+            steps.over(self, live, live.core)
+        self.changed(live)
 
     def _killed(self, job: Job) -> None:
-        """The processes of `job` are to go; it may be pending again already."""
+        """The processes of `job` are to go; those of one that is pending again belong to a run of its own."""
         live = self.jobs.get(job.id)
-        if self.real is not None and live is not None and self.runs_jobs and is_real(live.asked):
-            self.real.kill(job.id, job.restarts)
+        if live is not None and job.state != JobState.PENDING:
+            self._kill_processes(live, job)
+
+    def _ran(self, run: Job) -> None:
+        """A run of a job ended because the job was requeued; `run` is the record of it."""
+        live = self.jobs.get(run.id)
+        if live is not None:
+            self._kill_processes(live, run)
+            steps.over(self, live, run)
+
+    def _kill_processes(self, live: LiveJob, run: Job) -> None:
+        if self.runs_jobs and is_real(live.asked):
+            if self.real is not None:
+                self.real.terminate(live, run)
+            after = self.network.env.timeout(int(self.cluster.option("KillWait")), (run.id, run.restarts))
+            after.callbacks.append(self._kill_for_good)
+
+    def _kill_for_good(self, timer: Any) -> None:
+        """KillWait is over for a run."""
+        if self.real is not None:
+            self.real.executor.kill(*timer.value)
 
     def _ended(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """News of a supervisor: its job's script is over."""
@@ -254,12 +295,24 @@ class Engine:
             raise Refusal(INVALID_JOB)
         if person.uid not in (live.person.uid, self.owner):
             raise Refusal(DENIED)
-        fact, unlaunched = ended(live.core, int(arguments["restarts"]), int(arguments["status"]))
-        running = live.core.state in (JobState.RUNNING, JobState.SUSPENDED)
+        core, run, status = live.core, int(arguments["restarts"]), int(arguments["status"])
+        steps.batch_over(live, self.now, run, status)
+        fact, unlaunched = ended(core, run, status)
+        running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
+        if core.state == JobState.CANCELLED and run == core.restarts and status:
+            core.exit_code = fact.exit_code
         self.network.tell(self.now, [fact])
-        if unlaunched and running and live.over:
-            live.core.reason = "JobLaunchFailure"
+        if running and live.over:
+            if unlaunched:
+                core.reason = "JobLaunchFailure"
+            else:
+                self.name_signal(live, status & 0x7F)
         return {}
+
+    def name_signal(self, live: LiveJob, number: int) -> None:
+        """A job that failed by a signal says so, each release in its way."""
+        if number and live.core.state == JobState.FAILED:
+            live.core.reason = row(_SIGNALLED, self.release).format(number=number, name=_signal_name(number))
 
     def split(self, live: LiveJob) -> None:
         """The task started, ended, or was edited alone: it gets an id of its own; the last one left the array's."""
@@ -280,19 +333,29 @@ class Engine:
             raise Refusal(INVALID_JOB, 2017)
         if any(person.uid not in (live.person.uid, self.owner) for live in found):
             raise Refusal(DENIED, 2002)
-        if arguments.get("step") is not None:
-            raise Refusal(INVALID_JOB, 2017)  # no steps are kept
+        number = arguments.get("signal")
         alive = [live for live in found if not live.over]
         if not alive:
             raise Refusal("Job/step already completing or completed", 2021)
-        number = arguments.get("signal")
+        if arguments.get("step") is not None:
+            if not steps.cancel(self, alive, int(arguments["step"]), number, person.uid):
+                raise Refusal(INVALID_JOB, 2017)
+            return {}
         if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
             self._signal(alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
             return {}
+        waited = {live: live.core.reason for live in alive if live.core.state == JobState.PENDING}
         for live in alive:
             live.cancelled_by = person.uid
         self.network.tell(self.now, [Cancel(live.core.id) for live in alive])
+        for live, reason in waited.items():
+            if live.over:
+                live.core.reason = reason  # slurmctld leaves it as it was
         return {}
+
+    def warn(self, live: LiveJob, number: int, batch: bool) -> None:
+        """The job's time limit is near: its script alone is told, or the tasks of its steps."""
+        self._signal([live], number, batch, full=False)
 
     def _signal(self, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
         """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
@@ -301,6 +364,8 @@ class Engine:
             core = live.core
             if core.state not in (JobState.RUNNING, JobState.SUSPENDED):
                 continue
+            if not batch:
+                steps.send(self, live, number)
             if self.real is not None and is_real(live.asked):
                 if batch or full:  # else it is for steps alone
                     self.real.executor.signal(core.id, core.restarts, number, script_only=batch)
@@ -308,6 +373,20 @@ class Engine:
                 facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
         if facts:
             self.network.tell(self.now, facts)
+
+    def shown(self, number: int) -> LiveJob | None:
+        """The job that is shown with this id of its own."""
+        self._purge()
+        return self._shown.get(number)
+
+    @property
+    def working_cluster(self) -> str:
+        """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
+        options = self.cluster.options
+        host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
+        address = host.partition("(")[2].rstrip(")") or host
+        port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
+        return f"{self.cluster.name}:{address}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
@@ -378,10 +457,6 @@ class Engine:
             value = self.cluster.options.get(name)
             values[name] = ",".join(map(str, value)) if isinstance(value, tuple) else value
         return {"values": values}
-
-    def _steps(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """Job steps: none are kept yet."""
-        return {"now": self.now, "n": 0, "columns": {name: [] for name in arguments["fields"]}}
 
     def _reservations(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         rows = list(self.controller.reservations.all)
@@ -465,10 +540,12 @@ class LiveNetwork(Network):
     """
 
     def __init__(
-        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], *arguments: Any, **options: Any
-    ) -> None:
+        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
+        *arguments: Any, **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(*arguments, **options)
-        self._moved, self._killed = moved, killed  # told of every job that starts or ends; whose processes are to go
+        # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
+        self._moved, self._killed, self._ran = moved, killed, ran
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
@@ -485,6 +562,10 @@ class LiveNetwork(Network):
     def _kill(self, job: Job) -> None:
         self._killed(job)
 
+    def _requeued(self, run: Job) -> None:
+        super()._requeued(run)
+        self._ran(run)
+
     def _finished(self, job: Job) -> None:
         if job.id in self.entering:
             self._over[job.id] = job
@@ -494,4 +575,5 @@ class LiveNetwork(Network):
     def _note(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
+            live.core = job  # also of one that starts within the turn it comes in
             self._moved(live, what)

@@ -14,6 +14,7 @@ from typing import Any
 
 from slurmsim.core.job import Job
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.step import Step
 
 TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
 
@@ -45,6 +46,10 @@ class LiveJob:
         Who submitted it.
     order
         Place in slurmctld's job table.
+    steps
+        Its steps of all runs, in order of creation, running or over.
+    mail
+        Messages to whoever looks after its tasks.
     """
 
     asked: Mapping[str, Any]
@@ -54,6 +59,9 @@ class LiveJob:
     array: Array | None = None
     task: int | None = None
     cancelled_by: int | None = None
+    steps: list[Step] = field(default_factory=list)
+    next_step: int = 0
+    mail: list[dict[str, Any]] = field(default_factory=list)
     _core: Job | None = None
 
     @property

@@ -35,12 +35,13 @@ def expand(text: str, values: Mapping[str, str]) -> str:
 
 
 def values_of(live: LiveJob) -> dict[str, str]:
-    """What the patterns of a batch job stand for."""
+    """What the patterns of a batch job stand for; its host is this machine, as for any node that is only played."""
     array = live.array.id if live.array is not None else live.id
     task = live.task if live.task is not None else NO_TASK
     return {
         "A": str(array), "a": str(task), "j": str(live.id), "J": str(live.id), "u": live.person.name,
         "x": str(live.asked.get("name") or ""), "n": "0", "t": "0", "s": "batch",
+        "N": os.uname().nodename.partition(".")[0],
     }  # fmt: skip
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands import stepd_notices
 from slurmsim.core.job import Job
 from slurmsim.core.messages import JobEnded
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.output_files import file_name
+from slurmsim.slurmctld.step_places import lay_out
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.executor import Executor
 from slurmsim.slurmd.supervisor import LAUNCH_FAILED
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
 DIRECTIVE = re.compile(r"^\s*#SLURMSIM\s", re.MULTILINE)
-After = Callable[[float, Callable[[], None]], None]
 
 
 def is_real(asked: Mapping[str, Any]) -> bool:
@@ -36,16 +38,12 @@ class RealJobs:
     ----------
     engine, executor
         Of one cluster.
-    after
-        Calls a function that many real seconds from now.
-    conf
-        What SLURM_CONF says.
     """
 
-    def __init__(self, engine: Engine, executor: Executor, after: After, conf: str) -> None:
-        self.engine, self.executor, self.after, self.conf = engine, executor, after, conf
+    def __init__(self, engine: Engine, executor: Executor) -> None:
+        self.engine, self.executor = engine, executor
         self._waiting: list[LiveJob] = []
-        self._kill_wait = float(engine.cluster.option("KillWait"))
+        self._over: list[tuple[int, int]] = []
 
     def adopt(self, engine: Engine) -> None:
         """Go on with another engine, made of the same journal."""
@@ -61,7 +59,26 @@ class RealJobs:
         waiting, self._waiting = self._waiting, []
         for live in waiting:
             if live.core.state == JobState.RUNNING:
-                self._start(live)
+                with suppress(OSError):  # a full disk: `tend` tries again
+                    self._start(live)
+        for core_id, restarts in self._over:
+            self.executor.forget(core_id, restarts)
+        self._over.clear()
+
+    def over(self, core_id: int, restarts: int) -> None:
+        """The end of that run will be on the disk at the next `flush`."""
+        self._over.append((core_id, restarts))
+
+    def tend(self) -> list[dict[str, int]]:
+        """Have started what could not be so far; runs that ended without telling, as arguments of ``ended``."""
+        for live in self._running():
+            self.launch(live)
+        self.flush()
+        return self.news()
+
+    def _running(self) -> list[LiveJob]:
+        found = (self.engine.jobs.get(core_id) for _, core_id, _ in self.engine.controller.running)
+        return [live for live in found if live is not None and is_real(live.asked)]
 
     def _start(self, live: LiveJob) -> None:
         core = live.core
@@ -70,23 +87,29 @@ class RealJobs:
             "append": live.asked.get("open_mode") == "append" or core.restarts > 0,
             "std_in": file_name(live, "std_in") or "/dev/null", "std_out": file_name(live, "std_out"),
             "std_err": file_name(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
-            "script_name": "slurm_script", "argv": live.asked.get("argv") or [],
+            "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
             "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
         self.executor.start(core.id, core.restarts, str(live.asked["script"]), spec)
 
-    def kill(self, core_id: int, restarts: int) -> None:
-        """TERM now, KILL when KillWait is over."""
-        self.executor.terminate(core_id, restarts)
-        self.after(self._kill_wait, lambda: self.executor.kill(core_id, restarts))
+    def terminate(self, live: LiveJob, run: Job) -> None:
+        """End a run: say so in its output, then TERM; KILL comes when KillWait is over."""
+        node, path = self._node(run), file_name(live, "std_err")
+        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.engine.now, str(run.state), self.engine.release)
+        if path is not None and self.executor.pid(run.id, run.restarts) is not None:
+            self.executor.note(path, notice)
+        self.executor.terminate(run.id, run.restarts)
+
+    def _node(self, core: Job) -> str:
+        """The first node of a job that has or had some."""
+        assert core.alloc is not None
+        return self.engine.controller.table.names[int(core.alloc.indices()[0])]
 
     def news(self) -> list[dict[str, int]]:
         """Runs that ended while nobody was listening, as arguments of the call ``ended``."""
         found = []
-        for core_id, restarts in self.executor.runs():
-            live = self.engine.jobs.get(core_id)
-            if live is None or live.over or live.core.restarts != restarts or live.core.start_time is None:
-                continue
+        for live in self._running():
+            core_id, restarts = live.core.id, live.core.restarts
             status = self.executor.status(core_id, restarts)
             if status is None and self.executor.lost(core_id, restarts):
                 status = LAUNCH_FAILED
@@ -100,20 +123,23 @@ class RealJobs:
         assert alloc is not None
         cpus = state.cpus_per_node(alloc)
         request = core.sub.request
-        tasks = _tasks_per_node(core)
         facts: dict[str, Any] = {
             "job_id": live.id, "name": asked.get("name"), "partition": core.partition.name,
-            "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid,
+            "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid, "home": live.person.home,
             "account": core.account or None, "qos": core.qos or None, "reservation": core.reservation_name or None,
-            "n_nodes": core.n_nodes, "nodes": state.node_list(alloc),
-            "first_node": self.engine.controller.table.names[int(alloc.indices()[0])],
-            "cpus_per_node": cpus, "tasks_per_node": tasks, "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
+            "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
+            "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.engine.release),
+            "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
             "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
             "cpus_per_task": asked.get("cpus_per_task"),
             "mem_per_cpu": core.shape.mem_cpu or None, "mem_per_node": core.shape.mem_node or None,
             "submit_dir": asked.get("submit_dir") or asked.get("work_dir"),
             "submit_host": asked.get("alloc_node") or "localhost",
-            "cluster": self.engine.cluster.name, "conf": self.conf, "restarts": core.restarts,
+            "cluster": self.engine.cluster.name, "conf": self.engine.conf_path, "restarts": core.restarts,
+            "working_cluster": self.engine.working_cluster, "start": core.start_time, "end": core.end_limit,
+            "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
+            "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
+            "simulated": live.person.uid != self.engine.owner,
         }  # fmt: skip
         if live.array is not None:
             indices = sorted(live.array.tasks)
@@ -122,27 +148,30 @@ class RealJobs:
                 "array_job_id": live.array.id, "array_task_id": live.task, "array_count": len(indices),
                 "array_min": indices[0], "array_max": indices[-1], "array_step": step[-1] if step else 1,
             }  # fmt: skip
-        return batch_environment(facts, asked.get("environment") or {})
+        return batch_environment(facts, asked.get("environment") or {}, self.engine.release)
+
+    def _gpus(self, core: Job) -> dict[str, Any]:
+        """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""
+        assert core.alloc is not None
+        kinds = self.engine.controller.table.gres_kinds
+        count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kinds[kind][0] == "gpu")
+        return {"gpus": ",".join(map(str, range(count))), "gpus_on_node": count} if count else {}
 
 
-def _tasks_per_node(core: Job) -> str:
+def _tasks_per_node(core: Job, release: str) -> str:
     """SLURM_TASKS_PER_NODE: the tasks of each node, run-length coded."""
     request, alloc = core.sub.request, core.alloc
     assert alloc is not None
     cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
-    if request.tasks_per_node:
+    if request.tasks_per_node and (release < "24.11" or not request.n_tasks):
         counts = [request.tasks_per_node] * alloc.n_nodes
     elif not request.n_tasks:
         counts = (
             [1] * alloc.n_nodes if request.exclusive is False else [max(n // request.cpus_per_task, 1) for n in cpus]
         )
     else:
-        left = request.n_tasks
-        counts = []
-        for k, n in enumerate(cpus):
-            share = max(1, min(n // request.cpus_per_task, left - (alloc.n_nodes - k - 1)))
-            counts.append(share)
-            left -= share
+        cap = request.tasks_per_node
+        counts = lay_out(request.n_tasks, [min(n // request.cpus_per_task, cap or n) for n in cpus])
     return run_length(counts)
 
 

@@ -21,32 +21,39 @@ from typing import Any
 
 from slurmsim.errors import OutputError
 from slurmsim.protocol import SOCKET, Refusal
+from slurmsim.slurmctld.allocations import NO_STATUS
 from slurmsim.slurmctld.call_log import CallLog
 from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.connections import Connections, listen
 from slurmsim.slurmctld.engine import DENIED, Engine
+from slurmsim.slurmctld.holders import Holders
 from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
+from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.real_jobs import is_real
-from slurmsim.states import JobState
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
+TEND_S = 5.0
 SLICE_S = 0.05  # of work on the clock before others are listened to
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
 Answer = dict[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Asked:
-    """A request on its way: from whom, what, and where the answer goes."""
+    """A request on its way: from whom, what, and where the answer goes.
+
+    One that waits has been told so (`future` held an `Answer` with ``wait``; `later` is where the real one goes) and
+    is asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
+    """
 
     message: dict[str, Any]
     person: Person
     future: asyncio.Future[Answer]
-    gone: Callable[[], bool]  # whether nobody waits for the answer any more
+    jobs: frozenset[int] | None = None
+    until: float = NEVER
 
 
 class Server:
@@ -68,8 +75,9 @@ class Server:
         self.folder, self.engine, self.clock, self.journal = folder, engine, clock, journal
         self._restore = restore
         self._waiting: list[Asked] = []
-        self._parked: list[Asked] = []  # asked again at every turn
-        self._more = False  # a step of the clock goes on
+        self._parked: list[Asked] = []  # those that wait for something
+        self._changed: set[int] = set()  # jobs of which there is news, by core id
+        self._more = False  # there is something to do at once: a step of the clock goes on
         self._work = asyncio.Event()
         self._stop = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,6 +85,8 @@ class Server:
         self.failed = False
         self.log = CallLog(folder / "calls")
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
+        self.holders = Holders(engine, self._release)
+        engine.changed = self._note_change
         self._socket = listen(folder / SOCKET)
 
     # -- life -------------------------------------------------------------------------------------------------------
@@ -87,10 +97,11 @@ class Server:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
                 self._loop.add_signal_handler(number, self._stop.set)
-        connections = Connections(self._ask, lambda: self.engine.owner)
+        connections = Connections(self._ask, self._leave, self.holders)
         server = await asyncio.start_unix_server(connections.serve, sock=self._socket)
         async with server:
-            self._collect()
+            self._tend()
+            self.holders.expect()
             pacer = asyncio.create_task(self._guarded_pace())
             await self._stop.wait()
             pacer.cancel()
@@ -113,40 +124,44 @@ class Server:
             with contextlib.suppress(RuntimeError):  # it has stopped already
                 self._loop.call_soon_threadsafe(self._stop.set)
 
-    def after(self, seconds: float, do: Any) -> None:
-        """Call `do` that many real seconds from now."""
-        asyncio.get_running_loop().call_later(seconds, do)
-
-    def _collect(self) -> None:
-        """Take in what happened to running jobs while the daemon was away."""
+    def _tend(self) -> None:
+        """Take in what happened to running jobs without our being told, and look again in a while."""
         if self.engine.real is None:
             return
         owner = self.engine.people.by_uid(self.engine.owner)
-        self._launch_all()
-        self.engine.real.flush()
-        for arguments in self.engine.real.news():
-            self._execute({"call": "ended", "args": arguments}, owner)
-        with contextlib.suppress(OutputError):  # it will be news again
-            self.journal.sync()
+        for arguments in self.engine.real.tend():
+            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
+            self._work.set()
+        asyncio.get_running_loop().call_later(TEND_S, self._tend)
 
-    def _launch_all(self) -> None:
-        """Have everything started that is to run; what has been started before is left alone."""
-        if self.engine.real is not None:
-            for live in list(self.engine.jobs.values()):
-                if live.core.state == JobState.RUNNING and is_real(live.asked):
-                    self.engine.real.launch(live)
-
-    async def _ask(self, message: Any, uid: int, gone: Callable[[], bool]) -> Answer:
-        """The answer to one request of a peer with that uid. Raises for what is no request."""
-        person = self.engine.people.by_uid(uid)
-        if message.get("user"):
-            if uid not in (self.engine.owner, 0):
-                return {"refused": [0, DENIED]}
-            person = self.engine.people.by_name(str(message["user"]))
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Asked(message, person, future, gone))
+    def _release(self, job_id: int) -> None:
+        """Nobody looks after that allocation any more."""
+        owner = self.engine.people.by_uid(self.engine.owner)
+        message = {"call": "complete_job", "args": {"job_id": job_id, "status": NO_STATUS}}
+        self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
         self._work.set()
-        return await future
+
+    def _ask(self, message: Any, uid: int) -> Asked:
+        """Take in a request of a peer with that uid; its future is the answer. Raises for what is no request."""
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        person = self.engine.people.by_uid(uid)
+        user = message.get("user")
+        asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
+        if user and uid not in (self.engine.owner, 0):
+            future.set_result({"refused": [0, DENIED]})
+            return asked
+        self._waiting.append(asked)
+        self._work.set()
+        return asked
+
+    def _leave(self, asked: Asked) -> None:
+        """Nobody waits for that answer any more."""
+        if asked in self._parked:
+            self._parked.remove(asked)
+
+    def _note_change(self, live: LiveJob) -> None:
+        self._changed.add(live.core.id)
 
     # -- the one thread of control ----------------------------------------------------------------------------------
 
@@ -162,7 +177,7 @@ class Server:
         while True:
             self._catch_up()
             self._work.clear()
-            if self._waiting or self._more:
+            if self._waiting or self._more or self._changed & self._awaited():
                 await asyncio.sleep(0)
             else:
                 with contextlib.suppress(TimeoutError):
@@ -170,12 +185,30 @@ class Server:
                     await asyncio.sleep(0)  # let whoever else has something ready add it
             self._turn()
 
+    def _awaited(self) -> set[int]:
+        """Jobs of which somebody wants to have news."""
+        return {core_id for one in self._parked for core_id in one.jobs or ()}
+
+    def _next(self) -> float:
+        """The next instant at which something happens or somebody waits for."""
+        return min([self.engine.next_event(), *(one.until for one in self._parked)])
+
     def _longest_wait(self) -> float | None:
-        following = self.engine.next_event()
+        """Real seconds until there is something to do; None: until somebody asks."""
         if self.clock.mode == FAST:
-            return None if is_idle(self.engine) or runs_something_real(self.engine) else 0.0
+            return None if self._stands_still() else 0.0
+        following = self._next()
         wait = self.clock.real_seconds_until(following) if following != NEVER else None
         return None if wait is None else min(wait, IDLE_S)
+
+    def _stands_still(self) -> bool:
+        """Whether time that runs only as long as something happens has to stop.
+
+        It does not pass over what really runs, except to an instant that somebody waits for.
+        """
+        if any(one.until != NEVER for one in self._parked):
+            return False
+        return runs_something_real(self.engine) or is_idle(self.engine)
 
     def _catch_up(self) -> None:
         """Let the network run on to the present."""
@@ -184,38 +217,34 @@ class Server:
         self.engine.network.advance(max(self.clock.now(), self.engine.now))
 
     def _run_on(self, target: float, *, stop_when_idle: bool) -> bool:
-        """Jump from event to event up to `target`; False when a slice of real time was not enough.
-
-        Time does not pass over a script that really runs, if it is to be waited for (`stop_when_idle`).
-        """
+        """Jump from event to event up to `target`; False when there is more to do than a slice of real time allows."""
         engine, last = self.engine, time.monotonic() + SLICE_S
         while True:
-            if stop_when_idle and (runs_something_real(engine) or is_idle(engine)):
+            if stop_when_idle and self._stands_still():
                 return is_idle(engine)
-            following = engine.next_event()
+            following = self._next()
             if following > target or following == NEVER:
                 if target != NEVER:
-                    self.clock.jump(target)
-                    engine.network.advance(max(self.clock.now(), engine.now))
+                    self._go_to(target)
                 return True
-            self.clock.jump(following)
-            engine.network.advance(max(self.clock.now(), engine.now))
-            if time.monotonic() > last:
+            self._go_to(following)
+            if time.monotonic() > last or any(one.until <= following for one in self._parked):
                 return False
+
+    def _go_to(self, instant: float) -> None:
+        self.clock.jump(instant)
+        self.engine.network.advance(max(self.clock.now(), self.engine.now))
 
     def _turn(self) -> None:
         """Carry out what is waiting, write it down, answer."""
         self._more = False
-        parked, self._parked = [one for one in self._parked if not one.gone()], []
-        batch, self._waiting = [*self._waiting[:BATCH], *parked], self._waiting[BATCH:]
-        answered = []
-        for one in batch:
-            answer = self._execute(one.message, one.person)
-            if answer.get("ok", {}).get("wait"):
-                self._parked.append(one)
-            else:
-                answered.append((one, answer))
-        if answered or self.engine.real is not None:
+        batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+        answered = [(one, self._execute(one.message, one.person)) for one in batch]
+        for one in self._due():
+            if one.until != NEVER:  # the instant it was first told counts
+                one.message["args"] = {**(one.message.get("args") or {}), "until": int(one.until)}
+            answered.append((one, self._execute(one.message, one.person)))
+        if batch or self.engine.real is not None:
             self._note_clock()
         try:
             self.journal.sync()
@@ -226,8 +255,32 @@ class Server:
         if self.engine.real is not None:
             self.engine.real.flush()
         for one, answer in answered:
+            self._tell(one, answer)
+
+    def _due(self) -> list[Asked]:
+        """Those who wait and are to be asked again."""
+        changed, self._changed = self._changed, set()
+        now = self.engine.now
+        return [one for one in self._parked if one.jobs is None or one.jobs & changed or one.until <= now]
+
+    def _tell(self, one: Asked, answer: Answer) -> None:
+        """Give the answer, or the news that there will be one later."""
+        found = answer.get("ok", ())
+        if "wait" not in found:
+            if one in self._parked:
+                self._parked.remove(one)
             if not one.future.done():
                 one.future.set_result(answer)
+            return
+        one.jobs = None if found["wait"] is True else frozenset(found["wait"])
+        one.until = NEVER if found.get("until") is None else float(found["until"])
+        if one not in self._parked:
+            self._parked.append(one)
+            first, one.future = one.future, asyncio.get_running_loop().create_future()
+            if not first.done():
+                first.set_result(answer)
+        if one.jobs is not None and one.jobs & self._changed:
+            self._more = True  # while we were writing
 
     def _execute(self, message: dict[str, Any], person: Person) -> Answer:
         call, arguments = str(message.get("call")), message.get("args") or {}
@@ -254,9 +307,11 @@ class Server:
                 traceback.print_exc()
                 self._rebuild()
             return {"refused": [0, f"Invalid RPC: {error}"]}
-        if line:
+        if line and "wait" not in found:
             self.journal.append_line(line)
             self._noted = now
+        if call == "ended" and self.engine.real is not None:
+            self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
         return {"ok": found}
 
     def _rebuild(self) -> None:
@@ -266,10 +321,11 @@ class Server:
         with contextlib.suppress(OutputError):
             self.journal.sync()
         real = self.engine.real
-        self.engine = self._restore()
+        self.engine = self.holders.engine = self._restore()
+        self.engine.changed = self._note_change
         if real is not None:
             real.adopt(self.engine)
-            self._launch_all()
+            self._tend()
 
     def _note_clock(self) -> None:
         """Write down how late it is, where the machine's time of day would not tell after a restart."""
@@ -318,8 +374,8 @@ class Server:
         found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
         if not done:
             found["wait"] = True
-        # go on, or have a look at what others waited for; a script that really runs will say when it is over
-        self._more = done or not (action == "until-idle" and runs_something_real(self.engine))
+            # a script that really runs will say when it is over
+            self._more |= not (action == "until-idle" and self._stands_still())
         return found
 
     def _down(self, arguments: dict[str, Any], person: Person) -> Answer:

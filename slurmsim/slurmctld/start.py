@@ -31,11 +31,14 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     """The engine a header describes, at its first instant."""
     cluster, accounting = _cluster(header, folder)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
-    return Engine(
+    engine = Engine(
         cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
         accounting=accounting, run_time=behaviour,
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    if header["conf"]:
+        engine.conf_path = str(folder / str(header["conf"]))
+    return engine
 
 
 def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Accounting | None]:
@@ -95,9 +98,7 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
 
     server = Server(folder, engine, clock, journal, restore)
     if engine.runs_jobs:
-        executor = Executor(folder / "jobs")
-        conf = str(folder / str(first["conf"])) if first["conf"] else "/etc/slurm/slurm.conf"
-        engine.real = RealJobs(engine, executor, server.after, conf)
+        engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
 
 

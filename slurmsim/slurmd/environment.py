@@ -1,51 +1,118 @@
-"""The SLURM_* environment of a batch script, as slurmd gives it on the first node (22.05)."""
+"""The SLURM_* environment of a batch script, as slurmd gives it on the first node: a table with releases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+# variable, the fact it shows (or a text after "="), first release that has it, first without it
+_ROWS = """
+SLURM_JOB_ID job_id
+SLURM_JOBID job_id
+SLURM_JOB_NAME name
+SLURM_JOB_PARTITION partition
+SLURM_JOB_USER user
+SLURM_JOB_UID uid
+SLURM_JOB_GID gid
+SLURM_JOB_ACCOUNT account
+SLURM_JOB_QOS qos
+SLURM_JOB_RESERVATION reservation
+SLURM_JOB_NUM_NODES n_nodes
+SLURM_NNODES n_nodes
+SLURM_JOB_NODELIST nodes
+SLURM_NODELIST nodes
+SLURM_JOB_CPUS_PER_NODE cpus_per_node
+SLURM_TASKS_PER_NODE tasks_per_node
+SLURM_CPUS_ON_NODE cpus_on_node
+SLURM_NTASKS n_tasks
+SLURM_NPROCS n_tasks
+SLURM_NTASKS_PER_NODE ntasks_per_node
+SLURM_CPUS_PER_TASK cpus_per_task
+SLURM_TRES_PER_TASK tres_per_task 24.11
+SLURM_MEM_PER_CPU mem_per_cpu
+SLURM_MEM_PER_NODE mem_per_node
+SLURM_SUBMIT_DIR submit_dir
+SLURM_SUBMIT_HOST submit_host
+SLURM_CLUSTER_NAME cluster
+SLURM_CONF conf
+SLURMD_NODENAME first_node
+SLURM_WORKING_CLUSTER working_cluster - 24.11
+SLURM_NODE_ALIASES =(null) - 24.11
+SLURM_NODEID =0
+SLURM_PROCID =0
+SLURM_LOCALID =0
+SLURM_GTIDS =0
+SLURM_TOPOLOGY_ADDR first_node
+SLURM_TOPOLOGY_ADDR_PATTERN =node
+SLURM_PRIO_PROCESS =0
+SLURM_OOM_KILL_STEP =0 24.11
+SLURM_STEP_ID =-5 26.05
+SLURM_STEPID =-5 26.05
+SLURM_JOB_START_TIME start 24.11
+SLURM_JOB_END_TIME end 24.11
+SLURM_JOB_LICENSES licenses 24.11
+SLURM_JOB_EXCLUSIVE exclusive 26.05
+SLURM_JOB_OVERSUBSCRIBE oversubscribe 26.05
+SLURM_ARRAY_JOB_ID array_job_id
+SLURM_ARRAY_TASK_ID array_task_id
+SLURM_ARRAY_TASK_COUNT array_count
+SLURM_ARRAY_TASK_MIN array_min
+SLURM_ARRAY_TASK_MAX array_max
+SLURM_ARRAY_TASK_STEP array_step
+SLURM_RESTART_COUNT restart_count
+SLURM_JOB_GPUS gpus
+SLURM_GPUS_ON_NODE gpus_on_node
+CUDA_VISIBLE_DEVICES gpus
+ENVIRONMENT =BATCH
+HOSTNAME first_node
+SLURMSIM_CLUSTER_DIR folder
+"""
+_EXCLUSIVE = {"exclusive": "NODE", "user": "USER", "mcs": "MCS", "topo": "TOPO"}
 
-def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str]) -> dict[str, str]:
+
+def rows(release: str) -> list[tuple[str, str]]:
+    """Variables of `release`, each with the fact it shows."""
+    found = []
+    for text in _ROWS.split("\n"):
+        words = text.split()
+        if words:
+            name, fact, since, until = (*words, "-", "-")[:4]
+            if (since == "-" or since <= release) and (until == "-" or release < until):
+                found.append((name, fact))
+    return found
+
+
+def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], release: str) -> dict[str, str]:
     """The environment of the script: what was submitted, and what slurmd adds.
 
     Parameters
     ----------
     facts
-        Of the job and its allocation: ``job_id name partition user uid gid account qos reservation n_nodes nodes
-        first_node cpus_per_node tasks_per_node cpus_on_node n_tasks ntasks_per_node cpus_per_task mem_per_cpu
-        mem_per_node submit_dir submit_host cluster conf array_job_id array_task_id array_count array_min array_max
-        array_step restarts gpus``; None or missing where it does not apply.
+        Of the job and its allocation, under the names of the table above, and: ``restarts``, ``shared`` (as it was
+        asked for), ``home``, ``spool`` (folder of the commands for a bare environment), ``simulated`` (whether the user
+        is played by somebody else). None or missing where it does not apply.
     submitted
         What ``--export`` let through.
+    release
+        The release to be like.
     """
-    get = facts.get
-    found = {name: value for name, value in submitted.items() if not name.startswith(("SLURMSIM_CLUSTER",))}
-    given = {
-        "SLURM_JOB_ID": get("job_id"), "SLURM_JOBID": get("job_id"), "SLURM_JOB_NAME": get("name"),
-        "SLURM_JOB_PARTITION": get("partition"), "SLURM_JOB_USER": get("user"), "SLURM_JOB_UID": get("uid"),
-        "SLURM_JOB_GID": get("gid"), "SLURM_JOB_ACCOUNT": get("account"), "SLURM_JOB_QOS": get("qos"),
-        "SLURM_JOB_RESERVATION": get("reservation"),
-        "SLURM_JOB_NUM_NODES": get("n_nodes"), "SLURM_NNODES": get("n_nodes"),
-        "SLURM_JOB_NODELIST": get("nodes"), "SLURM_NODELIST": get("nodes"),
-        "SLURM_JOB_CPUS_PER_NODE": get("cpus_per_node"), "SLURM_TASKS_PER_NODE": get("tasks_per_node"),
-        "SLURM_CPUS_ON_NODE": get("cpus_on_node"),
-        "SLURM_NTASKS": get("n_tasks"), "SLURM_NPROCS": get("n_tasks"),
-        "SLURM_NTASKS_PER_NODE": get("ntasks_per_node"), "SLURM_CPUS_PER_TASK": get("cpus_per_task"),
-        "SLURM_MEM_PER_CPU": get("mem_per_cpu"), "SLURM_MEM_PER_NODE": get("mem_per_node"),
-        "SLURM_SUBMIT_DIR": get("submit_dir"), "SLURM_SUBMIT_HOST": get("submit_host"),
-        "SLURM_CLUSTER_NAME": get("cluster"), "SLURM_CONF": get("conf"), "SLURMD_NODENAME": get("first_node"),
-        "SLURM_WORKING_CLUSTER": f"{get('cluster')}:localhost:6817:9728:109",
-        "SLURM_NODE_ALIASES": "(null)", "SLURM_NODEID": 0, "SLURM_PROCID": 0, "SLURM_LOCALID": 0, "SLURM_GTIDS": 0,
-        "SLURM_TOPOLOGY_ADDR": get("first_node"), "SLURM_TOPOLOGY_ADDR_PATTERN": "node", "SLURM_PRIO_PROCESS": 0,
-        "SLURM_ARRAY_JOB_ID": get("array_job_id"), "SLURM_ARRAY_TASK_ID": get("array_task_id"),
-        "SLURM_ARRAY_TASK_COUNT": get("array_count"), "SLURM_ARRAY_TASK_MIN": get("array_min"),
-        "SLURM_ARRAY_TASK_MAX": get("array_max"), "SLURM_ARRAY_TASK_STEP": get("array_step"),
-        "SLURM_RESTART_COUNT": get("restarts") or None, "SLURM_JOB_GPUS": get("gpus"),
-        "SLURM_GPUS_ON_NODE": get("gpus_on_node"), "CUDA_VISIBLE_DEVICES": get("gpus"),
-        "ENVIRONMENT": "BATCH", "HOSTNAME": get("submit_host"),
+    per_task, shared = facts.get("cpus_per_task"), facts.get("shared")
+    known = {
+        **facts, "restart_count": facts.get("restarts") or None,
+        "tres_per_task": f"cpu={per_task}" if per_task else None,
+        "exclusive": _EXCLUSIVE.get(str(shared), "NO"), "oversubscribe": "YES" if shared == "ok" else "NO",
     }  # fmt: skip
-    found.update({name: str(value) for name, value in given.items() if value is not None})
+    found = {name: value for name, value in submitted.items() if not name.startswith("SLURMSIM_CLUSTER")}
+    for name, fact in rows(release):
+        value = fact[1:] if fact.startswith("=") else known.get(fact)
+        if value is not None:
+            found[name] = str(value)
     found.setdefault("TMPDIR", "/tmp")
-    found.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
+    found.setdefault("HOME", str(facts.get("home") or "/"))
+    for name in ("USER", "LOGNAME"):
+        found.setdefault(name, str(facts.get("user") or ""))
+    found.setdefault("SHELL", "/bin/sh")
+    found.setdefault("PATH", f"{facts.get('folder')}/bin:/usr/local/bin:/usr/bin:/bin")
+    if facts.get("simulated"):
+        found["SLURMSIM_USER"] = str(facts.get("user"))
     return found

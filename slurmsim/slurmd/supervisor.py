@@ -2,7 +2,8 @@
 
 Run as ``python -S supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
 go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
-session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all.
+session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all. Before
+anything else it writes ``supervisor``, unless somebody has: however often it is started, a script runs once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ def main(folder: str) -> None:
     with open(os.path.join(folder, "spec.json"), encoding="utf-8", errors="surrogateescape") as file:
         spec = json.load(file)
     status = _run(folder, spec)
+    with contextlib.suppress(OSError):
+        os.unlink(spec["script"])
+        os.rmdir(os.path.dirname(spec["script"]))
     _write(os.path.join(folder, "exit"), str(status))
     _tell(spec, status)
 
@@ -41,7 +45,23 @@ def _leave(folder: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    _write(os.path.join(folder, "supervisor"), str(os.getpid()))
+    if not _claim(folder):
+        os._exit(0)  # another one looks after this run
+
+
+def _claim(folder: str) -> bool:
+    """Become the one supervisor of this run: its id, and when it started, because ids are used again."""
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
+        since = file.read().rpartition(")")[2].split()[19]
+    mine = os.path.join(folder, f"supervisor.{os.getpid()}")
+    _write(mine, f"{os.getpid()} {since}")
+    try:
+        os.link(mine, os.path.join(folder, "supervisor"))
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(mine)
+    return True
 
 
 def _run(folder: str, spec: dict[str, Any]) -> int:
@@ -72,7 +92,7 @@ def _become(folder: str, spec: dict[str, Any]) -> None:
     _write(os.path.join(folder, "unlaunched"), "")
     os.umask(int(spec["umask"]))
     os.chdir(spec["work_dir"])
-    mode = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if spec["append"] else os.O_TRUNC)
+    mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if spec["append"] else os.O_TRUNC)
     source = os.open(spec["std_in"], os.O_RDONLY)
     out = os.open(spec["std_out"], mode, 0o666)
     error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
@@ -85,11 +105,12 @@ def _become(folder: str, spec: dict[str, Any]) -> None:
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     os.unlink(os.path.join(folder, "unlaunched"))
-    script = os.path.join(folder, "script")
+    script = spec["script"]
+    environment = {**spec["environment"], "SLURM_TASK_PID": str(os.getpid())}
     try:
-        os.execve(script, [spec["script_name"], *spec["argv"]], spec["environment"])
+        os.execve(script, [script, *spec["argv"]], environment)
     except OSError:
-        os.execve("/bin/sh", ["sh", script, *spec["argv"]], spec["environment"])
+        os.execve("/bin/sh", ["sh", script, *spec["argv"]], environment)
 
 
 def _write(path: str, text: str) -> None:

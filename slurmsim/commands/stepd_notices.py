@@ -1,0 +1,33 @@
+"""What slurmstepd writes into the output of a job or step: how it was ended, and what could not be started."""
+
+from __future__ import annotations
+
+import time
+
+from slurmsim.commands.releases import row
+
+_PREFIX = {"22.05": "slurmstepd-{node}: error: ", "26.05": "[{when}.000] error: "}
+_WHY = {
+    "TIMEOUT": " DUE TO TIME LIMIT",
+    "PREEMPTED": " DUE TO PREEMPTION",
+    "NODE_FAIL": " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
+    "REQUEUED": " DUE TO JOB REQUEUE",
+}
+_CANCELLED = {"22.05": "", "26.05": " DUE to SIGNAL Terminated"}
+
+
+def line(text: str, node: str, now: float, release: str) -> str:
+    """An error of the slurmstepd on `node`."""
+    prefix: str = row(_PREFIX, release)
+    return prefix.format(node=node, when=stamp(now)) + text
+
+
+def cancelled(entity: str, node: str, now: float, why: str, release: str) -> str:
+    """The line that says why ``JOB 9`` or ``STEP 9.0`` was ended; `why` is the job's final state, or REQUEUED."""
+    because = _WHY.get(why, row(_CANCELLED, release))
+    return line(f"*** {entity} ON {node} CANCELLED AT {stamp(now)}{because} ***", node, now, release)
+
+
+def stamp(now: float) -> str:
+    """A date as slurmstepd writes it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now))

@@ -1,0 +1,67 @@
+"""One job step: what it was given and how it ended. The records `squeue -s`, `scontrol show step` and `sacct` read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.states import JobState
+
+BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
+"""Numbers of the steps that have names; srun's count from 0."""
+NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One step of one run of a job.
+
+    Attributes
+    ----------
+    number
+        0, 1, 2 …, or one of `BATCH`, `EXTERN`, `INTERACTIVE`.
+    nodes, tasks, cpus, memory
+        Its nodes (places in the node table), and of each how many tasks, CPUs and MiB it has.
+    start, end
+        Seconds since the epoch; None while it runs.
+    state
+        ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``.
+    exit_code
+        A wait status.
+    cancelled_by
+        The uid that cancelled it alone.
+    run
+        Of which run of its job: `Job.restarts` then.
+    asked
+        The request it was made from; empty for a batch step.
+    """
+
+    number: int
+    name: str
+    start: int
+    nodes: tuple[int, ...]
+    tasks: tuple[int, ...]
+    cpus: tuple[int, ...]
+    memory: tuple[int, ...]
+    run: int
+    asked: Mapping[str, Any]
+    state: str = JobState.RUNNING
+    exit_code: int = 0
+    end: int | None = None
+    cancelled_by: int | None = None
+
+    @property
+    def text(self) -> str:
+        """``0``, or ``batch``."""
+        return NAMES.get(self.number, str(self.number))
+
+    def finish(self, now: int, status: int) -> None:
+        """It ended with the wait status `status`; news of a step that is over already is no news."""
+        if self.end is not None:
+            return
+        self.end, self.exit_code = now, status
+        if status & 0x7F:
+            self.state = JobState.CANCELLED
+        else:
+            self.state = JobState.FAILED if status else JobState.COMPLETED

@@ -1,0 +1,204 @@
+"""Where the tasks of a step go inside its job's allocation.
+
+Mirrors _pick_step_nodes and the task layout of slurmctld (step_mgr.c, slurm_step_layout.c, 22.05): nodes without a
+step come first, whole nodes are taken unless the step wants its exact CPUs, and a step waits where others are in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from slurmsim.protocol import Refusal
+
+BUSY = "Requested nodes are busy"
+TOO_MANY_CPUS = "More processors requested than permitted"
+BAD_NODE_COUNT = "Node count specification invalid"
+NOT_AVAILABLE = "Requested node configuration is not available"
+BAD_MEMORY = "Memory required by task is not available"
+
+
+@dataclass(slots=True)
+class Room:
+    """What one node of an allocation has: `cpus` and `memory` in all, `used` and `memory_used` by `steps` steps."""
+
+    cpus: int
+    memory: int
+    used: int = 0
+    memory_used: int = 0
+    steps: int = 0
+
+
+@dataclass(slots=True)
+class Place:
+    """Nodes of the allocation (their places in it) and of each its tasks, CPUs and MiB."""
+
+    nodes: list[int]
+    tasks: list[int]
+    cpus: list[int]
+    memory: list[int] = field(default_factory=list)
+
+
+def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
+    """Where a step goes.
+
+    Parameters
+    ----------
+    asked
+        ``num_tasks cpu_count min_nodes max_nodes``, as wanted ``nodes`` and ``excluded`` (places in the allocation),
+        ``relative``, ``exact``, ``overlap``, ``overcommit``, ``mem_per_cpu``, ``mem_per_node`` (MiB),
+        ``ntasks_per_node``, ``plane_size``, ``arbitrary`` (places, one a task).
+    rooms
+        The nodes of the allocation, in order.
+
+    Raises
+    ------
+    Refusal
+        With Slurm's text; `BUSY` where waiting helps.
+    """
+    usable, blocked = _usable(asked, rooms)
+    nodes = _nodes(asked, rooms, usable, blocked)
+    tasks = _layout(asked, nodes, usable, rooms)
+    per_task = max(1, int(asked.get("cpu_count") or 0) // max(int(asked["num_tasks"]), 1))
+    if asked.get("overcommit"):
+        per_task = int(asked.get("cpus_per_task") or 1)
+    exact = bool(asked.get("exact"))
+    cpus = [n * per_task if exact else rooms[i].cpus for i, n in zip(nodes, tasks, strict=True)]
+    return Place(nodes, tasks, cpus, [_memory(asked, rooms[i], n) for i, n in zip(nodes, cpus, strict=True)])
+
+
+def _memory(asked: Mapping[str, Any], room: Room, cpus: int) -> int:
+    if asked.get("mem_per_cpu"):
+        return min(int(asked["mem_per_cpu"]) * cpus, room.memory)
+    return int(asked.get("mem_per_node") or room.memory)
+
+
+def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int], bool]:
+    """CPUs of each node the step could use now, and whether other steps are in its way."""
+    usable, blocked = [], False
+    for room in rooms:
+        cpus = room.cpus
+        if not asked.get("overlap"):
+            blocked = blocked or room.used > 0
+            cpus = (0 if room.used else cpus) if not asked.get("exact") else max(cpus - room.used, 0)
+        free = room.memory - (0 if asked.get("overlap") else room.memory_used)
+        per_cpu, per_node = int(asked.get("mem_per_cpu") or 0), int(asked.get("mem_per_node") or 0)
+        if cpus and room.memory and per_cpu:
+            fits = max(free, 0) // per_cpu
+            blocked = blocked or (fits < cpus and room.memory_used > 0)
+            cpus = min(cpus, fits)
+        elif cpus and room.memory and per_node and free < per_node:
+            if per_node > room.memory:
+                raise Refusal(BAD_MEMORY)
+            blocked, cpus = True, 0
+        usable.append(cpus)
+    return usable, blocked
+
+
+def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int], blocked: bool) -> list[int]:
+    """The nodes of the step. Raises Refusal."""
+    least, most = int(asked.get("min_nodes") or 1), int(asked.get("max_nodes") or len(rooms))
+    cpus = 0 if asked.get("overcommit") else int(asked.get("cpu_count") or 0)
+    if most < least:
+        raise Refusal(BAD_NODE_COUNT)
+    open_to = [i for i in range(len(rooms)) if i not in (asked.get("excluded") or ())]
+    named = list(asked.get("nodes") or ())
+    if any(i not in open_to for i in named):
+        raise Refusal(NOT_AVAILABLE)
+    sizes = {room.cpus for room in rooms}
+    if cpus and len(sizes) == 1:
+        least = max(least, -(-cpus // max(sizes)))
+        if most < least:
+            raise Refusal(TOO_MANY_CPUS)
+    if any(not usable[i] for i in named):
+        raise Refusal(BUSY if blocked else BAD_MEMORY)
+    skip = int(asked["relative"]) if asked.get("relative") is not None else 0
+    free = [i for i in open_to if usable[i] and i >= skip]
+    if len(named) > least:
+        free, named = named, []
+    if len({*free, *named}) < least:
+        raise Refusal(BUSY if blocked or any(usable) else NOT_AVAILABLE)
+    picked = named or []
+    rest = [i for i in free if i not in picked]
+    idle = [i for i in rest if not rooms[i].steps]
+    for some in (idle, rest):
+        if len(picked) < least:
+            found = _enough(some, least - len(picked), cpus - sum(usable[i] for i in picked), usable)
+            picked = sorted([*picked, *found]) if found else picked
+    if len(picked) < least:
+        raise Refusal(BUSY if blocked else TOO_MANY_CPUS)
+    for i in rest:
+        if sum(usable[k] for k in picked) >= cpus or len(picked) >= most:
+            break
+        if i not in picked:
+            picked = sorted([*picked, i])
+    if sum(usable[k] for k in picked) < cpus:
+        raise Refusal(BUSY if blocked else NOT_AVAILABLE)
+    return picked
+
+
+def _enough(nodes: Sequence[int], count: int, cpus: int, usable: Sequence[int]) -> list[int]:
+    """`count` of `nodes` with `cpus` CPUs among them: the first that have their share, then the largest others."""
+    if len(nodes) < count:
+        return []
+    if cpus <= count:
+        return list(nodes[:count])
+    share = -(-cpus // count)
+    large = [i for i in nodes if usable[i] >= share][:count]
+    small = sorted((i for i in nodes if usable[i] < share), key=lambda i: -usable[i])
+    picked = [*large, *small[: count - len(large)]]
+    return sorted(picked) if len(picked) == count and sum(usable[i] for i in picked) >= cpus else []
+
+
+def _layout(asked: Mapping[str, Any], nodes: Sequence[int], usable: Sequence[int], rooms: Sequence[Room]) -> list[int]:
+    """Tasks of each node: round after round one for every node that has CPUs left, however they are numbered later."""
+    left = int(asked["num_tasks"])
+    if asked.get("arbitrary"):
+        return [sum(1 for i in asked["arbitrary"] if i == node) for node in nodes]
+    per_task = max(int(asked.get("cpus_per_task") or 1), 1)
+    room = [max((usable[i] or rooms[i].cpus) // per_task, 1) for i in nodes]
+    cap = int(asked.get("ntasks_per_node") or 0)
+    if cap:
+        room = [min(n, cap) for n in room]
+    return lay_out(left, room, int(asked.get("plane_size") or 1))
+
+
+def lay_out(tasks: int, room: Sequence[int], plane: int = 1) -> list[int]:
+    """How many of `tasks` each node gets: round after round `plane` for each that has room left, then for all.
+
+    >>> lay_out(6, [3, 1, 1, 1]), lay_out(10, [4, 4, 4]), lay_out(5, [1, 1])
+    ([3, 1, 1, 1], [4, 3, 3], [3, 2])
+    """
+    found = [0] * len(room)
+    left, crowded = tasks, False
+    while left:
+        for k, most in enumerate(room):
+            if left and (crowded or found[k] < most):
+                take = min(left, plane)
+                found[k] += take
+                left -= take
+        crowded = crowded or all(n >= most for n, most in zip(found, room, strict=True))
+    return found
+
+
+def task_ids(tasks: Sequence[int], distribution: str, plane: int = 0) -> list[list[int]]:
+    """Which tasks are on each node: filled node by node, or dealt one by one (``cyclic``), or `plane` at a time.
+
+    >>> task_ids([3, 1], "block"), task_ids([3, 1], "cyclic"), task_ids([3, 3], "plane", 2)
+    ([[0, 1, 2], [3]], [[0, 2, 3], [1]], [[0, 1, 4], [2, 3, 5]])
+    """
+    found: list[list[int]] = [[] for _ in tasks]
+    number = 0
+    if distribution in ("cyclic", "plane"):
+        size = plane if distribution == "plane" and plane else 1
+        while number < sum(tasks):
+            for mine, count in zip(found, tasks, strict=True):
+                for _ in range(min(size, count - len(mine))):
+                    mine.append(number)
+                    number += 1
+        return found
+    for mine, count in zip(found, tasks, strict=True):
+        mine.extend(range(number, number + count))
+        number += count
+    return found
