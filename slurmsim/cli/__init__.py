@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from slurmsim import __version__
+from slurmsim import __version__, compiled
 from slurmsim.errors import InputError, SlurmSimError
 
 COMMANDS = (
@@ -47,7 +47,8 @@ def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
     """The parser with all subcommands; only the module of `asked` is loaded if it is one of them."""
     about = "A Slurm you can hold in one process: replay job logs, compare policies."
     parser = _Parser(prog="slurmsim", description=about)
-    parser.add_argument("--version", action="version", version=f"slurmsim {__version__}")
+    kind = "compiled" if compiled() else "pure Python"
+    parser.add_argument("--version", action="version", version=f"slurmsim {__version__} ({kind})")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     names = COMMANDS if asked not in COMMANDS or asked == "live" else (asked,)
     for name in ("live",) if asked in LIVE else names:

@@ -10,7 +10,7 @@ GrpJobsAccrue of the accounts above. A job that may not accrue yet is looked at 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +35,14 @@ class Accrual:
         self._counts: dict[Key, int] = defaultdict(int)
         self._counted: set[int] = set()
         self._waiting: dict[int, Job] = {}
+
+    def take_over(self, before: Accrual, jobs: Mapping[int, Job]) -> None:
+        """Go on from the counts of other associations."""
+        self._waiting.update(before._waiting)
+        for job_id in before._counted:
+            self._counted.add(job_id)
+            for key in _keys(jobs[job_id]):
+                self._counts[key] += 1
 
     def eligible(self, job: Job, now: int) -> None:
         """`job` may start from now on."""

@@ -7,7 +7,7 @@ array operations whatever the number of jobs. Only jobs that started or ended si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -113,6 +113,22 @@ class UsageBook:
         self._reset_now = reset == "NOW"
         self._reset = reset
         self._next_reset = next_reset(reset, start_time)
+
+    def take_over(self, before: UsageBook, jobs: Mapping[int, Job], moved: Sequence[tuple[int, int]]) -> None:
+        """Go on from the book of another tree; `moved` has the rows of branches that stay, there and here."""
+        for there, here in moved:
+            self.amounts[:, here] = before.amounts[:, there]
+        for name, there in before._row_of_qos.items():
+            if name in self._row_of_qos:
+                self.amounts[:, self._row_of_qos[name]] = before.amounts[:, there]
+        self.last, self._reset_now, self._next_reset = before.last, before._reset_now, before._next_reset
+        for job_id, run in before._runs.items():
+            job = jobs[job_id]
+            if job.branch is None:
+                continue
+            self.started(job, run.since)
+            if job_id not in before._young:
+                self._change(self._young.pop(job_id), +1)
 
     # -- what the controller tells ----------------------------------------------------------------------------------
 

@@ -131,6 +131,7 @@ class FairTree:
     def update(self, used: Floats, _rows: Iterable[int] = ()) -> None:
         """New factors of all users, after `used` (n_branches,) billing-seconds."""
         above = used[self._parent]
+        self.seen = used.copy()
         with np.errstate(divide="ignore", invalid="ignore"):
             self.effective = np.where(above > 0, used / above, 0.0)
             level_fs = np.where(self._part > 0, self._part / self.effective, 0.0)
@@ -159,6 +160,15 @@ class FairTree:
             again[at] = same[mine]
         rank_place = np.maximum.accumulate(np.where(again, 0, np.arange(self._count)))
         self.factors = (self._count - rank_place[place]) / self._count
+
+    def shown(self, row: int) -> dict[str, float]:
+        """What sshare shows of a branch below the root, as of the last update."""
+        total = float(self.seen[self._shares.tree.root.row])
+        return {
+            "norm_shares": float(self._part[row]), "norm_usage": float(self.seen[row]) / total if total else 0.0,
+            "effective": float(self.effective[row]), "factor": float(self.factors[row]),
+            "level_fs": float(self.level_fs[row]),
+        }  # fmt: skip
 
     def preview(self, used: Floats) -> Floats:
         """Factors of all users as they would be now."""
@@ -233,6 +243,15 @@ class Classic:
             effective = self._work_out(source, used)
         part = self._product[source]
         return exp2(-effective / part / self._damping) if part > 0 else 0.0
+
+    def shown(self, row: int, used: Floats) -> dict[str, float]:
+        """What sshare shows of a branch below the root; the client works the factor out."""
+        effective, kept = self._effective[row], (self._effective.copy(), self._norm.copy())
+        if effective is None:
+            effective = self._work_out(row, used)
+        found = {"norm_shares": self._product[row], "norm_usage": self._norm[row], "effective": effective}
+        self._effective, self._norm = kept
+        return found
 
     def preview(self, used: Floats) -> Floats:
         """Factors of all users as they would be now; nothing is kept, since asking early is asking for other usage."""

@@ -64,9 +64,10 @@ class Recalculation:
         self.wanted = False
         self._thresholds = False  # fair shares decide who may start
         if isinstance(self.plugin, Multifactor) and self.period_s is not None:
-            self._open(self.plugin)
+            self.open(self.plugin)
 
-    def _open(self, plugin: Multifactor) -> None:
+    def open(self, plugin: Multifactor) -> None:
+        """Make what the controller's associations need, also when they have been replaced."""
         c, option = self.c, self.c.cluster.option
         tree = c.tree
         if tree is not None:

@@ -16,14 +16,29 @@ from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
+from slurmsim.core.partitions import Partition
 from slurmsim.errors import SubmitError
-from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
-from slurmsim.slurmctld import allocations, handles, steps, warnings
+from slurmsim.slurmctld import (
+    accounting_storage,
+    allocations,
+    association_requests,
+    control_jobs,
+    control_nodes,
+    control_partitions,
+    control_reservations,
+    control_shows,
+    handles,
+    priority_info,
+    steps,
+    warnings,
+)
+from slurmsim.slurmctld.association_database import Database, engine_database
+from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
@@ -39,6 +54,11 @@ from slurmsim.states import JobState
 INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
+PARTS = (
+    handles,
+    accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
+    control_partitions, control_reservations, control_shows,
+)  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 
@@ -78,7 +98,7 @@ class Engine:
         people: People,
         owner: int,
         *,
-        accounting: Accounting | None = None,
+        database: Database | None = None,
         run_time: Callable[[Mapping[str, Any]], Behaviour],
         release: str = "22.05",
         runs_jobs: bool = False,
@@ -86,9 +106,12 @@ class Engine:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
+        self.database = database or engine_database(cluster, None, owner, start_time)
+        self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, self._ran, cluster, policy, start_time, accounting=accounting
-        )
+            self._moved, self._killed, self._ran, cluster, policy, start_time,
+            accounting=self.database.accounting() if self.database.exists else None,
+        )  # fmt: skip
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
@@ -97,6 +120,12 @@ class Engine:
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
         self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
+        self.conf = ConfFacts()  # slurm.conf as written
+        # what scontrol changes and no scheduler needs: of nodes by index, of partitions and reservations by name
+        self.node_texts: dict[int, dict[str, Any]] = {}
+        self.partition_texts: dict[str, dict[str, Any]] = {}
+        self.reservation_texts: dict[str, dict[str, Any]] = {}
+        self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
         self.release: str = release
         self.version: str = VERSIONS[release]
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown
@@ -111,12 +140,9 @@ class Engine:
             "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
-        self.calls |= steps.calls(self)
-        self.changes |= steps.CHANGES
-        self.calls |= allocations.calls(self)
-        self.changes |= allocations.CHANGES
-        self.calls |= handles.calls(self)
-        self.changes |= handles.CHANGES
+        for part in PARTS:
+            self.calls |= part.calls(self)
+            self.changes |= part.CHANGES
 
     @property
     def now(self) -> int:
@@ -188,10 +214,14 @@ class Engine:
         requeue = bool(self.cluster.option("JobRequeue"))
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
-            sub.dependency = self._core_ids(sub.dependency)
+            sub.dependency = self.core_ids(sub.dependency)
+        return sub, self.behaviour_of(asked)
+
+    def behaviour_of(self, asked: Mapping[str, Any]) -> Behaviour:
+        """What a job of this request does once it runs."""
         if asked.get("allocate") or (self.runs_jobs and is_real(asked)):
-            return sub, Behaviour(-1, JobState.COMPLETED, "0:0", -1)
-        return sub, self._run_time(asked)
+            return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
+        return self._run_time(asked)
 
     def _array(
         self, shown: int, asked: Mapping[str, Any], person: Person
@@ -204,7 +234,7 @@ class Engine:
             made.append((sub, behaviour, task))
         return made
 
-    def _core_ids(self, text: str) -> str:
+    def core_ids(self, text: str) -> str:
         """Dependencies on tasks by an id of their own, as the core knows them: array and index."""
 
         def core(match: re.Match[str]) -> str:
@@ -246,6 +276,7 @@ class Engine:
             if live.own_id is not None:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
+            self.storage.entered(live)
         if array is not None:
             self.arrays[shown] = array
 
@@ -255,6 +286,7 @@ class Engine:
         """`live` was launched, or it ended."""
         self.split(live)
         if what == "launched":
+            self.storage.launched(live)
             steps.began(self, live)
             warnings.arm(self, live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
@@ -275,6 +307,7 @@ class Engine:
         if live is not None:
             self._kill_processes(live, run)
             steps.over(self, live, run)
+            self.storage.requeued(run)
 
     def _kill_processes(self, live: LiveJob, run: Job) -> None:
         if self.runs_jobs and is_real(live.asked):
@@ -441,8 +474,20 @@ class Engine:
         return {"now": self.now, "n": len(rows), "columns": self._columns(NODE_FIELDS, rows, arguments["fields"])}
 
     def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(self.controller.partitions)
+        state = self.controller.state
+        free = bool(arguments.get("show_all")) or person.uid in (0, self.owner)
+        rows = [
+            p for p in self.controller.partitions if p.index not in state.gone and (free or self.visible(p, person))
+        ]
         return {"now": self.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
+
+    def visible(self, partition: Partition, person: Person) -> bool:
+        """Whether that user sees the partition without asking for all."""
+        allowed = partition.spec.allow_groups
+        hidden = self.partition_texts.get(partition.name, {}).get("hidden")
+        if hidden is None:
+            hidden = self.conf.partition(partition.name, "hidden").upper() == "YES"
+        return not hidden and (not allowed or person.group in allowed)
 
     def _users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of users by name; None for those nobody knows."""
@@ -485,6 +530,7 @@ class Engine:
             if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
                 done.append(core_id)
         for core_id in done:
+            self.storage.forgotten(self.jobs[core_id])
             live = self.jobs.pop(core_id)
             self._shown.pop(live.id, None)
             if live.array is not None:
@@ -494,7 +540,8 @@ class Engine:
     def _ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {
             "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
-            "slurm_version": self.release, "version": self.version,
+            "slurm_version": self.release, "version": self.version, "host": self.conf.host,
+            "operator": person.uid in (0, self.owner), "accounting": self.database.exists,
         }  # fmt: skip
 
     def planned_nodes(self) -> Bitmap:
@@ -507,6 +554,13 @@ class Engine:
     def node_reason(self, i: int) -> tuple[str | None, int, int]:
         """Why node `i` is down or drained, since when, and who said so."""
         return self._node_reasons.get(i, (None, 0, 0))
+
+    def set_reason(self, i: int, text: str | None, uid: int) -> None:
+        """Say why node `i` is down or drained; None: it is not any more."""
+        if text is None:
+            self._node_reasons.pop(i, None)
+        else:
+            self._node_reasons[i] = (text, self.now, uid)
 
     # -- what fields ask ----------------------------------------------------------------------------------------------
 

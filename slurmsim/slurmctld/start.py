@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmsim.config.accounting.load import load_accounting
+from slurmsim.config.accounting.draft import Draft
+from slurmsim.config.accounting.load import read_draft
 from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.errors import OutputError
-from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy
+from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.clock import REAL, Clock
+from slurmsim.slurmctld.conf_facts import read_facts
 from slurmsim.slurmctld.connections import more_descriptors
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.header import JOURNAL, new_header
@@ -29,25 +31,27 @@ __all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]
 
 def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     """The engine a header describes, at its first instant."""
-    cluster, accounting = _cluster(header, folder)
+    cluster, draft = _cluster(header, folder)
+    database = engine_database(cluster, draft, int(header["owner"]), int(header["start"]))
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     engine = Engine(
         cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
-        accounting=accounting, run_time=behaviour,
+        database=database, run_time=behaviour,
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
     return engine
 
 
-def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Accounting | None]:
+def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draft | None]:
     if not header["conf"]:
         spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
         return spec, None
     cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
     files = [folder / name for name in header["accounting"]]
-    return cluster, load_accounting(files, cluster=cluster.name) if files else None
+    return cluster, read_draft(files, cluster=cluster.name) if files else None
 
 
 @dataclass(slots=True)

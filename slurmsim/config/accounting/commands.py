@@ -125,7 +125,7 @@ def _add_account(settings: list[Setting], place: Place, draft: Draft) -> None:
 
 def _add_user(settings: list[Setting], place: Place, draft: Draft) -> None:
     own = ("name", "names", "user", "users", "account", "accounts", "acct", "partition", "partitions", "cluster",
-           "clusters", "defaultaccount", "adminlevel", "defaultwckey", "wckey", "wckeys")  # fmt: skip
+           "clusters", "defaultaccount", "defaultwckey", "wckey", "wckeys")  # fmt: skip
     default = _names_of(settings, ("defaultaccount",))
     accounts = _names_of(settings, ("account", "accounts", "acct")) or default
     partitions = _names_of(settings, ("partition", "partitions"), lower=False) or [""]

@@ -17,11 +17,12 @@ NO_QOS = ("-",)  # a list of QOS that allows nothing; an empty one stands for th
 
 @dataclass(slots=True)
 class Item:
-    """One association or QOS: values by attribute (``limits.grp_tres``), and where each was set."""
+    """One association or QOS: values by attribute (``limits.grp_tres``), where each was set; texts without effect."""
 
     place: Place
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
+    aside: dict[str, str] = field(default_factory=dict)
 
     def where(self, target: str) -> Place:
         """Where the attribute was set, else where the item is."""
@@ -91,6 +92,7 @@ class Draft:
         try:
             row = fields.find(name)
             if row is None:
+                item.aside[name.replace(" ", "").lower()] = text
                 why = fields.not_modelled(name)
                 if why and text.strip():
                     self.report.warning(place, name, text, f"not modelled: {why}")

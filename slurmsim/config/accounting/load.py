@@ -40,11 +40,16 @@ def load_accounting(paths: Sequence[str | Path], *, cluster: str = "", report: R
         A file cannot be read or is none of the forms; something unknown, defined twice, contradictory or circular.
         One line with file, line and field.
     """
+    return build(read_draft(paths, cluster=cluster, report=report), ", ".join(map(str, paths)))
+
+
+def read_draft(paths: Sequence[str | Path], *, cluster: str = "", report: Report | None = None) -> Draft:
+    """The same, still to be edited and built. Raises ConfigError for what cannot be read."""
+    if not paths:
+        raise ConfigError("no file is given", field="--accounting", expected="FILE")
     draft = Draft(report if report is not None else Report())
     for path in paths:
         _read(Path(path), str(path), draft, cluster)
-    if not paths:
-        raise ConfigError("no file is given", field="--accounting", expected="FILE")
     if cluster and draft.cluster and draft.cluster != cluster.lower():
         draft.report.warning(
             Place(str(paths[0]), None), "Cluster", draft.cluster, f"is not the ClusterName of slurm.conf, {cluster}"
@@ -52,7 +57,7 @@ def load_accounting(paths: Sequence[str | Path], *, cluster: str = "", report: R
     if not draft.associations:
         fail(Place(str(paths[0]), None), "", "no association is defined: QOS alone do not say who may submit",
              "associations, as sacctmgr dump or show assoc -P writes them")  # fmt: skip
-    return build(draft, ", ".join(map(str, paths)))
+    return draft
 
 
 def check_partitions(accounting: Accounting, cluster: ClusterSpec, report: Report | None = None) -> None:

@@ -1,0 +1,525 @@
+"""sacctmgr show: what the database has, as tables.
+
+Mirrors the list functions of sacctmgr (22.05; later rows from 24.11 and 26.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from slurmsim.commands.clock_text import Dates, long_clock
+from slurmsim.commands.dashed_table import NUMBER, TEXT, Head, double, heading, line
+from slurmsim.commands.io import FAILED_CALLS
+from slurmsim.commands.messages import Stop
+from slurmsim.commands.releases import row
+from slurmsim.commands.sacctmgr_fields import DOUBLE, F, find, matches
+from slurmsim.commands.sacctmgr_words import Session, Word, association_condition, names_in, word_of
+from slurmsim.commands.sshare import tree_name
+from slurmsim.commands.units import quantity
+from slurmsim.commands.values import leading_number
+
+Record = Mapping[str, Any]
+Getter = Callable[[Record], Any]  # text, number or None
+_WITHASSOC = (
+    "You requested options that are only valid when querying with the withassoc option.\n"
+    "Are you sure you want to continue?"
+)
+_LIMITS = "GrpJ,GrpN,GrpCPUs,GrpMEM,GrpS,GrpWall,GrpCPUMins,MaxJ,MaxN,MaxCPUs,MaxS,MaxW,MaxCPUMins,QOS,DefaultQOS"
+_ASSOC = (
+    "Share,Priority,GrpJ,GrpTRES,GrpS,GrpWall,GrpTRESMins,MaxJ,MaxTRES,MaxTRESPerN,MaxS,MaxW,MaxTRESMins,QOS,DefaultQOS,"
+    "GrpTRESRunMins"
+)
+_QOS = {
+    "22.05": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
+    "GrpTRESRunMins,GrpJ,GrpS,GrpW,MaxTRES,MaxTRESPerN,MaxTRESMins,MaxW,MaxTRESPerUser,MaxJobsPerUser,"
+    "MaxSubmitJobsPerUser,MaxTRESPerAcct,MaxJobsPerAcct,MaxSubmitJobsPerAcct,MinTRES",
+    "24.11": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
+    "GrpTRESRunMins,GrpJ,GrpS,GrpW,MaxTRES,MaxTRESPerN,MaxTRESMins,MaxW,MaxTRESPerUser,MaxJobsPerUser,"
+    "MaxSubmitJobsPerUser,MaxTRESPerAcct,MaxTRESRunMinsPerAcct%22,MaxTRESRunMinsPerUser%22,MaxJobsPerAcct,"
+    "MaxSubmitJobsPerAcct,MinTRES",
+}
+_RPC = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
+_NO_ENTITY = {
+    "22.05": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
+    '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n"RunAwayJobs", "Stats", '
+    '"Transaction", "TRES", "User", or "WCKey"',
+    "24.11": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
+    '"Configuration",\n"Event", "Federation", "Instance", "Problem", "QOS", "Resource", "Reservation",\n'
+    '"RunAwayJobs", "Stats", "Transaction", "TRES", "User", or "WCKey"',
+}
+
+
+def tres_text(counts: Mapping[str, int] | None) -> str:
+    """``cpu=24,node=6``, by name."""
+    return ",".join(
+        sorted(f"{name}={quantity(count, 'M') if name == 'mem' else count}" for name, count in (counts or {}).items())
+    )
+
+
+def _of(key: str) -> Getter:
+    return lambda record: record.get(key)
+
+
+def _tres(key: str) -> Getter:
+    return lambda record: tres_text(record.get(key))
+
+
+def _one(key: str, name: str) -> Getter:
+    return lambda record: (record.get(key) or {}).get(name)
+
+
+def _time(key: str) -> Getter:
+    return lambda record: None if record.get(key) is None else long_clock(record[key])
+
+
+def _minutes(key: str) -> Getter:
+    return lambda record: None if record.get(key) is None else long_clock(record[key] // 60 * 60)
+
+
+_COMMON: dict[str, Getter] = {
+    "grpcm": _one("grp_tres_mins", "cpu"), "grpcrm": _one("grp_tres_run_mins", "cpu"), "grpc": _one("grp_tres", "cpu"),
+    "grptm": _tres("grp_tres_mins"), "grptrm": _tres("grp_tres_run_mins"), "grpt": _tres("grp_tres"),
+    "grpj": _of("grp_jobs"), "grpja": _of("grp_jobs_accrue"), "grpmem": _one("grp_tres", "mem"),
+    "grpn": _one("grp_tres", "node"), "grps": _of("grp_submit_jobs"), "grpw": _minutes("grp_wall_s"), "id": _of("id"),
+    "maxcm": _one("max_tres_mins", "cpu"), "maxc": _one("max_tres", "cpu"), "maxtm": _tres("max_tres_mins"),
+    "maxt": _tres("max_tres"), "maxtn": _tres("max_tres_per_node"), "minpt": _of("min_prio_thresh"),
+    "maxn": _one("max_tres", "node"), "maxw": _minutes("max_wall_s"), "prio": _of("priority"),
+}  # fmt: skip
+ASSOCIATION: dict[str, Getter] = {
+    **_COMMON,
+    "acct": _of("account"), "cluster": _of("cluster"), "dqos": lambda r: r.get("def_qos") or "",
+    "fairshare": _of("shares"), "lft": _of("lft"), "rgt": _of("rgt"), "maxj": _of("max_jobs"),
+    "maxja": _of("max_jobs_accrue"), "maxs": _of("max_submit_jobs"), "pid": _of("parent_id"),
+    "pname": lambda r: r.get("parent") or "", "part": lambda r: r.get("partition") or "",
+    "qos": lambda r: ",".join(r.get("qos") or ()), "qos_raw": lambda r: ",".join(r.get("qos_raw") or ()),
+    "user": lambda r: r.get("user") or "", "lineage": _of("lineage"), "maxtrm": lambda r: "",
+}  # fmt: skip
+QOS: dict[str, Getter] = {
+    **_COMMON,
+    "desc": _of("description"), "name": _of("name"),
+    "flags": lambda r: ",".join(_flag_names(r["flags"])) or None, "grace": _time("grace_time_s"),
+    "maxtrm": _tres("max_tres_run_mins_pu"), "maxtrma": _tres("max_tres_run_mins_pa"), "maxta": _tres("max_tres_pa"),
+    "maxtu": _tres("max_tres_pu"), "maxj": _of("max_jobs_pu"), "maxjpa": _of("max_jobs_pa"),
+    "maxjaa": _of("max_jobs_accrue_pa"), "maxjau": _of("max_jobs_accrue_pu"), "maxnu": _one("max_tres_pu", "node"),
+    "maxcu": _one("max_tres_pu", "cpu"), "maxs": _of("max_submit_pu"), "maxsa": _of("max_submit_pa"),
+    "maxcrm": _one("max_tres_run_mins_pu", "cpu"), "minc": _one("min_tres", "cpu"), "mint": _tres("min_tres"),
+    "pree": lambda r: ",".join(sorted(r["preempt"])), "preem": lambda r: (r["preempt_mode"] or "cluster").lower(),
+    "prxmpt": _time("preempt_exempt_time_s"), "uf": _of("usage_factor"), "ut": _of("usage_threshold"),
+    "lf": _of("limit_factor"),
+}  # fmt: skip
+_FLAG_ORDER = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes",
+               "OverPartQOS", "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
+
+
+def _flag_names(flags: Iterable[str]) -> list[str]:
+    lower = {flag.lower() for flag in flags}
+    return [flag for flag in _FLAG_ORDER if flag.lower() in lower]
+
+
+# -- printing -----------------------------------------------------------------------------------------------------
+
+
+def columns(session: Session, text: str | list[str], *, tree: bool = False) -> list[F]:
+    """The fields of a format. Raises Stop."""
+    words = names_in(",".join(text) if isinstance(text, list) else text)
+    found = []
+    for word in words:
+        name, percent, size = word.partition("%")
+        field = find(name, session.release)
+        if field is None:
+            session.wrong(f"Unknown field '{name}'")
+            raise Stop(1)
+        if field.key == "acct" and tree:
+            field = field._replace(width=-20)
+        width = leading_number(size)[0] if percent else 0
+        found.append(field._replace(width=width) if width else field)
+    return found
+
+
+def table(session: Session, fields: list[F], rows: Iterable[Mapping[str, Any]], getters: Mapping[str, Getter]) -> None:
+    """Print rows; a field nobody knows here is empty."""
+    heads = [Head(f.heading, f.width, f.kind if f.kind != DOUBLE else NUMBER) for f in fields]
+    out = [heading(heads, session.style)]
+    dates = Dates(session.io.environ, int(session.io.now()), unset="Unknown")
+    for record in rows:
+        out.append(line(heads, [_cell(session, f, record, getters, dates) for f in fields], session.style))
+    session.io.out("".join(out))
+
+
+def _cell(session: Session, f: F, record: Record, getters: Mapping[str, Getter], dates: Dates) -> str | None:
+    getter = getters.get(f.key)
+    value = getter(record) if getter is not None else None
+    if f.kind == "date":
+        return dates(int(value or 0))
+    if value is None:
+        return None
+    if f.kind == DOUBLE:
+        return double(float(value), f.width, session.style)
+    return str(value)
+
+
+# -- what the words ask ---------------------------------------------------------------------------------------------
+
+
+class Asked:
+    """Conditions and format of a show command."""
+
+    def __init__(self, session: Session, words: list[str], own: str, flags: str, extra: Mapping[str, str], *,
+                 bare: str = "names", short: bool = False) -> None:  # fmt: skip
+        """`own` are names of the entity's own list, `flags` words without ``=``, `extra` further lists by key."""
+        self.cond: dict[str, Any] = {}
+        self.flags: set[str] = set()
+        self.format: list[str] = []
+        self.of_associations = False
+        for text in words:
+            word = word_of(text)
+            if not word.equals and matches(text, "Where:5 Set:3"):
+                continue
+            flag = next((f for f in flags.split() if matches(text, f)), None) if not word.equals else None
+            if flag is not None:
+                self.flags.add(flag.partition(":")[0].lower())
+            elif not word.equals or matches(word.name, own):
+                self.cond.setdefault(bare, []).extend(names_in(word.value))
+            elif matches(word.name, "Format:1"):
+                self.format += names_in(word.value)
+            elif (key := next((k for k, names in extra.items() if matches(word.name, names)), None)) is not None:
+                self.cond.setdefault(key, []).extend(names_in(word.value))
+            elif association_condition(session, self.cond, word):
+                self.of_associations = True
+            else:
+                tail = "" if short else "\n Use keyword 'set' to modify value"
+                session.wrong(f" Unknown condition: {text}{tail}")
+
+
+def selected(records: Iterable[dict[str, Any]], cond: Mapping[str, Any], pairs: Mapping[str, str]) -> list[Any]:
+    """Records whose values are among those asked for."""
+    found = []
+    for record in records:
+        if all(not cond.get(key) or str(record.get(name) or "").lower() in [str(v).lower() for v in cond[key]]
+               for key, name in pairs.items()):  # fmt: skip
+            found.append(record)
+    return found
+
+
+_PAIRS = {"accounts": "account", "users": "user", "partitions": "partition", "clusters": "cluster", "ids": "id",
+          "parents": "parent", "default_qos": "def_qos"}  # fmt: skip
+
+
+def associations(session: Session, cond: Mapping[str, Any], flags: set[str]) -> list[dict[str, Any]]:
+    """The associations a condition selects."""
+    records = session.list("association", own="woplimits" in flags)
+    found = selected(records, cond, _PAIRS)
+    if cond.get("qos"):
+        found = [r for r in found if set(r["qos"]) & set(cond["qos"])]
+    if "onlydefaults" in flags:
+        found = [r for r in found if r["is_default"]]
+    if "withsubaccounts" in flags and cond.get("accounts"):
+        spans = [(r["lft"], r["rgt"]) for r in found if not r["user"]]
+        found = [r for r in records if any(low <= r["lft"] <= high for low, high in spans)]
+    return found
+
+
+# -- entities -----------------------------------------------------------------------------------------------------
+
+
+def show_account(session: Session, words: list[str]) -> None:
+    """Accounts, with their associations if asked for."""
+    flags = "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WithRawQOSLevel:5 WOPLimits:4"
+    extra = {"descriptions": "Descriptions:1", "organizations": "Organizations:1"}
+    asked = Asked(session, words, "Names:1 Accounts:1 Acct:4", flags, extra, bare="accounts")
+    if session.code:
+        return
+    with_assoc = session.with_assoc or "withassoc" in asked.flags
+    text = asked.format or ["Acc", "Des", "O"]
+    if not asked.format:
+        text += ["Cl", "ParentN", "U", "Share", "Priority", *_LIMITS.split(",")] if with_assoc else []
+        text += ["Coord"] if "withcoordinators" in asked.flags else []
+    if not with_assoc and asked.of_associations and not session.ask(_WITHASSOC):
+        session.io.out("Aborted\n")
+        return
+    fields = columns(session, text)
+    records = selected(session.list("account"), asked.cond,
+                       {"accounts": "account", "descriptions": "description", "organizations": "organization"})  # fmt: skip
+    if session.dump:
+        return _dump(session, "accounts", records)
+    getters = ASSOCIATION | {
+        "acct": _of("account"), "desc": _of("description"), "org": _of("organization"),
+        "coords": lambda r: ",".join(r["coordinators"]),
+    }  # fmt: skip
+    if with_assoc:
+        known = associations(session, {k: v for k, v in asked.cond.items() if k in _PAIRS}, asked.flags)
+        rows = [{**a, **record} for record in records for a in known if a["account"] == record["account"]]
+    else:
+        rows = [dict(record, shares=None) for record in records]
+    table(session, fields, rows, getters)
+
+
+def show_association(session: Session, words: list[str]) -> None:
+    """Associations, as a tree if asked for."""
+    flags = "Tree:4 WithDeleted:5 WithRawQOSLevel:5 WithSubAccounts:5 WOPInfo:4 WOPLimits:4 OnlyDefaults:4"
+    asked = Asked(session, words, "Ids:1 Associations:2", flags, {}, bare="ids", short=True)
+    if session.code:
+        return
+    tree = "tree" in asked.flags
+    text = asked.format or [
+        "Cluster", "Account", "User", "Part", *([] if "wopinfo" in asked.flags else _ASSOC.split(","))
+    ]  # fmt: skip
+    fields = columns(session, text, tree=tree)
+    rows = associations(session, asked.cond, asked.flags)
+    if session.dump:
+        return _dump(session, "associations", rows)
+    getters = dict(ASSOCIATION)
+    if tree:
+        seen: list[tuple[str, str, str]] = []
+        getters["acct"] = lambda r: tree_name(
+            f"|{r['account']}" if r["user"] else r["account"], r["account"],
+            r["account"] if r["user"] else r["parent"], seen,
+        )  # fmt: skip
+    table(session, fields, rows, getters)
+
+
+def show_user(session: Session, words: list[str]) -> None:
+    """Users, with their associations if asked for."""
+    flags = "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WithRawQOSLevel:5 WOPLimits:4"
+    extra = {"admin": "AdminLevel:2", "clusters": "Clusters:1", "default_accounts": "DefaultAccount:8",
+             "default_wckeys": "DefaultWCKey:8"}  # fmt: skip
+    asked = Asked(session, words, "Names:1 Users:1", flags, extra, bare="users")
+    if session.code:
+        return
+    with_assoc = session.with_assoc or "withassoc" in asked.flags
+    text = asked.format or ["U", "DefaultA", "Ad"]
+    if not asked.format:
+        text += ["Coord"] if "withcoordinators" in asked.flags else []
+        text += ["Cl", "Acc", "Part", "Share", "Priority", "MaxJ", "MaxN", "MaxCPUs", "MaxS", "MaxW", "MaxCPUMins",
+                 "QOS", "DefaultQOS"] if with_assoc else []  # fmt: skip
+    if not with_assoc and asked.of_associations and not session.ask(_WITHASSOC):
+        session.io.out("Aborted\n")
+        return
+    fields = columns(session, text)
+    records = selected(session.list("user"), asked.cond, {"users": "user", "default_accounts": "default_account"})
+    if asked.cond.get("admin"):
+        records = [r for r in records if any(r["admin_level"].lower().startswith(a) for a in asked.cond["admin"])]
+    if asked.of_associations or asked.cond.get("clusters"):
+        mine = {a["user"] for a in associations(session, asked.cond, asked.flags)}
+        records = [record for record in records if record["user"] in mine]
+    if session.dump:
+        return _dump(session, "users", records)
+    getters = ASSOCIATION | {
+        "user": _of("user"), "dacct": lambda r: r["default_account"] or "", "admin": _of("admin_level"),
+        "dwckey": lambda r: r["default_wckey"] or "", "coords": lambda r: ",".join(r["coordinates"]),
+    }  # fmt: skip
+    if with_assoc:
+        known = associations(session, {k: v for k, v in asked.cond.items() if k in _PAIRS}, asked.flags)
+        rows = [{**a, **record} for record in records for a in known if a["user"] == record["user"]]
+    else:
+        rows = [dict(record) for record in records]
+    table(session, fields, rows, getters)
+
+
+def show_qos(session: Session, words: list[str]) -> None:
+    """QOS."""
+    asked = Asked(session, words, "Names:1 QOSLevel:1", "WithDeleted:5",
+                  {"descriptions": "Descriptions:1", "ids": "Ids:1", "modes": "PreemptMode:8"})  # fmt: skip
+    if session.code:
+        return
+    fields = columns(session, asked.format or row(_QOS, session.release))
+    records = selected(session.list("qos"), asked.cond,
+                       {"names": "name", "descriptions": "description", "ids": "id"})  # fmt: skip
+    if session.dump:
+        return _dump(session, "qos", records)
+    table(session, fields, records, QOS)
+
+
+def show_cluster(session: Session, words: list[str]) -> None:
+    """The cluster."""
+    extra = {"classification": "Classification:3", "features": "Features:3", "federation": "Federation:3",
+             "flags": "Flags:2", "plugin": "PluginIDSelect:1", "rpc": "RPCVersions:1"}  # fmt: skip
+    asked = Asked(session, words, "Names:1 Clusters:3", "WithDeleted:5 WithFed:5 WOLimits:3", extra, bare="clusters")
+    if session.code:
+        return
+    text = asked.format or ["Cl", "Controlh", "Controlp", "RPC"]
+    if not asked.format:
+        if "wolimits" not in asked.flags:
+            text += "Fa,GrpJ,GrpTRES,GrpS,MaxJ,MaxTRES,MaxS,MaxW,QOS,DefaultQOS".split(",")
+        if "withfed" in asked.flags:
+            text += ["Federation", "ID", "Features", "FedState"]
+    fields = columns(session, text)
+    records = selected(session.list("cluster"), asked.cond, {"clusters": "cluster"})
+    if session.dump:
+        return _dump(session, "clusters", records)
+    rows = [{**record["association"], **record} for record in records]
+    getters = ASSOCIATION | {
+        "cluster": _of("cluster"), "chost": _of("host"), "cport": _of("port"),
+        "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: _in_id_order(r["tres"]),
+        "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": _of("nodes"), "select": lambda r: 109,
+        "class": lambda r: "", "flags": lambda r: "" if session.release < "24.11" else None, "federation": lambda r: "",
+        "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,
+        "cpus": lambda r: str(r["tres"].get("cpu", 0)),
+    }  # fmt: skip
+    table(session, fields, rows, getters)
+
+
+def _in_id_order(tres: Mapping[str, int]) -> str:
+    return tres_text(tres)
+
+
+def show_tres(session: Session, words: list[str]) -> None:
+    """TRES."""
+    asked = Asked(session, words, "Names:1", "WithDeleted:5", {"types": "Types:1", "ids": "Ids:1"}, bare="types")
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Type,Name%15,ID")
+    records = selected(session.list("tres"), asked.cond, {"types": "type", "ids": "id", "names": "name"})
+    if session.dump:
+        return _dump(session, "tres", records)
+    table(session, fields, records, {"type": _of("type"), "name": _of("name"), "id": _of("id")})
+
+
+def show_event(session: Session, words: list[str]) -> None:
+    """Nodes that are down or drained, and the cluster's own events."""
+    extra = {"nodes": "Nodes:1", "reasons": "Reason:1", "states": "States:4", "start": "Start:5", "end": "End:1",
+             "max_cpus": "MaxCpus:2", "min_cpus": "MinCpus:2", "users": "Users:1", "event": "Event:2"}  # fmt: skip
+    asked = Asked(session, words, "Clusters:1 Names:1", "All_Clusters:5 All_Time:5 CondFlags:3", extra, bare="clusters")
+    if session.code:
+        return
+    only = "".join(asked.cond.get("event") or ())
+    text = "Cluster,TRES,Start,End,ClusterNodes" if only.startswith("c") else \
+        "Cluster,NodeName,Start,End,State,Reason,User"  # fmt: skip
+    fields = columns(session, asked.format or text)
+    records = selected(session.list("event"), asked.cond, {"clusters": "cluster", "states": "state"})
+    if asked.cond.get("nodes"):
+        from slurmsim.hostlist import expand
+
+        wanted = {name for part in asked.cond["nodes"] for name in expand(part)}
+        records = [r for r in records if r["node"] in wanted]
+    if only.startswith("n"):
+        records = [r for r in records if r["node"]]
+    elif only.startswith("c"):
+        records = [r for r in records if not r["node"]]
+    getters: dict[str, Getter] = {
+        "cluster": _of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": _of("start"), "timeend": _of("end"),
+        "state": lambda r: r["state"] or "", "reason": lambda r: r["reason"] or "",
+        "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
+        "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": _of("nodes"),
+        "event": lambda r: "Node" if r["node"] else "Cluster", "eventraw": lambda r: 2 if r["node"] else 1,
+        "duration": lambda r: long_clock(max(0, int(session.io.now()) - r["start"])),
+    }  # fmt: skip
+    table(session, fields, records, getters)
+
+
+def show_transaction(session: Session, words: list[str]) -> None:
+    """Changes made."""
+    extra = {"actions": "Action:4", "actors": "Actors:4", "start": "Start:1", "end": "End:1", "clusters": "Clusters:3",
+             "accounts": "Accounts:3 Acct:4", "users": "Users:1"}  # fmt: skip
+    asked = Asked(session, words, "Ids:1", "WithAssocInfo:5", extra, bare="ids")
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Time,Action,Actor,Where,Info")
+    records = selected(session.list("transaction"), asked.cond, {"actors": "actor", "ids": "id"})
+    table(session, fields, records, {
+        "ts": _of("time"), "action": _of("action"), "actor": _of("actor"), "where": _of("where"), "info": _of("info"),
+        "id": _of("id"),
+    })  # fmt: skip
+
+
+def show_problem(session: Session, words: list[str]) -> None:
+    """Accounts without users, users without a uid."""
+    asked = Asked(session, words, "Names:1", "Tree:4", {})
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Cl,Acct,User,Problem")
+    records = session.list("association")
+    users = {r["account"] for r in records if r["user"]}
+    parents = {r["parent"] for r in records if not r["user"]}
+    rows: list[dict[str, Any]] = [
+        {**r, "problem": "Account has no users"}
+        for r in records
+        if not r["user"] and r["account"] not in users and r["account"] not in parents and r["account"] != "root"
+    ]
+    names = sorted({r["user"] for r in records if r["user"]})
+    ids = session.io.client.call("users", names=names)["uids"] if names else []
+    missing = {name for name, uid in zip(names, ids, strict=True) if uid is None}
+    rows += [{**r, "problem": "User does not have a uid"} for r in records if r["user"] in missing]
+    table(session, fields, rows, ASSOCIATION | {"problem": _of("problem")})
+
+
+def show_reservation(session: Session, words: list[str]) -> None:
+    """Reservations."""
+    asked = Asked(session, words, "Names:1", "", {"clusters": "Clusters:1", "ids": "Ids:1", "nodes": "Nodes:1",
+                                                 "start": "Start:5", "end": "End:1"})  # fmt: skip
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,Unused")
+    records = selected(session.list("reservation"), asked.cond, {"names": "name", "clusters": "cluster", "ids": "id"})
+    table(session, fields, records, {
+        "cluster": _of("cluster"), "name": _of("name"), "tres": lambda r: tres_text(r["tres"]), "timestart": _of("start"),
+        "timeend": _of("end"), "id": _of("id"), "unused": lambda r: 0.0,
+    })  # fmt: skip
+
+
+def show_runaway(session: Session, words: list[str]) -> None:
+    """Jobs the database takes for running although they are not: there are none."""
+    cluster = session.list("cluster")[0]["cluster"]
+    session.io.out(f"Runaway Jobs: No runaway jobs found on cluster {cluster}\n")
+
+
+def _empty(text: str) -> Callable[[Session, list[str]], None]:
+    def show(session: Session, words: list[str]) -> None:
+        asked = Asked(session, words, "Names:1", "Tree:4 WithDeleted:5 WithClusters:5", {})
+        if session.code:
+            return
+        session.list("cluster")
+        table(session, columns(session, asked.format or text), [], {})
+
+    return show
+
+
+def show_stats(session: Session, words: list[str]) -> None:
+    """Statistics of slurmdbd, which nobody is here: zeros."""
+    dates = Dates(session.io.environ, int(session.io.now()))
+    when = dates(int(session.list("cluster")[0]["created"]))
+    session.io.out(f"Rollup statistics\n\nRemote Procedure Call statistics by message type\n\n"
+                   f"Remote Procedure Call statistics by user\n\nData since {when}\n")  # fmt: skip
+
+
+def show_config(session: Session, words: list[str]) -> None:
+    """Configuration of slurm.conf and slurmdbd."""
+    from slurmsim.commands.sacctmgr_config import text
+
+    session.io.out(text(session))
+
+
+_ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
+    ("Accounts:2 Acct:4", show_account, ""), ("Associations:2", show_association, ""),
+    ("Clusters:2", show_cluster, ""), ("Configuration:2", show_config, ""), ("Events:1", show_event, ""),
+    ("Federation:1", _empty("Federation,Cluster,ID%2,Features,FedState"), ""),
+    ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "24.11"),
+    ("Problems:1", show_problem, ""), ("RunawayJobs:2 OrphanJobs:1 LostJobs:1", show_runaway, ""),
+    ("QOS:1", show_qos, ""), ("Resource:4", _empty("Name,Server,Type,Count"), ""),
+    ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
+    ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
+    ("WCKeys:1", _empty("Name,Cluster,User"), ""), ("tres:2", show_tres, ""),
+)  # fmt: skip
+
+
+def show(session: Session, words: list[str]) -> None:
+    """``show ENTITY …``."""
+    if words:
+        for names, do, since in _ENTITIES:
+            if since <= session.release and matches(words[0], names):
+                do(session, words[1:])
+                return
+    session.wrong(row(_NO_ENTITY, session.release))
+
+
+def _dump(session: Session, key: str, records: list[dict[str, Any]]) -> None:
+    from slurmsim.commands.openapi_accounts import dump
+
+    try:
+        dump(session, key, records)
+    except FAILED_CALLS as error:
+        session.wrong(f"sacctmgr: error: {error}")
+
+
+__all__ = ["ASSOCIATION", "QOS", "TEXT", "Word", "associations", "show", "tres_text"]
