@@ -32,6 +32,7 @@ from slurmsim.slurmctld import (
     control_partitions,
     control_reservations,
     control_shows,
+    handles,
     priority_info,
     steps,
     warnings,
@@ -54,6 +55,7 @@ INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
+    handles,
     accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
     control_partitions, control_reservations, control_shows,
 )  # fmt: skip

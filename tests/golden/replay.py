@@ -30,8 +30,8 @@ import slurmsim
 from slurmsim.protocol import Client
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fake_machine import install  # noqa: E402
-from quiet import Quiet  # noqa: E402
+from fake_machine import install
+from quiet import Quiet
 
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
@@ -97,7 +97,7 @@ class Session:
     def until(self, seconds: float) -> None:
         """Step the clock to `seconds` after the recording began."""
         step = int(self.start + seconds) - self.now
-        if self.real:
+        if self.real and step > 0:
             self.quiet.wait()
             for _ in range(step):
                 self._step(1)
@@ -188,8 +188,7 @@ def find_conf(path: Path, recording: dict[str, Any]) -> Path:
 
 
 _SLURM = frozenset(
-    "sacct sacctmgr salloc sattach sbatch sbcast scancel scontrol scrontab sdiag sinfo sprio squeue sreport srun sshare"
-    " sstat strigger".split()
+    ["sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger"]
 )
 
 
