@@ -113,7 +113,7 @@ class Engine:
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
-        self.conf_path = "/etc/slurm/slurm.conf"
+        self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
@@ -414,10 +414,8 @@ class Engine:
     def working_cluster(self) -> str:
         """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
         options = self.cluster.options
-        host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
-        address = host.partition("(")[2].rstrip(")") or host
         port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
-        return f"{self.cluster.name}:{address}:{port}:{row(_PROTOCOL, self.release)}:109"
+        return f"{self.cluster.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,9 +96,16 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     server = Server(folder, engine, Clock(start, mode, rate), journal)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
+        engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
+
+
+def _host(conf: str) -> str:
+    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    found = re.search(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", conf, re.MULTILINE | re.IGNORECASE)
+    return (found[2] or found[1]) if found else "localhost"
 
 
 def serve(folder: Path, header: Mapping[str, Any] | None) -> None:
