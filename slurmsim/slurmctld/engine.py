@@ -179,8 +179,9 @@ class Engine:
         try:
             check(self, asked, person)
             if arguments.get("will_run"):
+                found = will_run(self, self._make(shown, asked, person)[0], shown)
                 self.last_id = shown
-                return will_run(self, self._make(shown, asked, person)[0], shown)
+                return found
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
                 made = self._array(shown, asked, person)
