@@ -115,7 +115,7 @@ class Engine:
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
-        self.conf_path = "/etc/slurm/slurm.conf"
+        self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
@@ -181,8 +181,9 @@ class Engine:
         try:
             check(self, asked, person)
             if arguments.get("will_run"):
+                found = will_run(self, self._make(shown, asked, person)[0], shown)
                 self.last_id = shown
-                return will_run(self, self._make(shown, asked, person)[0], shown)
+                return found
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
                 made = self._array(shown, asked, person)
@@ -416,10 +417,8 @@ class Engine:
     def working_cluster(self) -> str:
         """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
         options = self.cluster.options
-        host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
-        address = host.partition("(")[2].rstrip(")") or host
         port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
-        return f"{self.cluster.name}:{address}:{port}:{row(_PROTOCOL, self.release)}:109"
+        return f"{self.cluster.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,7 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
+        engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
     return engine
 
 
@@ -104,6 +106,12 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
+
+
+def _host(conf: str) -> str:
+    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    found = re.search(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", conf, re.MULTILINE | re.IGNORECASE)
+    return (found[2] or found[1]) if found else "localhost"
 
 
 def serve(folder: Path, header: Mapping[str, Any] | None) -> int:
