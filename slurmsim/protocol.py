@@ -78,10 +78,10 @@ class Client:
     user
         Whom to act as; only the cluster's owner may. None: oneself.
     timeout_s
-        How long to wait for an answer.
+        How long to wait for an answer; None: for ever.
     """
 
-    def __init__(self, folder: str, user: str | None = None, timeout_s: float = 60.0) -> None:
+    def __init__(self, folder: str, user: str | None = None, timeout_s: float | None = 60.0) -> None:
         self.folder, self.user, self.timeout_s = folder, user, timeout_s
         self._socket: socket.socket | None = None
 
@@ -110,6 +110,33 @@ class Client:
         found: dict[str, Any] = answer["ok"]
         return found
 
+    def patient(self) -> Client:
+        """Another connection to the same daemon, for calls that are answered when there is something to tell."""
+        return Client(self.folder, self.user, None)
+
+    def post(self, name: str, **arguments: Any) -> int:
+        """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable."""
+        try:
+            connection = self._connect()
+            connection.sendall(pack({"call": name, "args": arguments, "user": self.user}))
+        except OSError as error:
+            self.close()
+            raise Unreachable(str(error)) from None
+        return connection.fileno()
+
+    def receive(self) -> dict[str, Any]:
+        """The answer to `post`. Raises Unreachable and Refusal."""
+        assert self._socket is not None
+        try:
+            answer = unpack(self._read(self._socket))
+        except (OSError, EOFError, ValueError) as error:
+            self.close()
+            raise Unreachable(str(error)) from None
+        if "refused" in answer:
+            raise Refusal(answer["refused"][1], answer["refused"][0])
+        found: dict[str, Any] = answer["ok"]
+        return found
+
     def close(self) -> None:
         """Hang up."""
         if self._socket is not None:
@@ -129,7 +156,7 @@ class Client:
         return _exactly(connection, length)
 
 
-def connect(path: str, timeout_s: float) -> socket.socket:
+def connect(path: str, timeout_s: float | None) -> socket.socket:
     """A connected socket. A path too long for a socket's name is reached through its folder's descriptor."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.settimeout(timeout_s)

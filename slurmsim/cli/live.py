@@ -17,10 +17,10 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("sbatch", "squeue", "scancel", "sinfo", "sacct", "sprio", "sshare", "sacctmgr")
+COMMANDS = ("salloc", "sbatch", "scancel", "sinfo", "squeue", "srun", "sacct", "sacctmgr", "sdiag", "sprio",
+            "sshare")  # fmt: skip
 # a real Slurm's must not be reached by accident
-MISSING = ("salloc", "sattach", "sbcast", "scontrol", "scrontab", "sdiag", "sreport",
-           "srun", "sstat", "strigger")  # fmt: skip
+MISSING = ("sattach", "sbcast", "scontrol", "scrontab", "sreport", "sstat", "strigger")
 READY_S = 60.0
 
 

@@ -20,11 +20,10 @@ from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.option_display import show_options
 from slurmsim.commands.releases import row, version_line
-from slurmsim.commands.submission import Failed, submit, wait_for, will_run
+from slurmsim.commands.submission import Failed, start_line, submit, wait_for, will_run
 from slurmsim.commands.values import Context
 
 _NAME = "sbatch"
-_START_WORDS = {"22.05": "using", "26.05": "a using"}
 _PLUGINS = {
     "22.05": (
         "select/cons_tres: common_init: select/cons_tres loaded",
@@ -290,10 +289,7 @@ class _Call:
 
     def _show_start(self, found: dict[str, Any]) -> None:
         dates = Dates(self.context.environ, self.cluster.now, unset="Unknown")
-        self.say.info(
-            f"Job {found['job_id']} to start at {dates(found['start_time'])} {row(_START_WORDS, self.release)} "
-            f"{found['proc_cnt']} processors on nodes {found['node_list']} in partition {found['part_name']}"
-        )
+        self.say.info(start_line(found, dates(found["start_time"]), self.release))
         if found.get("preemptee_job_id"):
             self.say.info("  Preempts: " + ",".join(str(number) for number in found["preemptee_job_id"]))
 

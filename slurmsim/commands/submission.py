@@ -8,6 +8,7 @@ from typing import Any
 from slurmsim.commands.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
 from slurmsim.commands.io import UNREACHABLE, Io
 from slurmsim.commands.messages import Messages
+from slurmsim.commands.releases import row
 from slurmsim.protocol import Refusal, Unreachable
 
 MAX_RETRIES = 15
@@ -19,7 +20,7 @@ _LATER = {
 }
 _NOT_AN_ERROR = "Requested nodes are busy"
 _INVALID_JOB = "Invalid job id specified"
-_LIVING = ("PENDING", "RUNNING", "SUSPENDED")
+_START_WORDS = {"22.05": "using", "26.05": "a using"}
 
 
 class Failed(Exception):
@@ -38,6 +39,11 @@ class Failed(Exception):
 
 def submit(io: Io, jobs: list[dict[str, Any]], say: Messages) -> int:
     """Submit one job, or the parts of a heterogeneous one; the job id. Raises Failed."""
+    return int(ask(io, jobs, say)["job_id"])
+
+
+def ask(io: Io, jobs: list[dict[str, Any]], say: Messages) -> dict[str, Any]:
+    """As `submit`: all that the daemon answered. Raises Failed."""
     _check_size(jobs)
     for retry in range(MAX_RETRIES + 1):
         try:
@@ -53,7 +59,7 @@ def submit(io: Io, jobs: list[dict[str, Any]], say: Messages) -> int:
             time.sleep(retry + 1)
             continue
         _user_message(answer, say)
-        return int(answer["job_id"])
+        return answer
     raise AssertionError("unreachable: the last try raises")
 
 
@@ -92,27 +98,32 @@ def _user_message(answer: dict[str, Any], say: Messages) -> None:
 
 
 def wait_for(io: Io, job_id: int, say: Messages) -> int:
-    """Wait until the job, or every task of the array, is over; the highest exit code, 1 for a signal.
-
-    Slurm looks every 2 to 32 seconds; we look more often, because our jobs may be over at once.
-    """
+    """Wait until the job, or every task of the array, is over; the highest exit code, 1 for a signal."""
     pause = _POLL_S
     while True:
-        time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_POLL_S)
         try:
-            columns = io.client.call("jobs", job_id=job_id, fields=["job_state", "exit_code"])["columns"]
+            io.client.patient().call("wait_over", job_id=job_id)
+            columns = io.client.call("jobs", job_id=job_id, fields=["exit_code"])["columns"]
         except Refusal as refusal:
             if refusal.text.endswith(_INVALID_JOB):
                 say.error(f"Job {job_id} no longer found and exit code not found")
                 return 0
-            say.error(f"Currently unable to load job state information, retrying: {refusal.text}")
-            continue
+            text = refusal.text
         except Unreachable:
-            say.error(f"Currently unable to load job state information, retrying: {UNREACHABLE}")
-            continue
-        if not any(state in _LIVING for state in columns["job_state"]):
+            text = UNREACHABLE
+        else:
             return max((_code(status) for status in columns["exit_code"]), default=0)
+        say.error(f"Currently unable to load job state information, retrying: {text}")
+        time.sleep(pause)
+        pause = min(pause * 1.5, _LONGEST_POLL_S)
+
+
+def start_line(found: dict[str, Any], date: str, release: str) -> str:
+    """What ``--test-only`` says of a job that would start."""
+    return (
+        f"Job {found['job_id']} to start at {date} {row(_START_WORDS, release)} "
+        f"{found['proc_cnt']} processors on nodes {found['node_list']} in partition {found['part_name']}"
+    )
 
 
 def _code(status: int) -> int:

@@ -18,6 +18,7 @@ from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.alarms import Alarms
 from slurmsim.core.associations import AssociationTree
+from slurmsim.core.at_submit import AtSubmit
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.deadlines import Deadlines
@@ -47,6 +48,7 @@ from slurmsim.core.messages import (
     ResizeJob,
     Resume,
     SetPartitionState,
+    StartAtOnce,
     Submit,
     Suspend,
 )  # fmt: skip
@@ -169,6 +171,7 @@ class Controller:
             Hold: self.hold, Release: self._release, **self.edits_of_jobs.handlers(),
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
+            StartAtOnce: AtSubmit(self).on_start_at_once,
         }  # fmt: skip
 
     # -- the two calls a driver makes ---------------------------------------------------------------------------

@@ -109,6 +109,14 @@ class LaunchFailed:
 
 
 @dataclass(slots=True)
+class StartAtOnce:
+    """A job somebody sits waiting for (srun, salloc) was submitted: it may start before any pass."""
+
+    order: ClassVar[int] = 4
+    job_id: int
+
+
+@dataclass(slots=True)
 class Cancel:
     """scancel of a pending or running job."""
 
@@ -288,7 +296,7 @@ Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
-    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice
+    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | StartAtOnce
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.messages import Cancel, JobEnded
+from slurmsim.core.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
@@ -52,6 +52,7 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
 def answer(engine: Engine, live: LiveJob) -> dict[str, Any]:
     """What the submission of an allocation is answered: with ``immediate`` the job may have failed already."""
     core = live.core
+    engine.network.tell(engine.now, [StartAtOnce(core.id)])
     found: dict[str, Any] = {"job_id": live.id, "granted": core.state == JobState.RUNNING}
     if core.state != JobState.PENDING:
         return found
@@ -121,7 +122,8 @@ def facts(engine: Engine, live: LiveJob) -> dict[str, Any]:
         "job_id": live.id, "node_list": state.node_list(alloc), "nodes": [table.names[int(i)] for i in alloc.indices()],
         "cpus": cpus, "partition": core.partition.name, "account": core.account or None, "qos": core.qos or None,
         "resv_name": core.reservation_name or None, "name": live.asked.get("name"),
-        "mem_per_cpu": core.shape.mem_cpu or None, "mem_per_node": core.shape.mem_node or None,
+        "mem_per_cpu": live.asked.get("pn_min_memory") if live.asked.get("mem_per_cpu") else None,
+        "mem_per_node": live.asked.get("pn_min_memory") if not live.asked.get("mem_per_cpu") else None,
         "num_tasks": core.sub.request.n_tasks or None, "cpus_per_task": live.asked.get("cpus_per_task"),
         "ntasks_per_node": core.sub.request.tasks_per_node or None, "user": live.person.name, "uid": live.person.uid,
         "gid": live.person.gid, "group": live.person.group, "cluster": engine.cluster.name,
@@ -164,7 +166,9 @@ def wait_mail(engine: Engine, arguments: Mapping[str, Any], person: Person) -> d
     gone = live.over or live.core.state == JobState.PENDING
     lost = step is not None and not gone and all(s.number != step for s in running(live))
     if mine or (gone and not arguments.get("told")) or lost:
-        return {"mail": mine, "after": len(live.mail), "over": gone, "state": str(live.core.state)}
+        return {
+            "mail": mine, "after": len(live.mail), "over": gone, "state": str(live.core.state), "now": engine.now,
+        }  # fmt: skip
     return {"wait": [live.core.id], "until": None}
 
 

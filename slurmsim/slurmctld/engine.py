@@ -22,7 +22,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
-from slurmsim.slurmctld import accounting_storage, allocations, association_requests, priority_info, steps, warnings
+from slurmsim.slurmctld import accounting_storage, allocations, association_requests, priority_info, statistics, steps, warnings
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
@@ -116,6 +116,9 @@ class Engine:
         self.changes = frozenset({"submit", "kill", "ended"})
         self.calls |= accounting_storage.calls(self)
         self.calls |= priority_info.calls(self)
+        self.statistics = statistics.Statistics(self)
+        self.calls |= statistics.calls(self)
+        self.changes |= statistics.CHANGES
         self.calls |= association_requests.calls(self)
         self.changes |= association_requests.CHANGES
         self.calls |= steps.calls(self)
@@ -132,6 +135,7 @@ class Engine:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
         self.network.advance(now)
         handler = self.calls.get(call)
+        self.statistics.asked(call, person)
         if handler is None:
             raise Refusal(f"Invalid RPC {call!r}")
         return handler(arguments, person)
@@ -252,6 +256,7 @@ class Engine:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
             self.storage.entered(live)
+        self.statistics.submitted += 1
         if array is not None:
             self.arrays[shown] = array
 
@@ -262,12 +267,15 @@ class Engine:
         self.split(live)
         if what == "launched":
             self.storage.launched(live)
+            self.statistics.started += 1
             steps.began(self, live)
             warnings.arm(self, live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
+        if what == "ended":
+            self.statistics.ended(live)
         self.changed(live)
 
     def _killed(self, job: Job) -> None:
@@ -584,6 +592,10 @@ class LiveNetwork(Network):
     def _note(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
+<<<<<<< HEAD
             if job.id in self.entering:
                 live.core = job  # it started, or was refused to run, in the instant it was submitted
+=======
+            live.core = job  # also of one that starts within the turn it comes in
+>>>>>>> step
             self._moved(live, what)

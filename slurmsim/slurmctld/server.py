@@ -67,7 +67,7 @@ class Server:
             self._collect()
             self.holders.expect()
             pacer = asyncio.create_task(self._pace())
-            pacer.add_done_callback(lambda _: self._stop.set())  # whatever ends it, nobody is to wait for answers
+            pacer.add_done_callback(lambda _: self._stop.set())  # a fault in there is the daemon's end, and is shown
             await self._stop.wait()
             pacer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -104,6 +104,7 @@ class Server:
                 if "wait" in answer.get("ok", ()):
                     self.holders.take(message, answer["ok"], held)
                     answer = await self._wait(message, uid, answer["ok"], reader)
+                self.holders.asked(message, answer, held)
                 writer.write(pack(answer))
                 await asyncio.wait_for(writer.drain(), IDLE_S)
         except (asyncio.IncompleteReadError, ConnectionError, ValueError, KeyError, TypeError, TimeoutError):
@@ -205,7 +206,7 @@ class Server:
             return {"refused": [refusal.number, refusal.text]}
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             return {"refused": [0, f"Invalid RPC: {error}"]}
-        if call in self.engine.changes:
+        if call in self.engine.changes and "wait" not in found:
             self.journal.append([now, call, person.uid, person.name, arguments])
         return {"ok": found}
 

@@ -1,7 +1,7 @@
 """Where the tasks of a step go inside its job's allocation.
 
 Mirrors _pick_step_nodes and the task layout of slurmctld (step_mgr.c, slurm_step_layout.c, 22.05): nodes without a
-step come first, whole nodes are taken unless the step wants its exact CPUs, and a step waits where others are in its way.
+step come first, whole nodes are taken unless the step wants its exact CPUs, and a step waits where others are in the way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BAD_MEMORY = "Memory required by task is not available"
 
 @dataclass(slots=True)
 class Room:
-    """What one node of an allocation has: `cpus` and `memory` in all, `used` and `memory_used` by steps, their number."""
+    """What one node of an allocation has: `cpus` and `memory` in all, `used` and `memory_used` by `steps` steps."""
 
     cpus: int
     memory: int

@@ -17,7 +17,7 @@ from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.real_jobs import is_real
 from slurmsim.slurmctld.step import BATCH, EXTERN, Step
-from slurmsim.slurmctld.step_places import Room, place_step, task_ids
+from slurmsim.slurmctld.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
 
@@ -39,7 +39,7 @@ UNLIMITED = 0xFFFFFFFE
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The calls about steps."""
     return {
-        "step_create": lambda arguments, person: create(engine, arguments, person),
+        "step_create": lambda a, person: create(engine, a["step"], person, wait=bool(a.get("wait"))),
         "step_end": lambda arguments, person: end(engine, arguments, person),
         "steps": lambda arguments, person: listed(engine, arguments),
     }
@@ -53,8 +53,8 @@ def one(engine: Engine, job_id: Any) -> LiveJob:
     return live
 
 
-def create(engine: Engine, asked: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """Make a step of a running job. Raises Refusal; `BUSY` and `DISABLED` pass."""
+def create(engine: Engine, asked: Mapping[str, Any], person: Person, *, wait: bool) -> dict[str, Any]:
+    """Make a step of a running job, or wait for room. Raises Refusal; `BUSY` and `DISABLED` pass."""
     live = one(engine, asked["job_id"])
     core = live.core
     if person.uid != live.person.uid:
@@ -73,7 +73,12 @@ def create(engine: Engine, asked: Mapping[str, Any], person: Person) -> dict[str
     for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
         if asked.get(text):
             wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
-    place = place_step(wanted, rooms(live))
+    try:
+        place = place_step(wanted, rooms(live))
+    except Refusal as refusal:
+        if refusal.text == BUSY and wait:
+            return {"wait": [core.id], "until": None}
+        raise
     step = Step(
         live.next_step, str(asked.get("name") or ""), engine.now, tuple(members[i] for i in place.nodes),
         tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),

@@ -80,7 +80,18 @@ class Holders:
         """A connection waits for a job it holds; `held` is what it holds so far."""
         arguments = message.get("args") or {}
         job_id = arguments.get("job_id")
-        if arguments.get("hold") and isinstance(job_id, int) and job_id not in held:
+        if arguments.get("hold") and isinstance(job_id, int):
+            self._hold(job_id, held)
+
+    def asked(self, message: Mapping[str, Any], answer: Mapping[str, Any], held: set[int]) -> None:
+        """A call was answered: who gets an allocation it wants to hold, holds it from the start."""
+        if message.get("call") == "submit" and "ok" in answer:
+            job = message["args"]["job"]
+            if job.get("allocate") and job.get("held"):
+                self._hold(int(answer["ok"]["job_id"]), held)
+
+    def _hold(self, job_id: int, held: set[int]) -> None:
+        if job_id not in held:
             held.add(job_id)
             self._held[job_id] = self._held.get(job_id, 0) + 1
 
