@@ -6,7 +6,9 @@ export VENV ?= .venv
 BIN := $(VENV)/bin
 SAMPLE := workloads/samples/sample
 
-.PHONY: help demo test nightly bench clean
+FAST := .venv-fast
+
+.PHONY: help demo test fast nightly bench clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -19,6 +21,10 @@ test: ## lint, types and the whole test suite
 	@.ci/setup dev
 	@.ci/checks
 
+fast: ## install the compiled build into .venv-fast (again after an edit) and compare it with pure Python
+	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
+	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
+
 nightly: ## the property tests with thousands of examples each
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
@@ -28,5 +34,5 @@ bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=fo
 	@$(BIN)/python -m pytest -p no:xdist -s benchmarks
 
 clean: ## remove what the commands above left behind, .venv too
-	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FAST) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,9 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-SLURMSIM = Path(sys.executable).parent / "slurmsim"
+# The environment that is measured: VENV, as the Makefile names it, else the one that runs this.
+VENV = Path(os.environ.get("VENV") or Path(sys.executable).parents[1]).absolute()
+SLURMSIM = VENV / "bin/slurmsim"
 RUNS = int(os.environ.get("SLURMSIM_BENCH_RUNS", "1"))
 # The median may be that much above its target before a benchmark fails: the same binary on the same log differs by
 # 5 to 10 % between runs on a shared machine. The table says for each target whether it was met, without any margin.
@@ -143,8 +145,10 @@ def describe(result: dict[str, Any]) -> str:
 
 
 def write(name: str, result: dict[str, Any]) -> None:
-    """Keep a result in ``results/NAME.json``."""
+    """Keep a result in ``results/NAME.json``, of a compiled installation in ``results/NAME-compiled.json``."""
     RESULTS.mkdir(exist_ok=True)
+    if result["machine"]["compiled"]:
+        name += "-compiled"
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
@@ -155,4 +159,8 @@ def machine() -> dict[str, Any]:
     if cpuinfo.is_file():
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return {"cpu": model or platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
+    version = subprocess.run([SLURMSIM, "--version"], capture_output=True, text=True, check=True).stdout
+    return {
+        "cpu": model or platform.machine(), "cores": os.cpu_count(), "python": platform.python_version(),
+        "compiled": "compiled" in version,
+    }  # fmt: skip

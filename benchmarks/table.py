@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- results: written by table.py -->\n", "<!-- end of results -->\n"
 ORDER = (
     "sdsc_blue_easy", "ctc_easy", "theta_easy", "curie_easy", "kth_conservative", "lublin_conservative",
-    "kth_backfill", "titan_backfill", "empty_run_easy", "empty_run_backfill",
+    "kth_backfill", "titan_backfill", "titan_fairshare", "empty_run_easy", "empty_run_backfill",
 )  # fmt: skip
 HEAD = (
     "| workload | policy | CPU s, median (spread) | wall s | jobs per CPU s | peak MB | runs | target | met "
@@ -31,8 +31,9 @@ def row(result: dict[str, Any]) -> str:
     rss = statistics.median(run["rss_bytes"] for run in runs) / 1e6
     bounds = ((claim["cpu_s"], median, "CPU s"), (claim["wall_s"], wall, "s wall"), (claim["rss_mb"], rss, "MB"))
     given = [(target, value, unit) for target, value, unit in bounds if target is not None]
+    title = claim["title"] + (", compiled" if result["machine"].get("compiled") else "")
     cells = [
-        claim["title"], claim["policy"], f"{median:.2f} ({cpu[0]:.2f}–{cpu[-1]:.2f})", f"{wall:.2f}",
+        title, claim["policy"], f"{median:.2f} ({cpu[0]:.2f}–{cpu[-1]:.2f})", f"{wall:.2f}",
         f"{result['summary']['jobs'] / median:,.0f}", f"{rss:,.0f}", str(len(runs)),
         ", ".join(f"≤ {target:g} {unit}" for target, _, unit in given),
         "yes" if all(value <= target for target, value, _ in given) else "**no**", claim["peers"] or "–",
@@ -59,7 +60,7 @@ def main() -> int:
     missing = [name for name in (*ORDER, "growth_jobs", "growth_nodes") if name not in results]
     if missing:
         print(f"not measured yet, left out: {', '.join(missing)}", file=sys.stderr)
-    text = HEAD + "".join(row(results[name]) for name in ORDER if name in results)
+    text = HEAD + "".join(row(results[n]) for name in ORDER for n in (name, f"{name}-compiled") if n in results)
     machines = {
         f"{m['cpu']}, {m['cores']} cores, Python {m['python']}" for m in (r["machine"] for r in results.values())
     }

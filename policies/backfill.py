@@ -14,7 +14,7 @@ has put another one before it (`cpu_hours`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any, ClassVar
 
@@ -61,7 +61,7 @@ class Shadow:
     """EASY on counts; remembers the head's shadow time and extra units as long as they hold."""
 
     def __init__(self) -> None:
-        self.generation = -1
+        self.generation: Hashable = -1
         self.head: Any = None
         self.shadow = 0
         self.extra = 0
@@ -145,7 +145,7 @@ class PlannedStarts:
     """Conservative backfill on counts: a profile of everything running and planned."""
 
     def __init__(self) -> None:
-        self.edits = -1
+        self.edits: Hashable = -1
         self.profile = CapacityProfile(0, 0)
         # job id -> (planned start, order of planning, record planned: a job is planned in one of its partitions)
         self.plans: dict[int, tuple[int, int, Any]] = {}
@@ -250,11 +250,11 @@ class PlannedStarts:
         while heap and heap[0][0] <= now:
             entry = heappop(heap)
             record = entry[2]
-            if self.plans.get(record.job.id) is entry:
+            if self.plans.get(record.job.id) == entry:
                 yield Start(record)
                 del self.plans[record.job.id]
         # A compression may leave a plan at an instant at which nothing ends any more.
-        while heap and self.plans.get(heap[0][2].job.id) is not heap[0]:
+        while heap and self.plans.get(heap[0][2].job.id) != heap[0]:
             heappop(heap)
         if heap:
             yield WakeAt(heap[0][0])

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from slurmsim.replay import run
     from slurmsim.trace.reader import Trace, read_trace
 
-__all__ = ["Trace", "__version__", "read_trace", "run"]
+__all__ = ["Trace", "__version__", "compiled", "read_trace", "run"]
+
+
+def compiled() -> bool:
+    """Whether this installation's core is compiled (docs/speed.md) or plain Python; the results are the same."""
+    from importlib.util import find_spec
+
+    spec = find_spec("slurmsim.core.controller")
+    return spec is not None and spec.origin is not None and not spec.origin.endswith(".py")
 
 
 def __getattr__(name: str) -> Any:

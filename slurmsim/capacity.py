@@ -39,7 +39,7 @@ class CapacityProfile:
     @classmethod
     def of_steps(cls, times: list[int], free: list[int]) -> CapacityProfile:
         """The profile with these segments; both lists are taken over, not copied."""
-        profile = cls.__new__(cls)
+        profile = cls(0, 0)
         profile.times, profile.free = times, free
         return profile
 
@@ -154,10 +154,10 @@ class NodeSpace:
 
     def copy(self) -> NodeSpace:
         """The same map, to be changed on its own."""
-        new = NodeSpace.__new__(NodeSpace)
+        new = NodeSpace(0, self.end, 0, self.max_segments)
         new.times, new.nodes = self.times.copy(), self.nodes.copy()
         new._counts, new._gains = self._counts.copy(), self._gains.copy()
-        new.end, new.max_segments, new.ragged = self.end, self.max_segments, self.ragged
+        new.ragged = self.ragged
         return new
 
     @property

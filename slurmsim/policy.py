@@ -9,7 +9,7 @@ place: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar, Protocol
@@ -73,9 +73,9 @@ class Pool(Protocol):
     @property
     def gone(self) -> Sequence[Any]: ...
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> Hashable: ...
     @property
-    def edits(self) -> int: ...
+    def edits(self) -> Hashable: ...
     @property
     def counts(self) -> bool: ...
     @property

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurmsim import __version__
+from slurmsim import __version__, compiled
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
 from slurmsim.config.load import examine, make_cluster
@@ -342,6 +342,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
     return {
         "slurmsim": __version__,
         "python": sys.version.split()[0],
+        "compiled": compiled(),
         "policy": prepared.policy_name,
         "policy_options": {k: str(v) for k, v in prepared.policy.options.items()},
         "seed": options.seed,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slurmsim.workload import QualityReport, Workload, WorkloadHeader
+from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.draws import (
     Cycle,
     Floats,
@@ -57,6 +57,7 @@ BINS = (
     Bin(0.06, 126, 312, 1.0, 0.90, 6),
     Bin(0.86271, 1, 125, 1.6, 0.1491, 2),
 )
+QOS = ("capability", "capability", "capacity", "capacity", "small")  # by bin
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class TitanParams:
     session_length: float = param(5.0, "mean jobs of a session (one user's run of jobs)", "jobs", low=1)
     concurrent: int = param(1, "sessions that go on side by side", "sessions", low=1)
     accounts: int = param(60, "accounts (projects)", "accounts", low=1)
+    qos: int = param(0, "1: jobs have a QOS by bin, capability (1, 2), capacity (3, 4) or small (5)", low=0, high=1)
 
     def __post_init__(self) -> None:
         check(self)
@@ -138,6 +140,9 @@ def generate(params: TitanParams, seed: int) -> Workload:
         params.user_exponent,
         params.accounts,
     )
+    names = ["", *dict.fromkeys(QOS)]
+    codes = np.array([names.index(name) for name in QOS], np.int32)
+    qos = TextColumn(codes[which], names) if params.qos else TextColumn.constant(n)
     return Workload(
         ints={
             "job_id": np.arange(1, n + 1, dtype=np.int64),
@@ -148,7 +153,7 @@ def generate(params: TitanParams, seed: int) -> Workload:
             "tasks": nodes.copy(),
             "exclusive": np.ones(n, np.int64),
         },
-        texts={"user": user, "account": account},
+        texts={"user": user, "account": account, "qos": qos},
         header=WorkloadHeader(
             source=f"synthetic Titan, seed {seed}",
             format="titan",

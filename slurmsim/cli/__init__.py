@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from slurmsim import __version__
+from slurmsim import __version__, compiled
 from slurmsim.errors import InputError, SlurmSimError
 
 COMMANDS = (
@@ -45,7 +45,8 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser with all subcommands."""
     about = "A Slurm you can hold in one process: replay job logs, compare policies."
     parser = _Parser(prog="slurmsim", description=about)
-    parser.add_argument("--version", action="version", version=f"slurmsim {__version__}")
+    kind = "compiled" if compiled() else "pure Python"
+    parser.add_argument("--version", action="version", version=f"slurmsim {__version__} ({kind})")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for name in COMMANDS:
         import_module(f"slurmsim.cli.{name}").add_parser(subparsers)

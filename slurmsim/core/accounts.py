@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmsim.core.associations import AssociationTree, Branch
+from slurmsim.core.value import Value
 from slurmsim.errors import ConfigError, SubmitError
 from slurmsim.model.accounting import Qos
 from slurmsim.states import Reason
@@ -27,7 +28,7 @@ PARTITION_ASSOCIATION = "Multiple partition job request not supported when a par
 
 
 @dataclass(frozen=True, slots=True)
-class Enforcement:
+class Enforcement(Value):
     """AccountingStorageEnforce: what is enforced. `limits`, `qos`, `safe` and `wckeys` imply `associations`."""
 
     associations: bool = False
@@ -54,7 +55,7 @@ class Enforcement:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Value):
     """A partition that does not take a job.
 
     Attributes
@@ -75,7 +76,7 @@ class Bar:
 Bars = Mapping[int, Bar]  # by index of the partition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Standing:
     """What was found for a submission: its association (None where none is required), account, QOS and bars."""
 

@@ -11,7 +11,7 @@ from slurmsim.core.limit_rules import Rule, Used
 from slurmsim.model.accounting import Limits, Qos, Tres
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class QosUsed:
     """The counters of a QOS, and within it those of the job's user and account."""
 

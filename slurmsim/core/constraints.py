@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
 
 BAD = "Invalid feature specification"
@@ -19,7 +20,7 @@ _TOKEN = re.compile(r"\s*([&|()\[\]*]|[^&|()\[\]*\s]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(Value):
     """What a constraint asks of the nodes.
 
     Attributes

@@ -326,7 +326,7 @@ class Controller:
             if self.limits is not None and job.queued:
                 self.limits.show(job)
             if self.unusable and job.queued and sub.array_task_id is None and not self.event_driven:
-                self.main.show_unavailable(job)
+                self.main.obstacles.show_unavailable(job)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True

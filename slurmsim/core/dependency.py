@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState
 
@@ -26,7 +27,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Term(Value):
     """One ``type:id``; `task` is an array index, None for the whole job or array; `delay_s` of ``after:id+min``."""
 
     kind: str

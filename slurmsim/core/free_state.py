@@ -40,10 +40,10 @@ class Supposed:
 
     def copy(self) -> Supposed:
         """The same state, to be changed on its own."""
-        new = Supposed.__new__(Supposed)
-        new.table, new.idle, new.mixed, new.up = self.table, self.idle, self.mixed, self.up
+        new = Supposed(self.table)
+        new.idle, new.mixed, new.up = self.idle, self.mixed, self.up
         new.free_cpus, new.free_mem, new.free_gres = self.free_cpus, self.free_mem, self.free_gres
-        new.n_jobs, new.used_by, new.cores, new._copied = self.n_jobs, self.used_by, self.cores, False
+        new.n_jobs, new.used_by, new.cores = self.n_jobs, self.used_by, self.cores
         return new
 
     def _own_arrays(self) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from slurmsim.core.nodes import IntArray, NodeTable
 from slurmsim.core.placement import GresNeed
+from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.model.request import ResourceRequest
 
@@ -22,7 +23,7 @@ NEAR = 255  # the lowest byte of a node's weight, less the GPUs that count
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Value):
     """One kind of GRES a job asks for: `count` of the table's `kinds` per ``node``, ``job`` or ``task``."""
 
     kinds: tuple[int, ...]

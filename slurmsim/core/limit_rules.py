@@ -56,7 +56,7 @@ class Rule:
     qos: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Used:
     """Who counts for a limit: the counters now, and the ledger of what has been used."""
 

@@ -34,28 +34,29 @@ class SharedCores:
         The nodes.
     partitions
         All partitions, by index.
+    size
+        Cores of each node, if they are known already.
     """
 
-    def __init__(self, table: NodeTable, partitions: Sequence[Partition]) -> None:
+    def __init__(self, table: NodeTable, partitions: Sequence[Partition], size: list[int] | None = None) -> None:
         self.table = table
         self.partitions = list(partitions)
         self.n_rows = [p.spec.oversubscribe_max if p.spec.oversubscribe in ("YES", "FORCE") else 1 for p in partitions]
-        self.size = (table.cpus // table.grain).tolist()  # cores of each node
+        self.size: list[int] = (table.cpus // table.grain).tolist() if size is None else size
         self.rows: dict[int, list[Taken]] = {}
         self.sole_jobs: dict[int, int] = {}  # node -> jobs there that share no core
         self.sole: Bitmap = 0
 
     def copy(self) -> SharedCores:
         """The same state, to be changed on its own."""
-        new = SharedCores.__new__(SharedCores)
-        new.table, new.partitions, new.n_rows, new.size = self.table, self.partitions, self.n_rows, self.size
+        new = SharedCores(self.table, self.partitions, self.size)
         new.rows = {index: [row.copy() for row in rows] for index, rows in self.rows.items()}
         new.sole_jobs, new.sole = self.sole_jobs.copy(), self.sole
         return new
 
     def emptied(self) -> SharedCores:
         """The state without any job."""
-        return SharedCores(self.table, self.partitions)
+        return SharedCores(self.table, self.partitions, self.size)
 
     # -- choosing -------------------------------------------------------------------------------------------------
 

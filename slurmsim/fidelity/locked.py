@@ -12,15 +12,20 @@ the controller itself wants one. Three questions:
 from __future__ import annotations
 
 import copy
+import io
+import pickle
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from types import BuiltinMethodType, MethodType
+from typing import Any
 
 from slurmsim.bitmap import from_indices
 from slurmsim.core.controller import Controller
 from slurmsim.core.messages import Fact, JobEnded, Launch, Submit
 from slurmsim.core.nodes import Allocation
+from slurmsim.core.value import Value
 from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording
 from slurmsim.hostlist import expand
@@ -296,7 +301,39 @@ def _within(history: list[tuple[int, str]], begin: int, end: int) -> set[str]:
 
 
 def _fork(c: Controller) -> Controller:
-    """A copy on which a pass can be tried."""
-    fork = copy.deepcopy(c, {id(c.cluster): c.cluster})
+    """A copy on which a pass can be tried. It shares functions, frozen values and the configuration.
+
+    By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to the original.
+    """
+    stream, shared = io.BytesIO(), [c.cluster]
+    _Writer(stream, shared).dump(c)
+    stream.seek(0)
+    fork: Controller = _Reader(stream, shared).load()
     fork.selector.forget_future()  # remembers shapes by identity
     return fork
+
+
+class _Writer(pickle.Pickler):
+    """Puts what copies share into a list, and its index into the stream."""
+
+    def __init__(self, stream: io.BytesIO, shared: list[Any]) -> None:
+        super().__init__(stream, pickle.HIGHEST_PROTOCOL)
+        self._shared = shared
+
+    def persistent_id(self, obj: Any) -> int | None:
+        if obj is self._shared[0]:
+            return 0
+        function = callable(obj) and not isinstance(obj, type | MethodType | BuiltinMethodType)
+        if not function and not isinstance(obj, Value):
+            return None
+        self._shared.append(obj)
+        return len(self._shared) - 1
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, stream: io.BytesIO, shared: list[Any]) -> None:
+        super().__init__(stream)
+        self._shared = shared
+
+    def persistent_load(self, pid: int) -> Any:
+        return self._shared[pid]

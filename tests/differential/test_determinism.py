@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from slurmsim import compiled
 from slurmsim.core.controller import Controller
 from slurmsim.core.messages import (
     Cancel,
@@ -108,16 +109,19 @@ def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
         actions.append([summary(action) for action in answer])
         return answer
 
-    controller.step = watched  # type: ignore[method-assign]
+    if not compiled():  # then no method can be replaced, and events alone are compared
+        controller.step = watched  # type: ignore[method-assign]
     simulation.run()
     log = simulation.facts_log
-    assert log and len(log) == len(actions) and any(actions)
+    assert log and len(log) == len(events)
+    assert compiled() or (len(log) == len(actions) and any(actions))
     kinds = {name for _, facts in log for name in (type(fact).__name__ for fact in facts)}
     assert kinds >= {"Submit", "JobEnded", "NodesDown", "Requeue", "SetTimeLimit"}
 
     bare = Controller(prepared.cluster, load_policy(policy)(), simulation.start_time)
     for turn, (now, facts) in enumerate(copy.deepcopy(log)):
-        assert [summary(action) for action in bare.step(now, facts)] == actions[turn], f"turn {turn} at {now}"
+        answer = [summary(action) for action in bare.step(now, facts)]
+        assert compiled() or answer == actions[turn], f"turn {turn} at {now}"
         assert bare.events == events[turn], f"turn {turn} at {now}"
         bare.events.clear()
         wake = bare.wake_at()

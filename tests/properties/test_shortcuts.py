@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_worlds import read_conf
 
+from slurmsim import compiled
 from slurmsim.core.controller import Controller
-from slurmsim.core.main_scheduler import MainScheduler
+from slurmsim.core.main_pass import MainPass
 from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
 from slurmsim.core.policy_host import View
 from slurmsim.core.select import Selector
@@ -61,6 +62,7 @@ def test_planning_no_deeper_than_something_can_start(world: World) -> None:
     assert sorted(usual.starts) == sorted(other.starts)
 
 
+@pytest.mark.skipif(compiled(), reason="puts the state of a policy back, which is out of reach in compiled code")
 @given(world=worlds(parameters=BACKFILL))
 def test_cycles_of_an_unchanged_cluster_start_nothing(world: World) -> None:
     """Between two instants at which the controller wants to be called, a full backfill cycle finds nothing to start."""
@@ -196,6 +198,8 @@ def test_a_long_walk_goes_over_to_putting_plans_off() -> None:
 
 def without(name: str, owner: Any, replacement: Callable[..., Any]) -> Any:
     """`owner.name` replaced as long as the context lasts."""
+    if compiled():
+        pytest.skip("compiled code calls its own methods directly, so none can be replaced: pure Python runs this")
     return mock.patch.object(owner, name, replacement)
 
 
@@ -203,7 +207,7 @@ def without(name: str, owner: Any, replacement: Callable[..., Any]) -> Any:
 @given(world=worlds(parameters=BACKFILL))
 def test_settling_the_rest_of_the_queue_at_once(policy: str, world: World) -> None:
     usual = drive(world, policy)
-    with without("_settle_rest", MainScheduler, lambda *_: False):
+    with without("_settle_rest", MainPass, lambda *_: False):
         other = drive(world, policy)
     assert usual.starts == other.starts
     assert usual.events == other.events

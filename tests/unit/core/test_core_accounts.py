@@ -52,7 +52,7 @@ def world(enforce: str = "associations,limits,qos", more: str = "", policy: str 
 )
 def test_enforcement(words: str, means: str) -> None:
     found = Enforcement.parse([w for w in words.split(",") if w])
-    assert {name for name in Enforcement.__slots__ if getattr(found, name)} == set(means.split())
+    assert {name for name in Enforcement.__dataclass_fields__ if getattr(found, name)} == set(means.split())
 
 
 @pytest.mark.parametrize(

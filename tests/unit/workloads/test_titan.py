@@ -183,3 +183,14 @@ def test_bad_parameters_are_refused_by_name(given: dict[str, float], field: str)
     with pytest.raises(ConfigError) as caught:
         TitanParams(**given)  # type: ignore[arg-type]
     assert caught.value.field == field
+
+
+def test_qos_by_bin() -> None:
+    plain, with_qos = (generate(TitanParams(jobs=3000, qos=q), 5) for q in (0, 1))
+    assert (plain.ints["nodes"] == with_qos.ints["nodes"]).all()
+    assert not plain.texts["qos"].codes.any()
+    qos = [with_qos.texts["qos"][i] for i in range(3000)]
+    by_size = [
+        "capability" if n >= 3750 else "capacity" if n >= 126 else "small" for n in with_qos.ints["nodes"].tolist()
+    ]
+    assert qos == by_size

@@ -1,0 +1,15 @@
+"""What pyproject.toml cannot say: SLURMSIM_COMPILE=1 adds compiled modules (docs/speed.md)."""
+
+import sys
+from pathlib import Path
+
+from setuptools import setup
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / ".ci/compiling"))
+
+from slurmsim_compiling import BUILD_BASE, extensions, wanted
+
+if wanted(sys.argv):
+    setup(ext_modules=extensions(), options={"build": {"build_base": BUILD_BASE}})
+else:
+    setup()

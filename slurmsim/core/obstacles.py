@@ -1,0 +1,96 @@
+"""Why no nodes were found for a job: busy ones, missing ones, or an impossible request (select_nodes, 22.05)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap, runs
+from slurmsim.core.free_state import Supposed
+from slurmsim.core.job_queue import Record
+from slurmsim.core.limit_reasons import LIMIT_REASONS
+from slurmsim.states import Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+    from slurmsim.core.job import Job
+    from slurmsim.core.shape import Shape
+
+
+class Obstacles:
+    """Names what stands between a job and its nodes."""
+
+    def __init__(self, controller: Controller) -> None:
+        self.c = controller
+        # whether requests (by id of their shape) could be served by the nodes that were up when last asked
+        self._up_then: Bitmap = 0
+        self._served: dict[int, bool] = {}
+        # nodes of jobs that share with nobody, and when that was worked out
+        self._taken: Bitmap = 0
+        self._taken_at = -1
+
+    def classify(self, record: Record, usable: Bitmap) -> str:
+        """Why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
+        c, shape = self.c, record.shape
+        table = c.table
+        group = shape.candidates & usable & table.up
+        if shape.required & ~usable:
+            return self._not_available(record, usable)
+        empty = Supposed.empty(table)
+        empty.up = table.up
+        if c.selector.place(shape, empty, usable) is not None:
+            return Reason.RESOURCES
+        if not c.selector.possible(shape):
+            return Reason.BAD_CONSTRAINTS
+        return Reason.RESOURCES if group & self._in_the_way(shape) else self._not_available(record, usable)
+
+    def _in_the_way(self, shape: Shape) -> Bitmap:
+        """Nodes whose jobs keep `shape` off them altogether: exclusive ones, or any if it shares nodes with none.
+
+        With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
+        """
+        c = self.c
+        if c.cluster.option("PreemptType") != "preempt/none":
+            return 0
+        if shape.exclusive:
+            return c.table.everything & ~c.table.idle
+        if self._taken_at != c.generation:
+            self._taken_at, self._taken = c.generation, 0
+            for _, _, job in (*c.running, *c.suspension.jobs):
+                if job.shape.exclusive:
+                    self._taken |= job.nodes
+        return self._taken
+
+    def show_unavailable(self, job: Job) -> None:
+        """sbatch's own test of `job`, now queued: it names the nodes that are down if the others could not serve it.
+
+        Nothing is said about jobs in the way, or of a limit that is named already. Array tasks are not tested.
+        """
+        c = self.c
+        record = max(c.queue.jobs[job.id], key=lambda record: record.partition.tier)
+        shape = record.shape
+        if c.limit_reason(job, record.partition, shape) is not None or job.reason in LIMIT_REASONS:
+            return
+        up = c.table.up
+        if shape.candidates & ~up and c.selector.possible(shape) and not self._could_run(shape, up):
+            c.set_reason(job, self._not_available(record, up))
+
+    def _could_run(self, shape: Shape, up: Bitmap) -> bool:
+        """Whether the nodes `up`, were they free, could serve `shape`; remembered until others are."""
+        if self._up_then != up:
+            self._up_then = up
+            self._served.clear()
+        known = self._served.get(id(shape))
+        if known is None:
+            empty = Supposed.empty(self.c.table)
+            known = self._served[id(shape)] = self.c.selector.place(shape, empty, up) is not None
+        return known
+
+    def _not_available(self, record: Record, usable: Bitmap) -> str:
+        c, shape = self.c, record.shape
+        missing = record.partition.mask & ~c.table.up
+        if shape.required:
+            missing &= shape.required
+        if not missing:
+            return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
+        names = c.state.namer.runs(runs(missing))
+        return f"{Reason.REQ_NODE_NOT_AVAIL}, UnavailableNodes:{names}"
