@@ -22,7 +22,15 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour, Network
-from slurmsim.slurmctld import accounting_storage, allocations, association_requests, priority_info, statistics, steps, warnings
+from slurmsim.slurmctld import (
+    accounting_storage,
+    allocations,
+    association_requests,
+    priority_info,
+    statistics,
+    steps,
+    warnings,
+)
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
@@ -592,10 +600,5 @@ class LiveNetwork(Network):
     def _note(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
-<<<<<<< HEAD
-            if job.id in self.entering:
-                live.core = job  # it started, or was refused to run, in the instant it was submitted
-=======
             live.core = job  # also of one that starts within the turn it comes in
->>>>>>> step
             self._moved(live, what)
