@@ -17,10 +17,10 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("salloc", "sbatch", "scancel", "sinfo", "squeue", "srun", "sacct", "sacctmgr", "sdiag", "sprio",
-            "sshare")  # fmt: skip
+COMMANDS = ("salloc", "sattach", "sbatch", "sbcast", "scancel", "sinfo", "squeue", "srun", "sstat", "strigger",
+            "sacct", "sacctmgr", "sdiag", "sprio", "sshare")  # fmt: skip
 # a real Slurm's must not be reached by accident
-MISSING = ("sattach", "sbcast", "scontrol", "scrontab", "sreport", "sstat", "strigger")
+MISSING = ("scontrol", "scrontab", "sreport")
 READY_S = 60.0
 
 

@@ -1,4 +1,4 @@
-"""Allocations start when they are asked for, if they can: who asks for one sits waiting (job_allocate, job_mgr.c, 22.05).
+"""Allocations start when they are asked for, if they can: who asks for one sits waiting (job_allocate in job_mgr.c).
 
 Batch jobs wait for a pass even on an empty cluster; srun and salloc get their nodes within their own request when
 nobody of higher priority waits for the same partition.

@@ -174,5 +174,5 @@ def wait_mail(engine: Engine, arguments: Mapping[str, Any], person: Person) -> d
 
 def wait_until(engine: Engine, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Wait for an instant of the cluster's clock."""
-    until = engine.now + int(arguments["seconds"]) if "until" not in arguments else int(arguments["until"])
+    until = int(arguments["until"])
     return {"now": engine.now} if engine.now >= until else {"wait": [], "until": until}

@@ -1,7 +1,7 @@
 """Where the tasks of a step go inside its job's allocation.
 
 Mirrors _pick_step_nodes and the task layout of slurmctld (step_mgr.c, slurm_step_layout.c, 22.05): nodes without a
-step come first, whole nodes are taken unless the step wants its exact CPUs, and a step waits where others are in the way.
+step come first, whole nodes are taken unless the step wants exact CPUs, and a step waits where others are in the way.
 """
 
 from __future__ import annotations

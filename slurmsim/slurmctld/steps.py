@@ -41,6 +41,7 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
     return {
         "step_create": lambda a, person: create(engine, a["step"], person, wait=bool(a.get("wait"))),
         "step_end": lambda arguments, person: end(engine, arguments, person),
+        "step_layout": lambda arguments, person: layout(engine, arguments),
         "steps": lambda arguments, person: listed(engine, arguments),
     }
 
@@ -243,6 +244,20 @@ def post(engine: Engine, live: LiveJob, message: dict[str, Any]) -> None:
     """Leave a message for whoever looks after tasks of this job."""
     live.mail.append(message)
     engine.changed(live)
+
+
+def layout(engine: Engine, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Nodes and tasks of one running step. Raises Refusal."""
+    live = one(engine, arguments["job_id"])
+    for step in running(live):
+        if step.number == int(arguments["step_id"]):
+            names = engine.controller.table.names
+            distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
+            return {
+                "nodes": [names[i] for i in step.nodes], "node_list": node_list(engine, step),
+                "task_ids": task_ids(step.tasks, distribution, plane),
+            }  # fmt: skip
+    raise Refusal(INVALID_JOB, 2017)
 
 
 # -- looking --------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 Each file (the oracle's golden format) gets a fresh cluster with its configuration on a frozen clock, which is stepped
 to the second each command ran at. Commands run as they were typed, under ``bash -c``, each user in a home of his own.
+Where scripts really run, the clock goes on second by second, each time when all their processes wait; ``sleep`` and
+``timeout`` go by that clock. A command that waits lets it go on in the same way.
 Output and exit code are compared after replacing what the file calls volatile. Prints passed/total a group and, with
 ``--verbose``, every difference; ``--json`` for programs.
 """
@@ -14,19 +16,27 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import slurmsim
 from slurmsim.protocol import Client
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from fake_machine import install  # noqa: E402
+from quiet import Quiet  # noqa: E402
+
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
-RUN_GROUPS = ("job-env", "srun-salloc", "sbatch-options")  # those that show what scripts wrote
-TIMEOUT_S = 30
+_RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
+"""A recording with such a command shows what scripts did: they have to run."""
+TIMEOUT_S = 20
 
 
 @dataclass
@@ -75,8 +85,11 @@ class Session:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         if done.returncode:
             raise SystemExit(f"{recording['group']}: {done.stderr.strip()}")
+        install(str(self.folder / "bin"), [str(Path(slurmsim.__file__).parents[1])])
         self.client = Client(str(self.folder))
         self.now = self.client.call("ping")["now"]
+        self.quiet = Quiet(self.folder)
+        self.real = jobs == "run"
 
     def home(self, user: str) -> Path:
         return self.top / "home" / user if user != "root" else self.top / "root"
@@ -84,29 +97,76 @@ class Session:
     def until(self, seconds: float) -> None:
         """Step the clock to `seconds` after the recording began."""
         step = int(self.start + seconds) - self.now
-        if step > 0:
-            self.now = self.client.call("clock", action="step", seconds=step)["now"]
+        if self.real:
+            self.quiet.wait()
+            for _ in range(step):
+                self._step(1)
+                self.quiet.wait()
+        elif step > 0:
+            self._step(step)
+
+    def _step(self, seconds: int) -> None:
+        self.now = self.client.call("clock", action="step", seconds=seconds)["now"]
 
     def run(self, user: str, command: str) -> tuple[int, str, str]:
-        """Run one command as `user`."""
+        """Run one command as `user`; the clock goes on while it waits."""
         home = self.home(user)
         environment = {
-            "PATH": f"{self.folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "USER": user,
+            "PATH": f"{self.folder / 'bin'}:{self._safe()}", "HOME": str(home), "USER": user,
             "LOGNAME": user, "SHELL": "/bin/bash", "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
             "SLURMSIM_CLUSTER_DIR": str(self.folder), "SLURMSIM_USER": user, "HOSTNAME": "head",
+            "SLURM_CONF": "/etc/slurm/slurm.conf",
         }  # fmt: skip
-        try:
-            done = subprocess.run(
-                ["bash", "-c", command], cwd=home, env=environment, capture_output=True, stdin=subprocess.DEVNULL,
-                timeout=TIMEOUT_S, check=False,
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            command_run = subprocess.Popen(
+                ["bash", "-c", command], cwd=home, env=environment, stdout=out, stderr=error, stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return -1, "", f"no end after {TIMEOUT_S} s"
-        out, error = (self._as_recorded(text.decode("utf-8", "replace")) for text in (done.stdout, done.stderr))
-        return done.returncode, out, error
+            last = time.monotonic() + TIMEOUT_S
+            while not self._ended(command_run):
+                if time.monotonic() > last:
+                    os.killpg(command_run.pid, signal.SIGKILL)
+                    return -1, "", f"no end after {TIMEOUT_S} s"
+                self._step(1)
+            out.seek(0)
+            error.seek(0)
+            texts = [self._as_recorded(file.read().decode("utf-8", "replace")) for file in (out, error)]
+        return command_run.returncode, texts[0], texts[1]
+
+    def _ended(self, command: subprocess.Popen[bytes]) -> bool:
+        """Wait for the command, or until it only waits itself."""
+        for patience in (0.25, 0.0):
+            try:
+                command.wait(patience)
+                return True
+            except subprocess.TimeoutExpired:
+                self.quiet.wait()
+        return False
+
+    def _safe(self) -> str:
+        """The usual folders of programs, without any that has a real Slurm."""
+        places = ("/usr/local/bin", "/usr/bin", "/bin")
+        real = [place for place in places if os.path.exists(f"{place}/sbatch")]
+        if not real:
+            return ":".join(places)
+        shadow = self.top / "programs"
+        if not shadow.exists():
+            shadow.mkdir()
+            for place in reversed(places):
+                for name in os.listdir(place):
+                    if not os.path.exists(f"/usr/bin/{name}") or name not in _SLURM:
+                        (shadow / name).unlink(missing_ok=True)
+                        (shadow / name).symlink_to(f"{place}/{name}")
+        return str(shadow)
 
     def _as_recorded(self, text: str) -> str:
-        return text.replace(str(self.top / "home"), "/home").replace(str(self.top / "root"), "/root")
+        for ours, theirs in (
+            (self.top / "home", "/home"), (self.top / "root", "/root"), (self.folder / "spool", "/var/spool/slurmd"),
+            (self.folder / "slurm.conf", "/etc/slurm/slurm.conf"),
+        ):  # fmt: skip
+            text = text.replace(str(ours), theirs)
+        text = re.sub(rf"\b{re.escape(os.uname().nodename)}\b", "head", text)
+        return re.sub(r"^(?:\d+: )?SLURMSIM_\w+(?:=.*)?\n", "", text, flags=re.MULTILINE)
 
     def close(self) -> None:
         subprocess.run([sys.executable, "-m", "slurmsim", "down", "--state", str(self.folder)],
@@ -127,18 +187,30 @@ def find_conf(path: Path, recording: dict[str, Any]) -> Path:
     raise SystemExit(f"{path}: no configuration {name!r} found near it")
 
 
+_SLURM = frozenset(
+    "sacct sacctmgr salloc sattach sbatch sbcast scancel scontrol scrontab sdiag sinfo sprio squeue sreport srun sshare"
+    " sstat strigger".split()
+)
+
+
 def normal(text: str, volatile: list[list[str]]) -> str:
-    """`text` with everything volatile replaced."""
+    """`text` with everything volatile replaced, a volatile port also where it is shown under another name."""
     for what, pattern in volatile:
+        if "port" in what:
+            for shown in re.findall(pattern, text):
+                port = shown.rpartition("=")[2]
+                if port.isdigit():
+                    text = re.sub(rf"\b{port}\b", "<port>", text)
         text = re.sub(rf" *(?:{pattern})", f" <{what}>", text)
     return text
 
 
-def replay(path: Path, jobs: str) -> Group:
+def replay(path: Path, jobs: str, times: bool = False) -> Group:
     """Run one recording."""
     recording = json.loads(path.read_text("utf-8"))
     group = Group(recording["group"])
-    mode = jobs if jobs != "auto" else "run" if recording["group"] in RUN_GROUPS else "simulate"
+    texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
+    mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
     session = Session(recording, find_conf(path, recording), mode)
     at = 0.0
     try:
@@ -153,8 +225,11 @@ def replay(path: Path, jobs: str) -> Group:
                 session.until(at)
             else:
                 at = max(at, step["t"])
+                began = time.monotonic()
                 session.until(at)
                 group.outcomes.append(compare(step, *session.run(step["user"], step["cmd"]), recording["volatile"]))
+                if times:
+                    print(f"{time.monotonic() - began:6.2f} {step['n']}: {step['cmd'][:80]}", file=sys.stderr)
     finally:
         session.close()
     return group
@@ -179,10 +254,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--jobs", choices=("auto", "run", "simulate"), default="auto")
+    parser.add_argument("--times", action="store_true", help="show how long each command took, seconds")
     parser.add_argument("--verbose", "-v", action="store_true", help="show every difference")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     args = parser.parse_args()
-    groups = [replay(path, args.jobs) for path in args.files]
+    groups = [replay(path, args.jobs, args.times) for path in args.files]
     if args.json:
         rows = [
             {"group": g.name, "passed": g.passed, "total": len(g.outcomes),
