@@ -264,7 +264,7 @@ class Engine:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
             self.storage.entered(live)
-        self.statistics.submitted += 1
+            self.statistics.submitted += 1
         if array is not None:
             self.arrays[shown] = array
 

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 CHANGES = frozenset({"reset_statistics"})
 DENIED = "Access/permission denied"
 _RPCS: dict[str, tuple[str, int]] = {
-    "submit": ("REQUEST_SUBMIT_BATCH_JOB", 4003), "kill": ("REQUEST_KILL_JOB", 5032), "jobs": ("REQUEST_JOB_INFO", 2003),
-    "nodes": ("REQUEST_NODE_INFO", 2007), "partitions": ("REQUEST_PARTITION_INFO", 2009),
+    "submit": ("REQUEST_SUBMIT_BATCH_JOB", 4003), "kill": ("REQUEST_KILL_JOB", 5032),
+    "jobs": ("REQUEST_JOB_INFO", 2003), "nodes": ("REQUEST_NODE_INFO", 2007), "partitions": ("REQUEST_PARTITION_INFO", 2009),
     "steps": ("REQUEST_JOB_STEP_INFO", 2005), "reservations": ("REQUEST_RESERVATION_INFO", 2024),
-    "config": ("REQUEST_BUILD_INFO", 2001), "shares": ("REQUEST_SHARE_INFO", 2022),
-    "priority_factors": ("REQUEST_PRIORITY_FACTORS", 2026), "ping": ("REQUEST_PING", 1008),
+    "shares": ("REQUEST_SHARE_INFO", 2022), "priority_factors": ("REQUEST_PRIORITY_FACTORS", 2026),
     "ended": ("REQUEST_COMPLETE_BATCH_SCRIPT", 5018), "step_create": ("REQUEST_JOB_STEP_CREATE", 5001),
     "step_end": ("REQUEST_STEP_COMPLETE", 5016), "account_change": ("ACCOUNTING_UPDATE_MSG", 10001),
-    "statistics": ("REQUEST_STATS_INFO", 2035), "licenses": ("REQUEST_LICENSE_INFO", 1021),
+    "licenses": ("REQUEST_LICENSE_INFO", 1021),
 }  # fmt: skip
 
 
