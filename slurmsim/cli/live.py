@@ -18,9 +18,9 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
 COMMANDS = ("salloc", "sattach", "sbatch", "sbcast", "scancel", "sinfo", "squeue", "srun", "sstat", "strigger",
-            "sacct", "sacctmgr", "sdiag", "sprio", "sshare")  # fmt: skip
+            "sacct", "sacctmgr", "sdiag", "sprio", "sreport", "sshare")  # fmt: skip
 # a real Slurm's must not be reached by accident
-MISSING = ("scontrol", "scrontab", "sreport")
+MISSING = ("scontrol", "scrontab")
 READY_S = 60.0
 
 

@@ -29,6 +29,7 @@ from slurmsim.slurmctld import (
     priority_info,
     statistics,
     steps,
+    usage_report,
     warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
@@ -124,6 +125,7 @@ class Engine:
         self.changes = frozenset({"submit", "kill", "ended"})
         self.calls |= accounting_storage.calls(self)
         self.calls |= priority_info.calls(self)
+        self.calls |= usage_report.calls(self)
         self.statistics = statistics.Statistics(self)
         self.calls |= statistics.calls(self)
         self.changes |= statistics.CHANGES
