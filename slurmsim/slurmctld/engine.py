@@ -48,7 +48,7 @@ from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERV
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
-from slurmsim.slurmctld.refusals import TAKES_ID, check, notes
+from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
@@ -194,9 +194,9 @@ class Engine:
                 made = [(*self._make(shown, asked, person), None)]
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if error.text in TAKES_ID:
+            if takes_id(self, error):
                 self.last_id = shown
-            raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
+            raise Refusal("\n".join(lines(self, error, asked))) from None
         return allocations.answer(self, self._shown[shown]) if asked.get("allocate") else {"job_id": shown}
 
     def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

@@ -180,7 +180,7 @@ def find_conf(path: Path, recording: dict[str, Any]) -> Path:
     name = recording["conf"]
     near = path.resolve().parent
     places = [near / "conf" / name, near / "conf", near.parent / "conf" / name]
-    for top in (near, near.parent, near.parent.parent):
+    for top in (near, *near.parents[:3]):
         places += [top / "oracle" / "conf" / name, top / "oracle" / "conf" / "rules" / name]
     for place in places:
         if (place / "slurm.conf").is_file():
