@@ -83,7 +83,7 @@ def notes(engine: Engine, text: str, asked: Mapping[str, Any]) -> list[str]:
         bad = next((name for name in names if name not in engine.controller.state.by_name), "")
         return [f"invalid partition specified: {bad or '(null)'}"]
     if text != NOT_AVAILABLE:
-        return []
+        return []  # a limit's reason has been told apart by who asks
     tasks = int(asked.get("ntasks_per_node") or 1)
     cpus = max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks)
     if cpus > _most(engine, asked, "cpus"):
