@@ -46,8 +46,23 @@ _LONG: tuple[tuple[LongOption, str], ...] = (
     (_O("helpstate", NO, "helpstate"), "24.11"), (_O("expand-patterns", NO, "expand"), "24.11"),
 )  # fmt: skip
 _ACCOUNTED = frozenset(
-    "PENDING RUNNING SUSPENDED COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY "
-    "REQUEUED RESIZING REVOKED".split()
+    [
+        "PENDING",
+        "RUNNING",
+        "SUSPENDED",
+        "COMPLETED",
+        "CANCELLED",
+        "FAILED",
+        "TIMEOUT",
+        "NODE_FAIL",
+        "PREEMPTED",
+        "BOOT_FAIL",
+        "DEADLINE",
+        "OUT_OF_MEMORY",
+        "REQUEUED",
+        "RESIZING",
+        "REVOKED",
+    ]
 )
 _STEPS = {"batch": -5, "extern": -4, "interactive": -6}
 _FLAGS = ("SchedNotSet", "SchedSubmit", "SchedMain", "SchedBackfill", "StartRecieved")

@@ -591,7 +591,7 @@ def _modify_qos(session: Session, words: list[str]) -> None:
 
     def set_(word: Word) -> int:
         if not word.equals or matches(word.name, "Names:1"):
-            session.wrong(f" Can't modify the name of a qos" if word.equals else
+            session.wrong(" Can't modify the name of a qos" if word.equals else
                           f" Bad format on {word.text}: End your option with an '=' sign")  # fmt: skip
             return 0
         if matches(word.name, "Description:1"):

@@ -341,7 +341,7 @@ def show_cluster(session: Session, words: list[str]) -> None:
     text = asked.format or ["Cl", "Controlh", "Controlp", "RPC"]
     if not asked.format:
         if "wolimits" not in asked.flags:
-            text += "Fa,GrpJ,GrpTRES,GrpS,MaxJ,MaxTRES,MaxS,MaxW,QOS,DefaultQOS".split(",")
+            text += ["Fa", "GrpJ", "GrpTRES", "GrpS", "MaxJ", "MaxTRES", "MaxS", "MaxW", "QOS", "DefaultQOS"]
         if "withfed" in asked.flags:
             text += ["Federation", "ID", "Features", "FedState"]
     fields = columns(session, text)

@@ -184,7 +184,8 @@ class Controller:
             self.main.run_if_due(now)
         elif self.reservations.all:
             self.reservations.jobs.serve()
-        self.host.run_if_due(now)
+        if not (facts and self.main.ticks) or self.event_driven:
+            self.host.run_if_due(now)
         if self.preemption is not None:
             self.main.follow_up()
         return self.actions
@@ -249,7 +250,7 @@ class Controller:
                 times.append(at)
         at = self.host.next_time(self.now)
         if at is not None:
-            times.append(at)
+            times.append(max(at, self.now + 1) if self.main.ticks else at)
         return min(times) if times else None
 
     # -- records --------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def _before(engine: Engine, text: str, limit: str, asked: Mapping[str, Any]) -> 
     if text == OVER_LIMIT:
         return [limit]
     if text != NOT_AVAILABLE:
-        return []
+        return []  # a limit's reason has been told apart by who asks
     tasks = int(asked.get("ntasks_per_node") or 1)
     cpus = max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks)
     if cpus > _most(engine, asked, "cpus"):

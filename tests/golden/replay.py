@@ -37,6 +37,7 @@ UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
 """A recording with such a command shows what scripts did: they have to run."""
 TIMEOUT_S = 20
+REGISTERED_S = 2  # before the first command slurmctld last had news: that of the nodes' registration
 
 
 @dataclass
@@ -71,9 +72,10 @@ class Session:
         for user in (*UIDS, "root"):
             self.home(user).mkdir(parents=True)
         self.folder = self.top / "cluster"
+        first = datetime.fromtimestamp(self.start - REGISTERED_S, UTC)
         command = [
             sys.executable, "-m", "slurmsim", "up", "--state", str(self.folder), "--frozen", "--conf", str(conf),
-            "--start", recording["start"] + "Z", "--jobs", jobs,
+            "--start", first.strftime("%FT%TZ"), "--jobs", jobs,
             "--slurm-version", recording["slurm"][:5],
         ]  # fmt: skip
         for user, uid in UIDS.items():
@@ -194,9 +196,13 @@ _SLURM = frozenset(
 )  # fmt: skip
 
 
+# what only the machine of the recording knows, though its list does not name it
+MEASURED = [["CPU load", r"CPULoad=\S+"], ["free memory", r"FreeMem=\S+"], ["process ids", r"SrunHost:Pid=\S+:\d+"]]
+
+
 def normal(text: str, volatile: list[list[str]]) -> str:
     """`text` with everything volatile replaced, a volatile port also where it is shown under another name."""
-    for what, pattern in volatile:
+    for what, pattern in [*volatile, *MEASURED]:
         if "port" in what:
             for shown in list(re.finditer(pattern, text)):
                 port = shown[0].rpartition("=")[2]
