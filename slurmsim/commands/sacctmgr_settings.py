@@ -147,7 +147,7 @@ class Settings:
                 width = 25 if label == "GrpJobsAccrue" or not association else 14
                 if label == "MaxJobsPerUser" and not association:
                     width = len(label) + 1
-                blank = "" if association and label == "GrpTRESRunMins" or len(label) == width else " "
+                blank = "" if (association and label == "GrpTRESRunMins") or len(label) == width else " "
                 name = f"{label:<{width}}".rstrip() if blank == "" else f"{label:<{width}}"
                 found.append(f"  {name}= {self.shown[label]}" if not blank else f"  {name}= {self.shown[label]}")
         return found
@@ -192,7 +192,7 @@ def _tres(session: Session, s: S, word: Word, value: str) -> Read:
     for item in filter(None, value.split(",")):
         name, equals, amount = item.partition("=")
         if not equals:
-            session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no value given as TRES type/id.")
+            session.wrong("sacctmgr: error: slurmdb_format_tres_str: no value given as TRES type/id.")
             return None
         if name.lower() not in known:
             session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}")

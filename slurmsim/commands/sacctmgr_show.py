@@ -45,7 +45,7 @@ _NO_ENTITY = {
     '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n"RunAwayJobs", "Stats", '
     '"Transaction", "TRES", "User", or "WCKey"',
     "24.11": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
-    '"Configuration",\n"Event", "Federation", "Instance", "Problem", "QOS", "Resource", "Reservation",\n'
+    '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n'
     '"RunAwayJobs", "Stats", "Transaction", "TRES", "User", or "WCKey"',
 }
 
@@ -341,7 +341,7 @@ def show_cluster(session: Session, words: list[str]) -> None:
     text = asked.format or ["Cl", "Controlh", "Controlp", "RPC"]
     if not asked.format:
         if "wolimits" not in asked.flags:
-            text += "Fa,GrpJ,GrpTRES,GrpS,MaxJ,MaxTRES,MaxS,MaxW,QOS,DefaultQOS".split(",")
+            text += ["Fa", "GrpJ", "GrpTRES", "GrpS", "MaxJ", "MaxTRES", "MaxS", "MaxW", "QOS", "DefaultQOS"]
         if "withfed" in asked.flags:
             text += ["Federation", "ID", "Features", "FedState"]
     fields = columns(session, text)

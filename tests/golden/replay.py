@@ -164,7 +164,7 @@ class Session:
             (self.top / "home", "/home"), (self.top / "root", "/root"), (self.folder / "spool", "/var/spool/slurmd"),
             (self.folder / "slurm.conf", "/etc/slurm/slurm.conf"),
         ):  # fmt: skip
-            text = text.replace(str(ours), theirs)
+            text = text.replace(str(ours), theirs).replace(str(ours).replace("/", "\\/"), theirs.replace("/", "\\/"))
         text = re.sub(rf"\b{re.escape(os.uname().nodename)}\b", "head", text)
         return re.sub(r"^(?:\d+: )?SLURMSIM_\w+(?:=.*)?\n", "", text, flags=re.MULTILINE)
 
