@@ -17,10 +17,12 @@ from typing import Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import FOLDER_VARIABLE, SOCKET, Client, Refusal, Unreachable, cluster_folder, state_folder
 
-COMMANDS = ("salloc", "sattach", "sbatch", "sbcast", "scancel", "sinfo", "squeue", "srun", "sstat", "strigger",
-            "sacct", "sacctmgr", "sdiag", "sprio", "sreport", "sshare")  # fmt: skip
+COMMANDS = (
+    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "sdiag", "sinfo", "sprio",
+    "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
+)  # fmt: skip
 # a real Slurm's must not be reached by accident
-MISSING = ("scontrol", "scrontab")
+MISSING = ("scrontab",)
 READY_S = 60.0
 
 

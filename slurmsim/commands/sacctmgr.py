@@ -177,7 +177,8 @@ def _change(session: Session, verb: str, words: list[str]) -> None:
     if session.readonly:
         session.wrong("Can't run this command in readonly mode.")
         return
-    {"add": sacctmgr_add.add, "modify": sacctmgr_modify.modify, "delete": sacctmgr_delete.delete}[verb](session, words)
+    verbs = {"add": sacctmgr_add.add, "modify": sacctmgr_modify.modify, "delete": sacctmgr_delete.delete}
+    verbs[verb](session, words)
 
 
 def _no_more(session: Session, words: list[str], text: str = "too many arguments for keyword:{}") -> None:

@@ -38,7 +38,9 @@ def replace_accounting(c: Controller, accounting: Accounting) -> None:
     old, new = c.tree, AssociationTree(accounting)
     for p in c.partitions:
         if p.spec.qos and p.spec.qos.lower() not in new.qos:
-            raise ConfigError(f"partition {p.name} has the QOS {p.spec.qos!r}", field="QOS", expected="a QOS that stays")
+            raise ConfigError(
+                f"partition {p.name} has the QOS {p.spec.qos!r}", field="QOS", expected="a QOS that stays"
+            )
     c.tree = new
     c.accounts = Accounts(new, c.enforce, c.partitions)
     places = {_key(branch): branch for branch in new.branches}

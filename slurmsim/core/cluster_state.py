@@ -87,6 +87,13 @@ class ClusterState:
         self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
+        self.gone: set[int] = set()  # numbers of partitions that were deleted
+
+    def forget_shapes(self) -> None:
+        """Nodes or partitions are not what requests were compiled against."""
+        self.shapes.clear()
+        self._resolved.clear()
+        self._compiled.clear()
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
         """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""

@@ -17,6 +17,7 @@ from typing import Any
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.alarms import Alarms
+from slurmsim.core.alterations import Alterations
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.at_submit import AtSubmit
 from slurmsim.core.billing import Billing
@@ -151,7 +152,7 @@ class Controller:
         self._next_recalc = start_time
         self.suspension = Suspension(self)
         self.node_states, self.resizes, self.requeues = NodeStates(self), Resizes(self), Requeues(self)
-        self.edits_of_jobs = Edits(self)
+        self.edits_of_jobs, self.alterations = Edits(self), Alterations(self)
         self.power = make_power(self)
         self.usage.power = self.power
         self.recalculation = Recalculation(self)
@@ -168,7 +169,7 @@ class Controller:
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self.requeues.on_requeue,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
-            Hold: self.hold, Release: self._release, **self.edits_of_jobs.handlers(),
+            Hold: self.hold, Release: self._release, **self.edits_of_jobs.handlers(), **self.alterations.handlers(),
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
             StartAtOnce: AtSubmit(self).on_start_at_once,
@@ -682,6 +683,7 @@ class Controller:
         run.suspended_s = self.suspension.seconds(job)
         self.actions += [Kill(job), Requeued(run)]
         nodes = self.state.node_list(job.alloc)
+        held = job.reason if is_held(job.reason) else ""
         self._give_back(job)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
@@ -702,7 +704,10 @@ class Controller:
         self.record("REQUEUE", job, nodes=nodes)
         if self.gang is not None:
             self.gang.ended(job)
-        self.eligibility.consider(job)
+        if held:
+            self.requeues.hold(job, held)
+        else:
+            self.eligibility.consider(job)
 
     def _edited(self) -> None:
         """Something changed that plans do not survive: everything is looked at again."""
@@ -725,7 +730,11 @@ class Controller:
 
     def hold(self, fact: Hold) -> None:
         job = self.jobs.get(fact.job_id)
-        if job is None or job.state != JobState.PENDING:
+        if job is None:
+            return
+        if job.state != JobState.PENDING:  # it runs on, and will be held when it is requeued
+            job.priority, job.eligible_time = 0, None
+            self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
             return
         self.withdraw(job)
         self._forget(job)
@@ -747,6 +756,9 @@ class Controller:
         job.special = False
         self.record("RELEASE", job)
         self.set_reason(job, Reason.NONE)
+        if job.state != JobState.PENDING:
+            job.priority = min(self.priority.submit(job, self.now))
+            return
         self.eligibility.consider(job)
         self.main.request()
         self.host.changed = True

@@ -46,7 +46,7 @@ class Edits:
         if c.limits is not None:
             c.limits.time_limit_changed(job)
         c.record("LIMIT", job, value=fact.time_limit_s)
-        self._done(job)
+        self.done(job)
 
     def array_limit(self, fact: SetArrayLimit) -> None:
         """scontrol update ArrayTaskThrottle, also once some of the tasks have ended."""
@@ -63,30 +63,32 @@ class Edits:
         except SubmitError as error:
             self._refuse(job, error.text)
             return
-        self._done(job)
+        self.done(job)
 
     def priority(self, fact: SetPriority) -> None:
         """scontrol update Priority by an administrator: it stays until a release."""
-        job = self._pending(fact.job_id)
+        job = self.c.jobs.get(fact.job_id)
         if job is None:
             return
         if fact.priority == 0:
             self.c.hold(Hold(job.id, admin=True))
+        elif job.state != JobState.PENDING:
+            job.sub.priority, job.sub.nice, job.priority = fact.priority, 0, fact.priority
         elif is_held(job.reason):
             self._refuse(job, "Job is currently held")
         else:
             job.sub.priority, job.sub.nice = fact.priority, 0
-            self._done(job)
+            self.done(job)
 
     def nice(self, fact: SetNice) -> None:
         """scontrol update Nice; a job whose priority an administrator set has none."""
-        job = self._pending(fact.job_id)
+        job = self.c.jobs.get(fact.job_id)
         if job is None or job.sub.priority is not None:
             return
         before, job.sub.nice = job.sub.nice, fact.nice
         if isinstance(self.c.priority, Basic) and job.priority:
             job.priority = max(job.priority + before - fact.nice, LEAST_BASIC_PRIORITY)
-        self._done(job)
+        self.done(job)
 
     def _pending(self, job_id: int) -> Job | None:
         job = self.c.jobs.get(job_id)
@@ -98,9 +100,14 @@ class Edits:
     def _refuse(self, job: Job, text: str) -> None:
         self.c.actions.append(EditRefused(job.id, f"{text} for job {job.id}"))
 
-    def _done(self, job: Job) -> None:
+    def done(self, job: Job) -> None:
         """`job` has changed: its priority follows, and everything is looked at again."""
         c = self.c
+        if job.state != JobState.PENDING:
+            if job.priority and job.sub.priority is None and not isinstance(c.priority, Basic):
+                job.priority = min(c.priority.submit(job, c.now))
+            c.edited()
+            return
         c.eligibility.arrays.split(job)
         if job.state == JobState.PENDING and job.reason not in (Reason.BAD_CONSTRAINTS,) and not is_held(job.reason):
             self._reprioritise(job)

@@ -60,7 +60,7 @@ class Gang:
         self._by_partition = c.cluster.option("PreemptType") == "preempt/partition_prio"
         self._lists: list[list[Job]] = [[] for _ in c.partitions]
         self._order = sorted(c.partitions, key=lambda p: -p.tier)  # equal tiers as in the file
-        self.finds = [self._has_rows(p) or any(self._yields(q, p) for q in c.partitions) for p in c.partitions]
+        self._find_partners()
         self._place: dict[int, int] = {}  # job id -> where it stands
         self._home: dict[int, int] = {}  # job id -> partition of its list
         self._row: dict[int, int] = {}  # job id -> row of its partition
@@ -71,6 +71,16 @@ class Gang:
         self._sliced_at = c.start_time
 
     # -- the active rows --------------------------------------------------------------------------------------------
+
+    def _find_partners(self) -> None:
+        partitions = self.c.partitions
+        self.finds = [self._has_rows(p) or any(self._yields(q, p) for q in partitions) for p in partitions]
+
+    def partition_added(self, partition: Partition) -> None:
+        """A partition was made while the cluster runs."""
+        self._lists.append([])
+        self._order = sorted(self.c.partitions, key=lambda p: -p.tier)
+        self._find_partners()
 
     def started(self, job: Job) -> None:
         """`job` started or was resumed by an administrator: it runs if it fits in, and others may have to stop."""

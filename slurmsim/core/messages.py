@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from slurmsim.core.job import Job
+from slurmsim.model.node import Gres
+from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 
@@ -83,6 +85,14 @@ class NodesReboot:
 
 
 @dataclass(slots=True)
+class NodesRebootCancel:
+    """scontrol cancel_reboot: of nodes that wait for it; what ASAP drained is undrained."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
 class NodesBooted:
     """The answer to `Boot`: the nodes are up."""
 
@@ -143,11 +153,12 @@ class RequeueHold:
 
 @dataclass(slots=True)
 class ResizeJob:
-    """scontrol update NumNodes of a running job, to fewer nodes."""
+    """scontrol update NumNodes of a running job, to fewer nodes; `nodes` names those it keeps."""
 
     order: ClassVar[int] = 2
     job_id: int
     n_nodes: int
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -212,7 +223,7 @@ class SetDependency:
 
 @dataclass(slots=True)
 class SetPriority:
-    """scontrol update Priority of a pending job by an administrator: it keeps that one; 0 holds it."""
+    """scontrol update Priority by an administrator: a job keeps that one; 0 holds it."""
 
     order: ClassVar[int] = 2
     job_id: int
@@ -221,11 +232,48 @@ class SetPriority:
 
 @dataclass(slots=True)
 class SetNice:
-    """scontrol update Nice of a pending job."""
+    """scontrol update Nice."""
 
     order: ClassVar[int] = 2
     job_id: int
     nice: int
+
+
+@dataclass(slots=True)
+class AlterJob:
+    """scontrol update of what a pending job asks for: `sub` takes the place of its submission. A running job gets
+    the licenses it names, nothing else."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    sub: Submission
+
+
+@dataclass(slots=True)
+class AlterNodes:
+    """scontrol update of nodes' Weight, Features or Gres; None leaves a thing as it is."""
+
+    order: ClassVar[int] = 2
+    nodes: tuple[str, ...]
+    weight: int | None = None
+    features: tuple[str, ...] | None = None
+    gres: tuple[Gres, ...] | None = None
+
+
+@dataclass(slots=True)
+class AlterPartition:
+    """scontrol update or create partition: `spec` is what it is from now on."""
+
+    order: ClassVar[int] = 2
+    spec: PartitionSpec
+
+
+@dataclass(slots=True)
+class DeletePartition:
+    """scontrol delete partition; its jobs have been looked for."""
+
+    order: ClassVar[int] = 2
+    name: str
 
 
 @dataclass(slots=True)
@@ -296,7 +344,8 @@ Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
-    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | StartAtOnce
+    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | StartAtOnce | AlterJob | AlterNodes
+    | AlterPartition | DeletePartition | NodesRebootCancel
 )  # fmt: skip
 
 

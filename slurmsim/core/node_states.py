@@ -20,6 +20,7 @@ from slurmsim.core.messages import (
     NodesFail,
     NodesPower,
     NodesReboot,
+    NodesRebootCancel,
     NodesRegister,
     NodesResume,
     NodesUndrain,
@@ -63,7 +64,7 @@ class NodeStates:
         return {
             NodesDown: self.set_down, NodesDrain: self._drain, NodesResume: self._resume, NodesFail: self._fail,
             NodesUndrain: self._undrain, NodesRegister: self._register, NodesReboot: self._reboot,
-            NodesBooted: self._booted, NodesPower: self._power,
+            NodesBooted: self._booted, NodesPower: self._power, NodesRebootCancel: self._cancel_reboot,
         }  # fmt: skip
 
     def _changed(self, state: str, reason: str, names: Sequence[str]) -> None:
@@ -130,6 +131,8 @@ class NodeStates:
         self.silent &= ~mask
         self.drained &= ~mask
         self.failing &= ~mask
+        self.to_reboot &= ~mask
+        self.asap &= ~mask
         self._back(fact.nodes)
 
     def _register(self, fact: NodesRegister) -> None:
@@ -163,6 +166,16 @@ class NodeStates:
             self.asap |= mask
             self._changed("DRAIN", fact.reason or "reboot requested", fact.nodes)
         self.freed(mask)
+
+    def _cancel_reboot(self, fact: NodesRebootCancel) -> None:
+        """scontrol cancel_reboot: those that still wait are what they were before ASAP drained them."""
+        mask = self.c._mask(fact.nodes) & self.to_reboot
+        self.to_reboot &= ~mask
+        drained = mask & self.asap
+        self.asap &= ~mask
+        self.drained &= ~drained
+        if drained:
+            self._back(self._names(drained))
 
     def freed(self, mask: Bitmap) -> None:
         """Jobs left the nodes of `mask`: reboot those that wait for it."""

@@ -26,6 +26,7 @@ from slurmsim.states import JobState, Reason
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
     from slurmsim.core.job_queue import Record
+    from slurmsim.core.partitions import Partition
     from slurmsim.model.cluster import ClusterSpec
 
 OFF, CANCEL, REQUEUE, SUSPEND = "OFF", "CANCEL", "REQUEUE", "SUSPEND"
@@ -75,9 +76,7 @@ class Preemption:
         self._within, self._by_priority = "WITHIN" in words, "PRIORITY" in words
         self._part_modes: list[str | None] = [None] * len(c.partitions)
         for p in c.partitions:
-            own = frozenset(word.strip() for word in p.spec.preempt_mode.split(",")) - {""}
-            if own and not self.by_qos:
-                self._part_modes[p.index] = "GANG" if own == {"GANG"} else _mode(own)
+            self._learn_mode(p)
         parameters = _parameters(cluster)
         self._youngest, self._strict = "youngest_first" in parameters, "strict_order" in parameters
         self._reorder = int(parameters.get("reorder_count") or 1)
@@ -102,6 +101,16 @@ class Preemption:
             c.queue.arrange = self._arrange
 
     # -- who may preempt whom ---------------------------------------------------------------------------------------
+
+    def _learn_mode(self, p: Partition) -> None:
+        own = frozenset(word.strip() for word in p.spec.preempt_mode.split(",")) - {""}
+        if not self.by_qos:
+            self._part_modes[p.index] = None if not own else "GANG" if own == {"GANG"} else _mode(own)
+
+    def partition_added(self, partition: Partition) -> None:
+        """A partition was made while the cluster runs."""
+        self._part_modes.append(None)
+        self._learn_mode(partition)
 
     def mode(self, job: Job) -> str:
         """What is done to `job` when it has to go."""

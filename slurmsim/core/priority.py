@@ -98,8 +98,8 @@ class Multifactor:
         self.running_too = "CALCULATE_RUNNING" in flags
         self.n_nodes, self.n_cpus = len(cluster.nodes), total_cpus
         raw = {kind: bool(flags & {f"NO_NORMAL_{kind}", "NO_NORMAL_ALL"}) for kind in ("PART", "QOS", "ASSOC", "TRES")}
-        highest = max((p.spec.priority_job_factor for p in partitions), default=1) or 1
-        self.part_factor = [p.spec.priority_job_factor / (1 if raw["PART"] else highest) for p in partitions]
+        self._raw_part = raw["PART"]
+        self.part_factor: list[float] = []
         self._raw_qos, self._raw_assoc, self._raw_tres = raw["QOS"], raw["ASSOC"], raw["TRES"]
         self._billing = billing
         weights = option("PriorityWeightTRES") or ()
@@ -107,7 +107,14 @@ class Multifactor:
         # nothing weighs anything: all jobs without nice or a priority of their own have the least
         self._alike = not any((self.w_age, self.w_fairshare, self.w_assoc, self.w_size, self.w_partition, self.w_qos))
         self._alike = self._alike and not self.w_tres
-        self._capacity: list[dict[str, int]] = [billing.capacity(p) for p in partitions] if self.w_tres else []
+        self._capacity: list[dict[str, int]] = []
+        self.weigh_partitions(partitions)
+
+    def weigh_partitions(self, partitions: list[Partition]) -> None:
+        """Work out what follows from the partitions: their factors, the highest of which is 1, and their TRES."""
+        highest = max((p.spec.priority_job_factor for p in partitions), default=1) or 1
+        self.part_factor = [p.spec.priority_job_factor / (1 if self._raw_part else highest) for p in partitions]
+        self._capacity = [self._billing.capacity(p) for p in partitions] if self.w_tres else []
         self._qos_factor: Mapping[str, float] = {}
         self._assoc_factor: list[float] = []
         self.shares: FairTree | Classic | None = None

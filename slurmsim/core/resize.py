@@ -32,7 +32,8 @@ class Resizes:
         """The fact: only smaller, as scontrol; anything else is refused and changes nothing."""
         job = self.c.jobs.get(fact.job_id)
         if job is not None and job.state == JobState.RUNNING and 1 <= fact.n_nodes < job.n_nodes:
-            self.keep(job, lowest(job.nodes, fact.n_nodes))
+            named = self.c._mask(fact.nodes) & job.nodes
+            self.keep(job, named or lowest(job.nodes, fact.n_nodes))
 
     def to(self, job: Job, n_nodes: int, within: Bitmap | None = None) -> bool:
         """Give `job` as many nodes, its first ones or more (out of `within`); False if it cannot be."""

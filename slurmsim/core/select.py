@@ -124,7 +124,9 @@ class Selector:
             inside = self.place(shape, free, mask & prefer, rough=rough, later=later, heavier=heavier)
             if inside is not None:
                 return inside
-        bias = Bias(prefer, heavier & mask) if prefer or heavier else UNBIASED
+        # what holds for no candidate or for all of them moves nobody
+        prefer, heavier = (0 if some & mask == mask else some & mask for some in (prefer, heavier))
+        bias = Bias(prefer, heavier) if prefer or heavier else UNBIASED
         if shape.by_count and bias is UNBIASED:
             return self.choose_whole(shape, mask, later)
         if shape.kinds:  # [a|b]: the first kind that can serve alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap, to_indices
@@ -41,6 +42,27 @@ class Usage:
         self.power: PowerSaving | None = None
         # one partition over all nodes: its totals are the cluster's, which alone are kept up to date
         self._alone = len(partitions) == 1 and partitions[0].mask == table.everything
+
+    def shared(self) -> None:
+        """There is another partition now: totals of each are kept from here on."""
+        if self._alone:
+            first, whole = self.parts[0], self.whole
+            for name in ("nodes", "cpus", "gpus", "mem", "running", "pending"):
+                setattr(first, name, getattr(whole, name))
+            self._alone = False
+
+    def reshape(self, index: int, mask: Bitmap, running: Iterable[Job]) -> None:
+        """The partition has other nodes: count what is in use on them anew."""
+        if self._alone and mask == self.parts[index].mask:
+            return
+        self.shared()
+        part = self.parts[index]
+        part.mask, part.size, part.touched = mask, mask.bit_count(), True
+        part.nodes = part.cpus = part.gpus = part.mem = 0
+        for job in running:
+            if job.nodes & mask:
+                self._change_part(part, job, +1, 0, job.nodes & mask, False)
+        part.nodes = (mask & ~self.table.idle).bit_count()
 
     def pending(self, job: Job, delta: int) -> None:
         """A job became pending (+1) or stopped being so (-1)."""

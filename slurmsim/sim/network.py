@@ -18,6 +18,7 @@ from slurmsim.core.job import Job
 from slurmsim.core.messages import (
     Boot,
     Continue,
+    EditRefused,
     Fact,
     Finished,
     JobEnded,
@@ -97,6 +98,7 @@ class Network:
         self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
+        self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
         self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
         self.behaviour: dict[int, Behaviour] = {}
         self._on_requeued, self._after_turn, self._left_after = on_requeued, after_turn, left_after
@@ -168,6 +170,8 @@ class Network:
                 self._refused(action)
             elif isinstance(action, ReservationRefused):
                 self.refused_reservations.append((action.name, action.text))
+            elif isinstance(action, EditRefused):
+                self.refused_edits.append((action.job_id, action.text))
             elif isinstance(action, Pause):
                 self._pause(action.job)
             elif isinstance(action, Continue):

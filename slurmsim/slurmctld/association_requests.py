@@ -532,9 +532,7 @@ class _Change:
         self.need_operator()
         found = self.chosen_qos(arguments["cond"])
         bad = [
-            self.text(key)
-            for key, item in self.draft.associations.items()
-            if item.values.get("default_qos") in found
+            self.text(key) for key, item in self.draft.associations.items() if item.values.get("default_qos") in found
         ]
         if bad:
             return {"objects": bad, "error": "default_qos"}

@@ -16,6 +16,7 @@ from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
+from slurmsim.core.partitions import Partition
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -26,6 +27,11 @@ from slurmsim.slurmctld import (
     accounting_storage,
     allocations,
     association_requests,
+    control_jobs,
+    control_nodes,
+    control_partitions,
+    control_reservations,
+    control_shows,
     priority_info,
     statistics,
     steps,
@@ -33,6 +39,7 @@ from slurmsim.slurmctld import (
     warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
+from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
@@ -48,6 +55,10 @@ from slurmsim.states import JobState
 INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
+PARTS = (
+    accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
+    control_partitions, control_reservations, control_shows, statistics, usage_report,
+)  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 
@@ -104,11 +115,17 @@ class Engine:
         self.controller: Controller = self.network.controller
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
-        self.conf_path = "/etc/slurm/slurm.conf"
+        self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
         self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
+        self.conf = ConfFacts()  # slurm.conf as written
+        # what scontrol changes and no scheduler needs: of nodes by index, of partitions and reservations by name
+        self.node_texts: dict[int, dict[str, Any]] = {}
+        self.partition_texts: dict[str, dict[str, Any]] = {}
+        self.reservation_texts: dict[str, dict[str, Any]] = {}
+        self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
         self.release: str = release
         self.version: str = VERSIONS[release]
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown
@@ -123,18 +140,10 @@ class Engine:
             "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
-        self.calls |= accounting_storage.calls(self)
-        self.calls |= priority_info.calls(self)
-        self.calls |= usage_report.calls(self)
         self.statistics = statistics.Statistics(self)
-        self.calls |= statistics.calls(self)
-        self.changes |= statistics.CHANGES
-        self.calls |= association_requests.calls(self)
-        self.changes |= association_requests.CHANGES
-        self.calls |= steps.calls(self)
-        self.changes |= steps.CHANGES
-        self.calls |= allocations.calls(self)
-        self.changes |= allocations.CHANGES
+        for part in PARTS:
+            self.calls |= part.calls(self)
+            self.changes |= part.CHANGES
 
     @property
     def now(self) -> int:
@@ -174,8 +183,9 @@ class Engine:
         try:
             check(self, asked, person)
             if arguments.get("will_run"):
+                found = will_run(self, self._make(shown, asked, person)[0], shown)
                 self.last_id = shown
-                return will_run(self, self._make(shown, asked, person)[0], shown)
+                return found
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
                 made = self._array(shown, asked, person)
@@ -207,10 +217,14 @@ class Engine:
         requeue = bool(self.cluster.option("JobRequeue"))
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
-            sub.dependency = self._core_ids(sub.dependency)
+            sub.dependency = self.core_ids(sub.dependency)
+        return sub, self.behaviour_of(asked)
+
+    def behaviour_of(self, asked: Mapping[str, Any]) -> Behaviour:
+        """What a job of this request does once it runs."""
         if asked.get("allocate") or (self.runs_jobs and is_real(asked)):
-            return sub, Behaviour(-1, JobState.COMPLETED, "0:0", -1)
-        return sub, self._run_time(asked)
+            return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
+        return self._run_time(asked)
 
     def _array(
         self, shown: int, asked: Mapping[str, Any], person: Person
@@ -223,7 +237,7 @@ class Engine:
             made.append((sub, behaviour, task))
         return made
 
-    def _core_ids(self, text: str) -> str:
+    def core_ids(self, text: str) -> str:
         """Dependencies on tasks by an id of their own, as the core knows them: array and index."""
 
         def core(match: re.Match[str]) -> str:
@@ -409,10 +423,8 @@ class Engine:
     def working_cluster(self) -> str:
         """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
         options = self.cluster.options
-        host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
-        address = host.partition("(")[2].rstrip(")") or host
         port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
-        return f"{self.cluster.name}:{address}:{port}:{row(_PROTOCOL, self.release)}:109"
+        return f"{self.cluster.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
@@ -467,8 +479,20 @@ class Engine:
         return {"now": self.now, "n": len(rows), "columns": self._columns(NODE_FIELDS, rows, arguments["fields"])}
 
     def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(self.controller.partitions)
+        state = self.controller.state
+        free = bool(arguments.get("show_all")) or person.uid in (0, self.owner)
+        rows = [
+            p for p in self.controller.partitions if p.index not in state.gone and (free or self.visible(p, person))
+        ]
         return {"now": self.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
+
+    def visible(self, partition: Partition, person: Person) -> bool:
+        """Whether that user sees the partition without asking for all."""
+        allowed = partition.spec.allow_groups
+        hidden = self.partition_texts.get(partition.name, {}).get("hidden")
+        if hidden is None:
+            hidden = self.conf.partition(partition.name, "hidden").upper() == "YES"
+        return not hidden and (not allowed or person.group in allowed)
 
     def _users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of users by name; None for those nobody knows."""
@@ -521,7 +545,8 @@ class Engine:
     def _ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {
             "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
-            "slurm_version": self.release, "version": self.version,
+            "slurm_version": self.release, "version": self.version, "host": self.conf.host,
+            "operator": person.uid in (0, self.owner), "accounting": self.database.exists,
         }  # fmt: skip
 
     def planned_nodes(self) -> Bitmap:
@@ -534,6 +559,13 @@ class Engine:
     def node_reason(self, i: int) -> tuple[str | None, int, int]:
         """Why node `i` is down or drained, since when, and who said so."""
         return self._node_reasons.get(i, (None, 0, 0))
+
+    def set_reason(self, i: int, text: str | None, uid: int) -> None:
+        """Say why node `i` is down or drained; None: it is not any more."""
+        if text is None:
+            self._node_reasons.pop(i, None)
+        else:
+            self._node_reasons[i] = (text, self.now, uid)
 
     # -- what fields ask ----------------------------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
+from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import LiveJob, task_list
-from slurmsim.states import JobState, Reason
+from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
@@ -91,15 +92,23 @@ def _limit(row: Row, engine: Engine) -> int | None:
 
 
 def _reason(row: Row, engine: Engine) -> str:
-    reason = str(row.core.reason)
+    reason = _current(row, engine)
     for start, code in _LONG.items():
         if reason.startswith(start):
             return code
     return reason
 
 
+def _current(row: Row, engine: Engine) -> str:
+    """The reason, which an update clears until a scheduler looks again."""
+    core = row.core
+    if row.job.edited_at >= engine.controller.main.last_pass and core.state == JobState.PENDING:
+        return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
+    return str(core.reason)
+
+
 def _description(row: Row, engine: Engine) -> str | None:
-    reason = str(row.core.reason)
+    reason = _current(row, engine)
     long = any(reason.startswith(start) and reason != code for start, code in _LONG.items())
     return reason if long else None
 
@@ -189,6 +198,8 @@ def _memory(row: Row, engine: Engine) -> int:
 
 def _tasks(row: Row, engine: Engine) -> int:
     request = row.core.sub.request
+    if row.job.resized_at and not request.n_tasks:
+        return int(row.core.n_nodes)
     return int(request.n_tasks or request.tasks)
 
 
@@ -310,5 +321,6 @@ FIELDS: dict[str, Getter] = {
     "assoc_id": lambda r, e: 0,
     "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
     "gres_detail": lambda r, e: e.controller.state.gres_per_node(r.core.alloc) if r.core.alloc is not None else "",
+    **DETAILS,
 }
 """Field -> its value for a row."""

@@ -50,6 +50,8 @@ class LiveJob:
         Its steps of all runs, in order of creation, running or over.
     mail
         Messages to whoever looks after its tasks.
+    edited_at, resized_at
+        When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
     """
 
     asked: Mapping[str, Any]
@@ -62,6 +64,8 @@ class LiveJob:
     steps: list[Step] = field(default_factory=list)
     next_step: int = 0
     mail: list[dict[str, Any]] = field(default_factory=list)
+    edited_at: int = -1
+    resized_at: int = 0
     _core: Job | None = None
 
     @property
@@ -101,6 +105,15 @@ def task_list(tasks: Iterable[int], limit: int | None = None, width: int = 64) -
     if width and len(text) > width:
         text = text[: width - 4] + "..."
     return text
+
+
+def task_ranges(tasks: Iterable[int]) -> str:
+    """Task indices as ranges alone.
+
+    >>> task_ranges({4, 1, 2})
+    '1-2,4'
+    """
+    return _ranges(sorted(tasks))
 
 
 def _stepped(found: list[int]) -> str:

@@ -9,6 +9,8 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.partitions import Partition
 from slurmsim.core.reservation import Reservation
 from slurmsim.model.node import NodeSpec
+from slurmsim.slurmctld.conf_facts import SLURMD_PORT
+from slurmsim.slurmctld.live_job import task_ranges
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
@@ -118,11 +120,69 @@ def _partitions(i: int, engine: Engine) -> str:
     return ",".join(p.name for p in engine.controller.partitions if p.mask >> i & 1)
 
 
+def kept(i: int, engine: Engine, field: str) -> Any:
+    """What scontrol gave the node."""
+    return engine.node_texts.get(i, {}).get(field)
+
+
+def _conf(i: int, engine: Engine, key: str, default: str) -> str:
+    return engine.conf.node(spec(i, engine).name, key) or default
+
+
+def _address(i: int, engine: Engine) -> str:
+    host = _conf(i, engine, "NodeHostName", spec(i, engine).name)
+    return kept(i, engine, "node_addr") or _conf(i, engine, "NodeAddr", host)
+
+
+def _default_port(engine: Engine) -> int:
+    text = engine.conf.scalar("SlurmdPort", str(SLURMD_PORT))
+    return int(text) if text.isdigit() else SLURMD_PORT
+
+
+def _spec_cpus(i: int, engine: Engine) -> str | None:
+    """CpuSpecList, or the CPUs of the last cores of each socket in turn."""
+    given, s = _conf(i, engine, "CpuSpecList", ""), spec(i, engine)
+    if given or not s.core_spec_count:
+        return given or None
+    taken = []
+    for k in range(s.core_spec_count):
+        socket = s.sockets - 1 - k % s.sockets
+        core = socket * s.cores_per_socket + s.cores_per_socket - 1 - k // s.sockets
+        taken += [core * s.threads_per_core + thread for thread in range(s.threads_per_core)]
+    return task_ranges(taken)
+
+
+def _resume_after(i: int, engine: Engine) -> int | None:
+    seconds = kept(i, engine, "resume_after")
+    since = engine.node_reason(i)[1]
+    return since + int(seconds) if seconds and seconds < 0xFFFFFFF0 else None
+
+
+def _suspend_time(engine: Engine) -> int | None:
+    text = engine.conf.scalar("SuspendTime")
+    return int(text) if text.isdigit() else None
+
+
+def _reservation_of(i: int, engine: Engine) -> str | None:
+    now = engine.now
+    found = (r.name for r in engine.controller.reservations.all if r.covers(now, now + 1) and r.nodes >> i & 1)
+    return next(found, None)
+
+
 NODE_FIELDS: dict[str, NodeGetter] = {
     "name": lambda i, e: e.controller.table.names[i],
-    "node_hostname": lambda i, e: e.controller.table.names[i],
-    "node_addr": lambda i, e: e.controller.table.names[i],
-    "port": lambda i, e: 6818,
+    "node_hostname": lambda i, e: kept(i, e, "node_hostname") or _conf(i, e, "NodeHostName", spec(i, e).name),
+    "node_addr": lambda i, e: (
+        kept(i, e, "node_addr") or _conf(i, e, "NodeAddr", _conf(i, e, "NodeHostName", spec(i, e).name))
+    ),
+    "port": lambda i, e: int(_conf(i, e, "Port", str(_default_port(e)))),
+    "default_port": lambda i, e: _default_port(e),
+    "cpu_bind": lambda i, e: kept(i, e, "cpu_bind"),
+    "cpu_spec_list": _spec_cpus,
+    "next_state": lambda i, e: kept(i, e, "next_state"),
+    "resume_after": _resume_after,
+    "suspend_time": lambda i, e: _suspend_time(e),
+    "resv_name": _reservation_of,
     "state": state,
     "state_flags": flags,
     "cpus": lambda i, e: spec(i, e).cpus,
@@ -139,7 +199,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "tmp_disk": lambda i, e: spec(i, e).tmp_disk_mib,
     "weight": lambda i, e: spec(i, e).weight,
     "features": lambda i, e: ",".join(spec(i, e).features) or None,
-    "features_act": lambda i, e: ",".join(spec(i, e).features) or None,
+    "features_act": lambda i, e: kept(i, e, "features_act") or ",".join(spec(i, e).features) or None,
     "gres": _gres,
     "gres_used": _gres_used,
     "reason": lambda i, e: e.node_reason(i)[0],
@@ -154,9 +214,9 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "last_busy": lambda i, e: e.now if used_cpus(i, e) else e.network.start_time,
     "version": lambda i, e: e.version,
     "arch": lambda i, e: "x86_64",
-    "os": lambda i, e: "Linux",
-    "comment": lambda i, e: None,
-    "extra": lambda i, e: None,
+    "os": lambda i, e: "Linux KERNEL #1 SMP",
+    "comment": lambda i, e: kept(i, e, "comment") or None,
+    "extra": lambda i, e: kept(i, e, "extra") or None,
     "core_spec_cnt": lambda i, e: spec(i, e).core_spec_count,
     "mem_spec_limit": lambda i, e: spec(i, e).mem_spec_limit_mib,
     "tres_fmt_str": _capacity,
@@ -175,6 +235,30 @@ def _preempt_mode(p: Partition, engine: Engine) -> str:
 
 def _partition_tres(p: Partition, engine: Engine) -> str:
     return format_tres(engine.controller.billing.capacity(p))
+
+
+_CONF_KEYS = {
+    "disable_root_jobs": "DisableRootJobs", "allow_alloc_nodes": "AllocNodes", "cpu_bind": "CpuBind",
+    "job_defaults": "JobDefaults", "select_type_parameters": "SelectTypeParameters",
+}  # fmt: skip
+
+
+def _told(p: Partition, engine: Engine, field: str) -> Any:
+    """What scontrol gave the partition, or slurm.conf."""
+    texts = engine.partition_texts.get(p.name, {})
+    if field in texts:
+        return texts[field] if texts[field] != "" else None
+    text = engine.conf.partition(p.name, _CONF_KEYS.get(field, field))
+    return None if not text or text.upper() == "ALL" else text
+
+
+def _told_yes(p: Partition, engine: Engine, field: str) -> bool:
+    found = _told(p, engine, field)
+    return found if isinstance(found, bool) else str(found).upper() == "YES"
+
+
+def _weights(p: Partition, engine: Engine) -> str | None:
+    return engine.conf.partition(p.name, "TRESBillingWeights") or None
 
 
 PARTITION_FIELDS: dict[str, PartitionGetter] = {
@@ -203,7 +287,17 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "root_only": lambda p, e: p.spec.root_only,
     "req_resv": lambda p, e: p.spec.req_resv,
     "exclusive_user": lambda p, e: p.spec.exclusive_user,
-    "hidden": lambda p, e: False,
+    "hidden": lambda p, e: _told_yes(p, e, "hidden"),
+    "disable_root_jobs": lambda p, e: _told_yes(p, e, "disable_root_jobs"),
+    "alternate": lambda p, e: _told(p, e, "alternate"),
+    "cpu_bind": lambda p, e: _told(p, e, "cpu_bind"),
+    "job_defaults": lambda p, e: _told(p, e, "job_defaults"),
+    "select_parameters": lambda p, e: _told(p, e, "select_type_parameters"),
+    "billing_weights": _weights,
+    "resume_timeout": lambda p, e: p.spec.resume_timeout_s,
+    "suspend_timeout": lambda p, e: p.spec.suspend_timeout_s,
+    "suspend_time": lambda p, e: p.spec.suspend_time_s,
+    "power_save": lambda p, e: e.controller.power is not None,
     "grace_time": lambda p, e: p.spec.grace_time_s,
     "preempt_mode": _preempt_mode,
     "qos": lambda p, e: p.spec.qos or None,
@@ -211,8 +305,8 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "deny_accounts": lambda p, e: ",".join(p.spec.deny_accounts) or None,
     "allow_qos": lambda p, e: ",".join(p.spec.allow_qos) or None,
     "deny_qos": lambda p, e: ",".join(p.spec.deny_qos) or None,
-    "allow_groups": lambda p, e: None,
-    "allow_alloc_nodes": lambda p, e: None,
+    "allow_groups": lambda p, e: ",".join(p.spec.allow_groups) or None,
+    "allow_alloc_nodes": lambda p, e: _told(p, e, "allow_alloc_nodes"),
     "cluster": lambda p, e: e.cluster.name,
     "tres_fmt_str": _partition_tres,
 }
@@ -228,6 +322,59 @@ def _names(r: Reservation, engine: Engine) -> str | None:
     return engine.controller.state.compress(names) if names else None
 
 
+_FLAG_ORDER = (
+    "MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "SPEC_NODES",
+    "ALL_NODES", "ANY_NODES", "STATIC", "PART_NODES", "FIRST_CORES", "TIME_FLOAT", "REPLACE", "REPLACE_DOWN",
+    "PURGE_COMP", "NO_HOLD_JOBS_AFTER", "MAGNETIC",
+)  # fmt: skip
+
+
+def _flag_text(r: Reservation, engine: Engine) -> str:
+    words = []
+    for flag in _FLAG_ORDER:
+        if flag not in r.flags:
+            continue
+        if flag == "PURGE_COMP":
+            seconds = r.purge_comp_s
+            words.append(f"PURGE_COMP={seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}")
+        else:
+            words.append("NO_HOLD_JOBS_AFTER_END" if flag == "NO_HOLD_JOBS_AFTER" else flag)
+    return ",".join(words)
+
+
+def _cores(r: Reservation, engine: Engine) -> dict[int, int]:
+    """Cores it has on each node."""
+    specs = engine.controller.table.specs
+    if r.cores is not None:
+        return {i: cpus // max(specs[i].threads_per_core, 1) for i, cpus in sorted(r.cores.items())}
+    return {i: specs[i].sockets * specs[i].cores_per_socket for i in range(len(specs)) if r.nodes >> i & 1}
+
+
+def _reserved_tres(r: Reservation, engine: Engine) -> str | None:
+    specs = engine.controller.table.specs
+    if r.cores is not None:
+        cpus = sum(r.cores.values())
+    else:
+        cpus = sum(int(engine.controller.table.cpus[i]) for i in range(len(specs)) if r.nodes >> i & 1)
+    parts = [f"cpu={cpus}"] if cpus else []
+    return ",".join([*parts, *[f"license/{name}={count}" for name, count in r.licenses]]) or None
+
+
+def _core_lists(r: Reservation, engine: Engine) -> list[list[str]]:
+    if r.cores is None:
+        return []
+    names = engine.controller.table.names
+    return [[names[i], task_ranges(range(count))] for i, count in _cores(r, engine).items()]
+
+
+def _listed(names: tuple[str, ...]) -> str | None:
+    return ",".join(names) or None
+
+
+def _of_reservation(r: Reservation, engine: Engine, field: str) -> Any:
+    return engine.reservation_texts.get(r.name, {}).get(field) or None
+
+
 RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "name": lambda r, e: r.name,
     "start_time": lambda r, e: r.start,
@@ -235,5 +382,17 @@ RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "node_list": _names,
     "node_cnt": lambda r, e: r.nodes.bit_count(),
     "flags": lambda r, e: sorted(r.flags),
+    "flag_text": _flag_text,
+    "core_cnt": lambda r, e: sum(_cores(r, e).values()),
+    "core_spec": _core_lists,
+    "features": lambda r, e: r.spec.features or None,
+    "partition": lambda r, e: r.partition.name if r.partition is not None else None,
+    "tres_str": _reserved_tres,
+    "users": lambda r, e: _listed(r.users),
+    "groups": lambda r, e: _of_reservation(r, e, "groups"),
+    "accounts": lambda r, e: _listed(r.accounts),
+    "licenses": lambda r, e: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,
+    "max_start_delay": lambda r, e: _of_reservation(r, e, "max_start_delay"),
+    "comment": lambda r, e: _of_reservation(r, e, "comment"),
 }
 """Field -> its value for an advance reservation."""

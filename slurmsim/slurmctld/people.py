@@ -65,6 +65,10 @@ class People:
             self._by_uid[uid] = found
         return found
 
+    def all(self) -> list[Person]:
+        """Everybody this cluster was given or has met."""
+        return list(self._by_name.values())
+
     def known(self, name: str) -> Person | None:
         """The user called `name` if this machine or this cluster has one."""
         if name in self._by_name:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.people import Person
 
 Answer = dict[str, Any]
+CHANGES: frozenset[str] = frozenset()
 _WEIGHTS = {"age": "w_age", "assoc": "w_assoc", "fairshare": "w_fairshare", "size": "w_size",
             "partition": "w_partition", "qos": "w_qos"}  # fmt: skip
 

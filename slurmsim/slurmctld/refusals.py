@@ -47,13 +47,8 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_PARTITION)
     if get("deadline") and int(get("deadline") or 0) <= engine.now:
         raise SubmitError(BAD_TIME_LIMIT)
-    _check_groups(engine, asked, person)
-    known = {word.lower() for word in engine.cluster.option("GresTypes")}
-    for key in _GRES_KEYS:
-        for item in filter(None, (get(key) or "").split(",")):
-            name = item.removeprefix("gres:").removeprefix("gres/").partition(":")[0].lower()
-            if name not in known:
-                raise SubmitError(BAD_GRES)
+    check_groups(engine, asked, person)
+    check_gres(engine, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
     disk = int(get("pn_min_tmp_disk") or 0)
@@ -61,7 +56,17 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(NOT_AVAILABLE)
 
 
-def _check_groups(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
+def check_gres(engine: Engine, asked: Mapping[str, Any]) -> None:
+    """Every GRES asked for must be one of GresTypes. Raises SubmitError."""
+    known = {word.lower() for word in engine.cluster.option("GresTypes")}
+    for key in _GRES_KEYS:
+        for item in filter(None, (asked.get(key) or "").split(",")):
+            name = item.removeprefix("gres:").removeprefix("gres/").partition(":")[0].lower()
+            if name not in known:
+                raise SubmitError(BAD_GRES)
+
+
+def check_groups(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     """AllowGroups of the partitions asked for; root and the owner may use all."""
     state = engine.controller.state
     names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy
 from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.clock import FROZEN, Clock
+from slurmsim.slurmctld.conf_facts import read_facts
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.people import People
@@ -45,11 +47,13 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     cluster, draft = _cluster(header, folder)
     database = engine_database(cluster, draft, int(header["owner"]), int(header["start"]))
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
-    return Engine(
+    engine = Engine(
         cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
         database=database, run_time=behaviour,
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
+    return engine
 
 
 def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draft | None]:
@@ -92,9 +96,16 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     server = Server(folder, engine, Clock(start, mode, rate), journal)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
+        engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
+
+
+def _host(conf: str) -> str:
+    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    found = re.search(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", conf, re.MULTILINE | re.IGNORECASE)
+    return (found[2] or found[1]) if found else "localhost"
 
 
 def serve(folder: Path, header: Mapping[str, Any] | None) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
     from slurmsim.slurmctld.people import Person
 
+CHANGES: frozenset[str] = frozenset()
 _HOUR = 3600
 
 

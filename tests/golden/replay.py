@@ -30,8 +30,8 @@ import slurmsim
 from slurmsim.protocol import Client
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fake_machine import install  # noqa: E402
-from quiet import Quiet  # noqa: E402
+from fake_machine import install
+from quiet import Quiet
 
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
@@ -97,7 +97,7 @@ class Session:
     def until(self, seconds: float) -> None:
         """Step the clock to `seconds` after the recording began."""
         step = int(self.start + seconds) - self.now
-        if self.real:
+        if self.real and step > 0:
             self.quiet.wait()
             for _ in range(step):
                 self._step(1)
@@ -111,6 +111,7 @@ class Session:
     def run(self, user: str, command: str) -> tuple[int, str, str]:
         """Run one command as `user`; the clock goes on while it waits."""
         home = self.home(user)
+        command = re.sub(r"(?<![\w/])/home/(?=alice|bob|carol|dave)", f"{self.top / 'home'}/", command)
         environment = {
             "PATH": f"{self.folder / 'bin'}:{self._safe()}", "HOME": str(home), "USER": user,
             "LOGNAME": user, "SHELL": "/bin/bash", "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
@@ -188,17 +189,17 @@ def find_conf(path: Path, recording: dict[str, Any]) -> Path:
 
 
 _SLURM = frozenset(
-    "sacct sacctmgr salloc sattach sbatch sbcast scancel scontrol scrontab sdiag sinfo sprio squeue sreport srun sshare"
-    " sstat strigger".split()
-)
+    ("sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo",
+     "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger")
+)  # fmt: skip
 
 
 def normal(text: str, volatile: list[list[str]]) -> str:
     """`text` with everything volatile replaced, a volatile port also where it is shown under another name."""
     for what, pattern in volatile:
         if "port" in what:
-            for shown in re.findall(pattern, text):
-                port = shown.rpartition("=")[2]
+            for shown in list(re.finditer(pattern, text)):
+                port = shown[0].rpartition("=")[2]
                 if port.isdigit():
                     text = re.sub(rf"\b{port}\b", "<port>", text)
         text = re.sub(rf" *(?:{pattern})", f" <{what}>", text)

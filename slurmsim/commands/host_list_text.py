@@ -1,0 +1,46 @@
+"""Host lists as ``scontrol show hostlist`` prints them: in the order given, neighbours put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from slurmsim.hostlist import natural_key
+
+_NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL | re.ASCII)
+_Range = tuple[int, int, int]  # low, high, digits
+
+
+def encode(names: Iterable[str], ordered: bool = False) -> str:
+    """Names as a list: brackets around numbers behind the same prefix, as long as they follow each other.
+
+    >>> encode(["n01", "n02", "x5", "n03"]), encode(["n3", "n1", "n2"], True), encode(["n1", "n3", "n2", "n07"])
+    ('n[01-02],x5,n03', 'n[1-3]', 'n[1,3,2,07]')
+    """
+    given = sorted(names, key=natural_key) if ordered else list(names)
+    groups: list[tuple[str, list[_Range]]] = []  # no ranges: a plain name
+    for name in given:
+        match = _NUMBERED.fullmatch(name)
+        if match is None:
+            groups.append((name, []))
+            continue
+        number, width = int(match[2]), len(match[2])
+        if not groups or groups[-1][0] != match[1] or not groups[-1][1]:
+            groups.append((match[1], [(number, number, width)]))
+            continue
+        ranges = groups[-1][1]
+        low, high, digits = ranges[-1]
+        if number == high + 1 and str(number).zfill(digits) == match[2]:
+            ranges[-1] = (low, number, digits)
+        else:
+            ranges.append((number, number, width))
+    return ",".join(_shown(prefix, ranges) for prefix, ranges in groups)
+
+
+def _shown(prefix: str, ranges: list[_Range]) -> str:
+    texts = [
+        str(low).zfill(digits) + (f"-{str(high).zfill(digits)}" if high > low else "") for low, high, digits in ranges
+    ]
+    if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
+        return prefix + texts[0]
+    return f"{prefix}[{','.join(texts)}]" if texts else prefix

@@ -1,0 +1,113 @@
+"""Which records an id of scontrol names, and how slurmctld answers for the tasks of an array.
+
+The tasks of an array that have not been split off are one record (update_job_str, 22.05): what is asked of all of them
+is done to that record, what is asked of some of them splits those off first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.errors import SubmitError
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.live_job import LiveJob, task_ranges
+from slurmsim.slurmctld.submit_request import array_tasks
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+
+INVALID_JOB = "Invalid job id specified"
+SUCCESS = "No error"
+
+
+@dataclass(slots=True)
+class Record:
+    """One record of slurmctld: a job, a task, or the unsplit tasks of an array."""
+
+    jobs: list[LiveJob]
+
+    @property
+    def first(self) -> LiveJob:
+        """The job, or the task with the lowest index."""
+        return self.jobs[0]
+
+
+@dataclass(slots=True)
+class Named:
+    """What an id names: records, the array they are of (None for a plain job), and tasks that do not exist."""
+
+    records: list[Record]
+    array: int | None = None
+    missing: tuple[int, ...] = ()
+
+
+def records_of(engine: Engine, text: str, *, split: bool) -> Named:
+    """The records of ``N``, ``N_T``, ``N_list`` or ``N_*``. Raises Refusal.
+
+    With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
+    """
+    engine.find("")  # what is too old goes first
+    base, underscore, tasks = text.partition("_")
+    number = int(base) if base.isascii() and base.isdigit() else 0
+    array = engine.arrays.get(number)
+    if not underscore or tasks == "*":
+        if array is None:
+            found = engine.find(base)
+            if not found or underscore:
+                raise Refusal(INVALID_JOB, 2017)
+            return Named([Record(found)])
+        unsplit = array.unsplit()
+        apart = sorted((t for t in array.tasks.values() if t.own_id is not None), key=lambda t: t.order)
+        return Named(([Record(unsplit)] if unsplit else []) + [Record([task]) for task in apart], number)
+    try:
+        wanted, _ = array_tasks(tasks, 1 << 31)
+    except SubmitError:
+        wanted = []
+    if not wanted:
+        raise Refusal(INVALID_JOB, 2017)
+    if array is None:
+        return Named([], number, tuple(wanted))
+    return _tasks(engine, number, wanted, split)
+
+
+def _tasks(engine: Engine, number: int, wanted: Sequence[int], split: bool) -> Named:
+    array = engine.arrays[number]
+    unsplit = array.unsplit()
+    mine = [task for task in unsplit if task.task in wanted]
+    named = Named([], number, tuple(k for k in wanted if k not in array.tasks))
+    if mine and (not split or len(mine) == len(unsplit)):
+        named.records.append(Record(unsplit))
+        wanted = [k for k in wanted if k not in {task.task for task in unsplit}]
+    else:
+        for task in mine:
+            engine.split(task)
+    named.records += [Record([array.tasks[k]]) for k in wanted if k in array.tasks]
+    return named
+
+
+def for_each(engine: Engine, named: Named, act: Callable[[Record], None]) -> dict[str, Any]:
+    """Do something to every record; a refusal of one leaves the others. Raises Refusal for a plain job."""
+    if named.array is None:
+        act(named.records[0])
+        return {}
+    outcomes: dict[str, set[int]] = {}
+    if named.missing:
+        outcomes[INVALID_JOB] = set(named.missing)
+    for record in named.records:
+        tasks = {job.task for job in record.jobs if job.task is not None}
+        try:
+            act(record)
+            text = SUCCESS
+        except Refusal as refusal:
+            text = refusal.text
+        outcomes.setdefault(text, set()).update(tasks)
+    ordered = sorted(outcomes.items(), key=lambda item: min(item[1]))
+    return {"responses": [[_ids(engine, named.array, tasks), text] for text, tasks in ordered]}
+
+
+def _ids(engine: Engine, array: int, tasks: set[int]) -> str:
+    """``5_1,4``; 26.05 puts several into brackets."""
+    text = task_ranges(tasks)
+    return f"{array}_[{text}]" if engine.release >= "26.05" and len(tasks) > 1 else f"{array}_{text}"

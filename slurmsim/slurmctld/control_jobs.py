@@ -1,0 +1,225 @@
+"""scontrol's requests about jobs but for updates: hold, release, requeue, suspend, resume, top, notify, scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, SetNice, Submit, Suspend
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.control_ids import INVALID_JOB, Record, for_each, records_of
+from slurmsim.slurmctld.job_update import update
+from slurmsim.slurmctld.live_job import LiveJob
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"hold_job", "update_job", "suspend_job", "requeue_job", "top_job", "update_step"})
+DENIED, PENDING = "Access/permission denied", "Job is pending execution"
+BAD_USER = "Invalid user id"
+DISABLED = "Requested operation is presently disabled"
+AGAIN_S = 121  # seconds a requeued job that had ended waits at least
+_RAN = (JobState.RUNNING, JobState.SUSPENDED)
+
+
+def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """The requests by name."""
+    control = _Jobs(engine)
+    return {
+        "hold_job": control.hold, "update_job": control.update, "suspend_job": control.suspend,
+        "requeue_job": control.requeue, "top_job": control.top, "notify_job": control.notify,
+        "job_ready": control.ready, "batch_script": control.script, "update_step": control.update_step,
+    }  # fmt: skip
+
+
+class _Jobs:
+    def __init__(self, engine: Engine) -> None:
+        self.e = engine
+
+    def _operator(self, person: Person) -> bool:
+        return person.uid in (0, self.e.owner)
+
+    def _tell(self, *facts: Any) -> None:
+        self.e.network.tell(self.e.now, facts)
+
+    # -- hold and release -------------------------------------------------------------------------------------------
+
+    def hold(self, arguments: Arguments, person: Person) -> Arguments:
+        """Hold, uhold or release."""
+        named = records_of(self.e, str(arguments["job_id"]), split=True)
+        kind = str(arguments["kind"])
+        return for_each(self.e, named, lambda record: hold_record(self.e, record, kind, person))
+
+    # -- update -----------------------------------------------------------------------------------------------------
+
+    def update(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol update job."""
+        acting = arguments.get("acting_uid")
+        if acting is not None and self._operator(person):
+            person = self.e.people.by_uid(int(acting))
+        named = records_of(self.e, str(arguments["job_id"]), split=True)
+        return for_each(self.e, named, lambda record: update(self.e, record, arguments["job"], person))
+
+    def update_step(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol update stepid: steps' limits are not kept."""
+        found = self.e.find(str(arguments.get("job_id")))
+        if not found:
+            raise Refusal(INVALID_JOB, 2017)
+        if person.uid != found[0].person.uid and not self._operator(person):
+            raise Refusal(BAD_USER)
+        return {}
+
+    # -- suspend and resume -----------------------------------------------------------------------------------------
+
+    def suspend(self, arguments: Arguments, person: Person) -> Arguments:
+        """Suspend or resume: operators alone; 26.05 looks at the job first."""
+        if self.e.release < "26.05" and not self._operator(person):
+            raise Refusal(DENIED, 2002)
+        named = records_of(self.e, str(arguments["job_id"]), split=False)
+        stop = arguments["op"] == "suspend"
+        return for_each(self.e, named, lambda record: self._suspend(record, stop, person))
+
+    def _suspend(self, record: Record, stop: bool, person: Person) -> None:
+        core = record.first.core
+        if core.state == JobState.PENDING:
+            raise Refusal(PENDING)
+        if record.first.over:
+            raise Refusal("Job/step already completing or completed", 2021)
+        if not self._operator(person):
+            raise Refusal(DENIED, 2002)
+        if not stop and core.state != JobState.SUSPENDED:
+            raise Refusal("Job is not suspended")
+        self._tell(Suspend(core.id) if stop else Resume(core.id))
+
+    # -- requeue ----------------------------------------------------------------------------------------------------
+
+    def requeue(self, arguments: Arguments, person: Person) -> Arguments:
+        """Requeue and requeuehold."""
+        named = records_of(self.e, str(arguments["job_id"]), split=False)
+        return for_each(self.e, named, lambda record: self._requeue(record, arguments, person))
+
+    def _requeue(self, record: Record, arguments: Arguments, person: Person) -> None:
+        live, core = record.first, record.first.core
+        if person.uid != live.person.uid and not self._operator(person):
+            raise Refusal(DENIED, 2002)
+        if arguments.get("incomplete") and core.state not in _RAN:
+            return
+        if not core.sub.requeue or core.partition.index in self.e.controller.state.gone:
+            raise Refusal(DISABLED)
+        if not live.asked.get("script"):
+            raise Refusal("Only batch jobs are accepted or processed")
+        if core.state == JobState.PENDING:
+            raise Refusal(PENDING)
+        if live.over:
+            self._again(live)
+            if arguments.get("hold"):
+                hold_record(self.e, Record([live]), "hold", person)
+                live.core.special = bool(arguments.get("special"))
+            return
+        if arguments.get("hold"):
+            self._tell(RequeueHold(core.id, special=bool(arguments.get("special"))))
+        else:
+            self._tell(Requeue(core.id))
+
+    def _again(self, live: LiveJob) -> None:
+        """A job that has ended is submitted once more, under its id."""
+        before, network = live.core, self.e.network
+        sub = replace(before.sub, begin=self.e.now + AGAIN_S, hold=False)
+        network.entering[before.id] = live
+        network.behaviour[before.id] = copy(self.e.behaviour_of(live.asked))
+        self._tell(Submit(sub))
+        network.entering.pop(before.id, None)
+        live.core = network.core_of(before.id)
+        live.core.restarts = before.restarts + 1
+        network.live[before.id] = live
+        live.cancelled_by = None
+
+    # -- the rest ---------------------------------------------------------------------------------------------------
+
+    def top(self, arguments: Arguments, person: Person) -> Arguments:
+        """The user's job goes before the others of the same user."""
+        enabled = "enable_user_top" in self.e.cluster.scheduler_parameters
+        named = records_of(self.e, str(arguments["job_id"]), split=True)
+        live = named.records[0].first if named.records else None
+        if live is None:
+            raise Refusal(INVALID_JOB, 2017)
+        if not self._operator(person) and (not enabled or person.uid != live.person.uid):
+            raise Refusal(DENIED, 2002)
+        core = live.core
+        if core.state != JobState.PENDING or not core.priority:
+            raise Refusal("Job is no longer pending execution")
+        others = [
+            other.core for other in self.e.jobs.values()
+            if other.person == live.person and other.core.state == JobState.PENDING and other is not live
+            and other.core.priority > core.priority and other.core.partition is core.partition
+        ]  # fmt: skip
+        if not others:
+            return {}
+        gain = max(other.priority for other in others) - core.priority
+        share, rest = divmod(gain, len(others))
+        facts = [SetNice(core.id, core.sub.nice - gain)]
+        facts += [SetNice(other.id, other.sub.nice + share + (k < rest)) for k, other in enumerate(others)]
+        self._tell(*facts)
+        return {}
+
+    def notify(self, arguments: Arguments, person: Person) -> Arguments:
+        """A message for the job's own terminal: a batch job has none but its error file."""
+        found = self.e.find(str(arguments["job_id"]))
+        if not found:
+            raise Refusal(INVALID_JOB, 2017)
+        live = found[0]
+        if person.uid != live.person.uid and not self._operator(person):
+            raise Refusal(BAD_USER)
+        if live.core.state not in _RAN:
+            raise Refusal(DISABLED)
+        return {}
+
+    def ready(self, arguments: Arguments, person: Person) -> Arguments:
+        """Whether a job's nodes are up."""
+        found = self.e.find(str(arguments["job_id"]))
+        if not found:
+            raise Refusal(INVALID_JOB, 2017)
+        if found[0].over:
+            return {"state": "gone"}
+        core, power = found[0].core, self.e.controller.power
+        waits = core.state == JobState.PENDING or (power is not None and core.nodes & (power.off | power.coming))
+        return {"state": "waiting" if waits else "ready"}
+
+    def script(self, arguments: Arguments, person: Person) -> Arguments:
+        """The script of a batch job, for its owner and operators."""
+        found = self.e.find(str(arguments["job_id"]))
+        if not found:
+            raise Refusal(INVALID_JOB, 2017)
+        live = found[0]
+        if person.uid != live.person.uid and not self._operator(person):
+            raise Refusal(BAD_USER if self.e.release < "24.11" else DENIED)
+        if not live.asked.get("script"):
+            raise Refusal("Job has no batch script")
+        return {"script": live.asked["script"]}
+
+
+def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> None:
+    """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
+    live = record.first
+    operator = person.uid in (0, engine.owner)
+    if live.over:
+        raise Refusal("Job has already finished")
+    if person.uid != live.person.uid and not operator:
+        raise Refusal(BAD_USER)
+    core = live.core
+    if kind == "release":
+        user_held = core.reason in (Reason.HELD_USER,) or "was deleted" in str(core.reason)
+        if not core.priority and not operator and not user_held:
+            raise Refusal(DENIED, 2002)
+        engine.network.tell(engine.now, [Release(one.core.id) for one in record.jobs])
+        for one in record.jobs:
+            one.edited_at = engine.now
+        return
+    admin = kind == "hold" and operator
+    if core.priority or operator:
+        engine.network.tell(engine.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

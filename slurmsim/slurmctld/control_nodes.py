@@ -1,0 +1,194 @@
+"""scontrol's requests about nodes: states and what else may be changed, reboots, new and deleted nodes.
+
+Mirrors update_node (node_mgr.c, 22.05): the reason is set before the state, and cleared when the node afterwards is
+neither down, drained nor failing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.messages import (
+    AlterNodes,
+    Fact,
+    NodesDown,
+    NodesDrain,
+    NodesFail,
+    NodesPower,
+    NodesReboot,
+    NodesRebootCancel,
+    NodesRegister,
+    NodesResume,
+    NodesUndrain,
+)
+from slurmsim.hostlist import expand
+from slurmsim.model.node import Gres
+from slurmsim.protocol import Refusal
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})
+BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
+DEFAULT_WEIGHT = 1
+_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features_act", "cpu_bind", "resume_after",
+          "instance_id", "instance_type", "topology")  # fmt: skip
+
+
+def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """The requests by name."""
+    control = _Nodes(engine)
+    return {
+        "update_node": control.update, "create_node": control.create, "delete_node": control.delete,
+        "reboot_nodes": control.reboot,
+    }  # fmt: skip
+
+
+def operators_only(engine: Engine, person: Person) -> None:
+    """Refuse everybody else."""
+    if person.uid not in (0, engine.owner):
+        raise Refusal(BAD_USER)
+
+
+class _Nodes:
+    def __init__(self, engine: Engine) -> None:
+        self.e = engine
+
+    def _names(self, text: str) -> tuple[str, ...]:
+        """Nodes of a list, ``ALL`` for every one. Raises Refusal for one there is not."""
+        table = self.e.controller.table
+        if text.upper() == "ALL":
+            return tuple(table.names)
+        try:
+            names = tuple(expand(text))
+        except ValueError:
+            names = ()
+        if not names or any(name not in table.index for name in names):
+            raise Refusal(BAD_NODE)
+        return names
+
+    def update(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol update nodename."""
+        operators_only(self.e, person)
+        names = self._names(str(arguments.get("names") or ""))
+        state = arguments.get("state")
+        facts: list[Fact] = []
+        for name in names:
+            if state is not None:
+                facts += self._state(name, str(state), arguments.get("reason") or "")
+        alter = self._alter(arguments, names)
+        if alter is not None:
+            facts.append(alter)
+        index = self.e.controller.table.index
+        for name in names:
+            i = index[name]
+            if arguments.get("reason") is not None:
+                self.e.set_reason(i, str(arguments["reason"]) or None, person.uid)
+            kept = self.e.node_texts.setdefault(i, {})
+            for field in _TEXTS:
+                if arguments.get(field) is not None:
+                    kept[field] = arguments[field]
+            if arguments.get("features") is not None and arguments.get("features_act") is None:
+                kept["features_act"] = arguments["features"]
+        if state == "RESUME":
+            for name in names:
+                self.e.node_texts[index[name]].pop("resume_after", None)
+        self.e.network.tell(self.e.now, facts)
+        for name in names:
+            self._forget_reason(index[name])
+        return {}
+
+    def _forget_reason(self, i: int) -> None:
+        states, bit = self.e.controller.node_states, 1 << i
+        if not (states.down | states.drained | states.failing) & bit:
+            self.e.set_reason(i, None, 0)
+
+    def _alter(self, arguments: Arguments, names: tuple[str, ...]) -> AlterNodes | None:
+        weight, features, gres = arguments.get("weight"), arguments.get("features"), arguments.get("gres")
+        if "weight" in arguments and weight is None:
+            weight = DEFAULT_WEIGHT
+        if weight is None and features is None and gres is None:
+            return None
+        listed = None if features is None else tuple(filter(None, str(features).split(",")))
+        return AlterNodes(names, weight, listed, None if gres is None else _gres(str(gres)))
+
+    def _state(self, name: str, state: str, reason: str) -> list[Fact]:
+        """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
+        states, power = self.e.controller.node_states, self.e.controller.power
+        bit, only = 1 << self.e.controller.table.index[name], (name,)
+        down, drained, failing = (bool(mask & bit) for mask in (states.down, states.drained, states.failing))
+        waits = bool(states.to_reboot & bit)
+        match state:
+            case "DOWN":
+                return [NodesDown(only, reason)]
+            case "DRAIN":
+                return [NodesDrain(only, reason)]
+            case "FAIL":
+                return [NodesFail(only, reason)]
+            case "UNDRAIN":
+                return [NodesUndrain(only)]
+            case "RESUME" if down or drained or failing or waits:
+                return [NodesResume(only)]
+            case "IDLE" if down or not (self.e.controller.table.idle & bit) ^ bit:
+                return [NodesResume(only)] if down else []
+            case "CANCEL_REBOOT" if waits:
+                return [NodesRebootCancel(only)]
+            case "NO_RESPOND":
+                return []
+            case "POWER_UP" | "POWER_DOWN" | "POWER_DOWN_ASAP" | "POWER_DOWN_FORCE" if power is not None:
+                facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
+                return [*facts, NodesPower(only, state == "POWER_UP")]
+        later = self.e.release >= "26.05"
+        raise Refusal("Invalid node state transition" if later else "Invalid node state specified")
+
+    def reboot(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol reboot."""
+        operators_only(self.e, person)
+        if not self.e.conf.scalar("RebootProgram"):
+            raise Refusal("RebootProgram isn't defined")
+        names = self._names(str(arguments["names"]))
+        states, index = self.e.controller.node_states, self.e.controller.table.index
+        busy = states.booting
+        names = tuple(name for name in names if not busy >> index[name] & 1)
+        if not names:
+            raise Refusal("Requested nodes are already being rebooted" if self.e.release >= "24.11" else BAD_NODE)
+        reason, asap = arguments.get("reason"), bool(arguments.get("asap"))
+        for name in names:
+            i = index[name]
+            if reason:
+                self.e.set_reason(i, str(reason), person.uid)
+            elif asap and not self.e.node_reason(i)[0]:
+                self.e.set_reason(i, "Reboot ASAP", person.uid)
+            self.e.node_texts.setdefault(i, {})["next_state"] = arguments.get("next_state")
+        self.e.network.tell(self.e.now, [NodesReboot(names, asap, str(reason or ""))])
+        return {}
+
+    def create(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol create node: not modelled."""
+        operators_only(self.e, person)
+        raise Refusal("Requested operation not supported on this system")
+
+    def delete(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol delete node: only dynamic ones may go, and there are none."""
+        operators_only(self.e, person)
+        self._names(str(arguments["name"]))
+        raise Refusal("Requested operation not supported on this system")
+
+    def registered(self, name: str) -> None:
+        """A node answers again."""
+        self.e.network.tell(self.e.now, [NodesRegister((name,))])
+
+
+def _gres(text: str) -> tuple[Gres, ...]:
+    """``gpu:a100:2,nvme:1``. Raises Refusal."""
+    found = []
+    for item in filter(None, text.split(",")):
+        parts = item.partition("(")[0].split(":")
+        count = parts.pop() if len(parts) > 1 and parts[-1].isdigit() else "1"
+        if not 1 <= len(parts) <= 2:
+            raise Refusal("Invalid generic resource (gres) specification")
+        found.append(Gres(parts[0], parts[1] if len(parts) > 1 else "", int(count)))
+    return tuple(found)

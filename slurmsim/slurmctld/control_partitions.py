@@ -1,0 +1,175 @@
+"""scontrol's requests about partitions: update, create, delete (update_part and delete_partition, 22.05)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.messages import AlterPartition, DeletePartition, SetPartitionState
+from slurmsim.errors import SubmitError
+from slurmsim.hostlist import expand
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.control_nodes import operators_only
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"update_partition", "create_partition", "delete_partition"})
+BAD_PARTITION, BAD_NODE, IN_USE = (
+    "Invalid partition name specified",
+    "Invalid node name specified",
+    "Partition is in use",
+)
+_SECONDS = {"max_time": "max_time_s", "default_time": "default_time_s", "over_time_limit": "over_time_limit_s"}
+_PLAIN = {
+    "max_nodes": "max_nodes", "max_cpus_per_node": "max_cpus_per_node", "default": "default", "lln": "lln",
+    "root_only": "root_only", "req_resv": "req_resv", "exclusive_user": "exclusive_user", "grace_time": "grace_time_s",
+    "priority_tier": "priority_tier", "priority_job_factor": "priority_job_factor", "qos": "qos",
+    "preempt_mode": "preempt_mode", "state_up": "state",
+}  # fmt: skip
+_LISTS = ("allow_groups", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos")
+_MEMORY = {"mem_per_cpu": "mem_per_cpu_mib", "mem_per_node": "mem_per_node_mib"}
+# what the core has no use for
+_TEXTS = ("hidden", "disable_root_jobs", "alternate", "allow_alloc_nodes", "cpu_bind", "job_defaults")
+
+
+def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """The requests by name."""
+    control = _Partitions(engine)
+    return {
+        "update_partition": control.update, "create_partition": control.create, "delete_partition": control.delete,
+    }  # fmt: skip
+
+
+class _Partitions:
+    def __init__(self, engine: Engine) -> None:
+        self.e = engine
+
+    def update(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol update partitionname."""
+        operators_only(self.e, person)
+        asked = arguments["partition"]
+        found = self.e.controller.state.by_name.get(str(asked["name"]))
+        if found is None:
+            raise Refusal(BAD_PARTITION)
+        self._set(asked, found.spec)
+        return {}
+
+    def create(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol create partitionname."""
+        operators_only(self.e, person)
+        asked = arguments["partition"]
+        name = str(asked["name"])
+        if name in self.e.controller.state.by_name:
+            raise Refusal("Unspecified error" if self.e.release < "24.11" else "Duplicate partition name")
+        self._set(asked, PartitionSpec(name))
+        return {}
+
+    def _set(self, asked: Mapping[str, Any], before: PartitionSpec) -> None:
+        spec = self._spec(asked, before)
+        if spec == replace(before, state=spec.state) and before.name in self.e.controller.state.by_name:
+            if spec.state != before.state:
+                self.e.network.tell(self.e.now, [SetPartitionState(spec.name, spec.state)])
+                self.e.controller.state.by_name[spec.name].spec = spec
+        else:
+            try:
+                self.e.network.tell(self.e.now, [AlterPartition(spec)])
+            except SubmitError as error:
+                raise Refusal(error.text) from None
+        kept = self.e.partition_texts.setdefault(spec.name, {})
+        for name in _TEXTS:
+            if name in asked:
+                kept[name] = asked[name]
+
+    def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
+        """The partition with what is asked. Raises Refusal."""
+        changes: dict[str, Any] = {}
+        for name, field in _SECONDS.items():
+            if name in asked:
+                changes[field] = None if asked[name] is None else int(asked[name]) * 60
+        for name, field in _PLAIN.items():
+            if name in asked:
+                changes[field] = asked[name]
+        if "priority" in asked:
+            changes["priority_tier"] = changes["priority_job_factor"] = asked["priority"]
+        if "min_nodes" in asked:
+            changes["min_nodes"] = asked["min_nodes"] or 0
+        if "over_subscribe" in asked:
+            changes["oversubscribe"], changes["oversubscribe_max"] = asked["over_subscribe"]
+            changes["oversubscribe_max"] = max(changes["oversubscribe_max"], 1)
+        for name in _LISTS:
+            if name in asked:
+                words = tuple(word for word in str(asked[name]).split(",") if word)
+                changes[name] = () if [word.upper() for word in words] == ["ALL"] else words
+        for kind in ("def", "max"):
+            for per, field in _MEMORY.items():
+                if f"{kind}_{per}" in asked:
+                    other = _MEMORY["mem_per_node" if per == "mem_per_cpu" else "mem_per_cpu"]
+                    changes[f"{kind}_{field}"] = asked[f"{kind}_{per}"] or None
+                    changes[f"{kind}_{other}"] = None
+        if "billing_weights" in asked:
+            changes["tres_billing_weights"] = _weights(str(asked["billing_weights"]))
+        if "nodes" in asked:
+            changes["nodes"] = self._nodes(str(asked["nodes"]), before)
+        return replace(before, **changes)
+
+    def _nodes(self, text: str, before: PartitionSpec) -> tuple[str, ...]:
+        """``n[01-04]``, ``ALL``, or ``+n05,-n01`` beside what there is, in the order of the table."""
+        table = self.e.controller.table
+        if text.upper() == "ALL":
+            return tuple(table.names)
+        chosen = set(before.nodes) if text[:1] in ("+", "-") and text else set()
+        sign = "+"
+        for part in _parts(text):
+            if part[:1] in ("+", "-"):
+                sign, part = part[0], part[1:]
+            try:
+                names = expand(part) if part else []
+            except ValueError:
+                raise Refusal(BAD_NODE) from None
+            if any(name not in table.index for name in names):
+                raise Refusal(BAD_NODE)
+            chosen = chosen | set(names) if sign == "+" else chosen - set(names)
+        return tuple(name for name in table.names if name in chosen)
+
+    def delete(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
+        operators_only(self.e, person)
+        name = str(arguments["name"])
+        c = self.e.controller
+        found = c.state.by_name.get(name)
+        if found is None:
+            raise Refusal(BAD_PARTITION)
+        used = any(found in live.core.partitions and not live.over for live in self.e.jobs.values())
+        if used or any(r.partition is found for r in c.reservations.all):
+            raise Refusal(IN_USE)
+        self.e.network.tell(self.e.now, [DeletePartition(name)])
+        self.e.partition_texts.pop(name, None)
+        return {}
+
+
+def _parts(text: str) -> list[str]:
+    """A comma list whose commas in brackets do not count."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign == "[") - (sign == "]")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+def _weights(text: str) -> tuple[tuple[str, float], ...]:
+    found = []
+    for item in filter(None, text.split(",")):
+        name, _, value = item.partition("=")
+        try:
+            found.append((name.strip().lower(), float(value)))
+        except ValueError:
+            raise Refusal("Invalid Trackable RESource (TRES) specification") from None
+    return tuple(found)

@@ -1,0 +1,160 @@
+"""Fields of a job that ``scontrol show job`` alone prints (see `job_fields`)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.hostlist import compress
+from slurmsim.slurmctld.core_ids import cpu_ids
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.job_fields import Row
+
+_RAN = (JobState.RUNNING, JobState.SUSPENDED)
+
+
+def _text(name: str) -> Callable[[Row, Engine], Any]:
+    return lambda row, engine: row.job.asked.get(name) or None
+
+
+def _plain(name: str) -> Callable[[Row, Engine], Any]:
+    return lambda row, engine: row.job.asked.get(name)
+
+
+def _preemptable(row: Row, engine: Engine) -> int:
+    """Since when it may be preempted, where anybody may be."""
+    core = row.core
+    if "OFF" in str(engine.cluster.option("PreemptType")).upper() or "none" in str(
+        engine.cluster.option("PreemptType")
+    ):
+        return 0
+    if core.start_time is None:
+        return int(core.end_time or 0) if core.state != JobState.PENDING else 0
+    qos = core.qos_spec
+    exempt = qos.preempt_exempt_time_s if qos is not None else None
+    if exempt is None:
+        exempt = engine.cluster.option("PreemptExemptTime") or 0
+    return int(core.start_time) + max(int(exempt), 0)
+
+
+def _most_nodes(row: Row, engine: Engine) -> int:
+    core = row.core
+    most = int(core.sub.request.max_nodes or 0)
+    if engine.release >= "24.11" and not most and core.state == JobState.PENDING and not core.priority:
+        return int(core.n_nodes)
+    return most
+
+
+def _tasks_unknown(row: Row, engine: Engine) -> bool:
+    """Whole nodes without a word on tasks: nobody can say before it runs."""
+    asked = row.job.asked
+    return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and row.core.start_time is None
+
+
+def _placed(row: Row, engine: Engine) -> list[list[Any]]:
+    """Nodes with the CPUs and memory it has on them, equal ones together."""
+    core = row.core
+    if core.alloc is None or core.state not in _RAN:
+        return []
+    table = engine.controller.table
+    mem = core.alloc.mem
+    groups: list[tuple[list[str], tuple[str, int, str]]] = []
+    gres = engine.controller.state.gres_per_node(core.alloc) if core.alloc.gres else ""
+    each = gres.split(",")[0] if gres else ""
+    for k, i in enumerate(core.alloc.indices().tolist()):
+        key = (cpu_ids(core, i, engine), mem if isinstance(mem, int) else int(mem[k]), each)
+        if groups and groups[-1][1] == key:
+            groups[-1][0].append(table.names[i])
+        else:
+            groups.append(([table.names[i]], key))
+    return [[compress(names), *key] for names, key in groups]
+
+
+def _gres_total(row: Row, engine: Engine) -> str | None:
+    alloc = row.core.alloc
+    return engine.controller.state.gres_per_node(alloc) or None if alloc is not None else None
+
+
+def _arguments(row: Row, engine: Engine) -> str | None:
+    return " ".join(row.job.asked.get("argv") or []) or None
+
+
+def _exclusive(row: Row, engine: Engine) -> str:
+    shared, spec = row.job.asked.get("shared"), row.core.partition.spec
+    if shared == "user" or spec.exclusive_user:
+        return "USER"
+    return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole else "NO"
+
+
+def _licenses_given(row: Row, engine: Engine) -> str | None:
+    return row.job.asked.get("licenses") or None if row.core.state in _RAN else None
+
+
+def _error_file(row: Row, engine: Engine) -> str | None:
+    if engine.release >= "26.05" and row.job.asked.get("std_err") is None:
+        return ""
+    return engine.file_of(row.job, "std_err")
+
+
+def _per_task(row: Row, engine: Engine) -> str | None:
+    """24.11 and later tell --cpus-per-task here, too."""
+    asked = row.job.asked
+    text = asked.get("tres_per_task") or None
+    count = asked.get("cpus_per_task")
+    if engine.release < "24.11" or not count or (count < 2 and not asked.get("cpus_per_task_given")):
+        return text
+    return f"cpu={count}" + (f",{text}" if text else "")
+
+
+def _bit_flags(row: Row, engine: Engine) -> list[str]:
+    asked = row.job.asked
+    found = list(asked.get("bitflags") or [])
+    kill = asked.get("kill_on_invalid_dep")
+    if kill is not None:
+        found.append("KILL_INV_DEP" if kill else "NO_KILL_INV_DEP")
+    if asked.get("spread_job"):
+        found.append("SPREAD_JOB")
+    return found
+
+
+def _submit_line(row: Row, engine: Engine) -> str | None:
+    line = row.job.asked.get("submit_line")
+    if line is None:
+        return None
+    return line if isinstance(line, str) else shlex.join(line)
+
+
+DETAILS: dict[str, Callable[[Row, Engine], Any]] = {
+    "sluid": lambda r, e: None,
+    "track_wckey": lambda r, e: bool(e.cluster.options.get("TrackWCKey")),
+    "failed_node": lambda r, e: None,
+    "resize_time": lambda r, e: r.job.resized_at,
+    "preemptable_time": _preemptable,
+    "max_nodes_asked": _most_nodes,
+    "tasks_unknown": _tasks_unknown,
+    "ntasks_per_socket": _plain("ntasks_per_socket"),
+    "ntasks_per_core": _plain("ntasks_per_core"),
+    "cpu_ids": _placed,
+    "gres_total": _gres_total,
+    "cluster_features": _text("cluster_features"),
+    "prefer": _text("prefer"),
+    "exclusive": _exclusive,
+    "licenses_alloc": _licenses_given,
+    "argv_text": _arguments,
+    "submit_line": _submit_line,
+    "system_comment": lambda r, e: None,
+    "extra": _text("extra"),
+    "shown_err": _error_file,
+    "req_switch": lambda r, e: r.job.asked.get("req_switch") or 0,
+    "wait4switch": lambda r, e: r.job.asked.get("wait4switch") or 0,
+    "bitflags": _bit_flags,
+    "oom_kill_step": lambda r, e: r.job.asked.get("oom_kill_step"),
+    "tres_bind": _text("tres_bind"),
+    "tres_freq": _text("tres_freq"),
+    "tres_per_task_shown": _per_task,
+}  # fmt: skip
+"""Field -> its value for a row."""

@@ -1,0 +1,517 @@
+"""``scontrol update job`` of one record, in the order slurmctld looks at the fields (_update_job, 22.05).
+
+What comes before the field that is refused stays changed, as there. Checks that need the scheduler are made by the
+core on a copy of the job, before anything is said to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.messages import (
+    AlterJob,
+    Fact,
+    ResizeJob,
+    SetArrayLimit,
+    SetDependency,
+    SetNice,
+    SetPriority,
+    SetTimeLimit,
+)  # fmt: skip
+from slurmsim.errors import SubmitError
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.control_ids import Record
+from slurmsim.slurmctld.refusals import check_gres, check_groups
+from slurmsim.slurmctld.submit_request import INFINITE, names_of, resources
+from slurmsim.states import JobState, is_held
+
+if TYPE_CHECKING:
+    from slurmsim.model.submission import Submission
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.people import Person
+
+DENIED, NOT_PENDING = "Access/permission denied", "Job is no longer pending execution"
+FINISHED, BAD_USER = "Job has already finished", "Invalid user id"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+BAD_NODES, BAD_NODE_COUNT = "Invalid node name specified", "Node count specification invalid"
+BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
+BAD_TIME = "Invalid time specified"
+HELD = "Job is in held state, pending scheduler release"
+NOT_PERSISTENT = "Changes to job priority are not persistent, change nice instead"
+NEITHER = "Job is not pending nor running"
+ALL_NODES = 0xFFFFFFFF
+_RAN = (JobState.RUNNING, JobState.SUSPENDED)
+_GRES = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "mem_per_tres")
+# what makes another request of a waiting job
+_REQUEST = frozenset({
+    "min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_memory", "mem_per_cpu", "shared",
+    "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch", "sockets_per_node", *_GRES,
+})  # fmt: skip
+_SUB = {
+    "account": "account", "qos": "qos", "reservation": "reservation", "licenses": "licenses", "deadline": "deadline",
+    "name": "name",
+}  # fmt: skip
+
+
+class Update:
+    """One update of one record, as far as it has been looked at."""
+
+    def __init__(self, engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
+        self.engine, self.record, self.person = engine, record, person
+        self.live = record.first
+        self.core: Job = record.first.core
+        self.asked = {key: value for key, value in job.items() if value is not None}
+        self.operator = person.uid in (0, engine.owner)
+        self.pending, self.runs = self.core.state == JobState.PENDING, self.core.state in _RAN
+        self.new: dict[str, Any] = {}
+        self.facts: list[Callable[[int], Fact]] = []
+
+    def get(self, name: str) -> Any:
+        """What is asked for a field; None leaves it."""
+        return self.asked.get(name)
+
+    def present(self, name: str) -> Any:
+        """What the job asked for."""
+        return self.live.asked.get(name)
+
+    def set(self, *names: str) -> None:
+        """Note new values of fields."""
+        for name in names:
+            if name in self.asked:
+                self.new[name] = self.asked[name]
+
+    def need_pending(self) -> None:
+        """Refuse what only waiting jobs can be given."""
+        if not self.pending:
+            raise Refusal(NOT_PENDING)
+
+    def need_operator(self) -> None:
+        """Refuse what only operators may do."""
+        if not self.operator:
+            raise Refusal(DENIED, 2002)
+
+    def submission_of(self, core: Job) -> Submission:
+        """The job's submission with what has been noted. Raises SubmitError."""
+        new = self.new
+        changes: dict[str, Any] = {field: new[name] or type(getattr(core.sub, field) or "")()
+                                   for name, field in _SUB.items() if name in new and name != "deadline"}  # fmt: skip
+        if "deadline" in new:
+            changes["deadline"] = new["deadline"]
+        if "partition" in new:
+            changes["partitions"] = tuple(filter(None, new["partition"].split(",")))
+        if "time_min" in new:
+            changes["time_min_s"] = new["time_min"] * 60 or None
+        if "begin_time" in new:
+            begin = int(new["begin_time"])
+            changes["begin"] = begin if begin > self.engine.now else None
+        if not _REQUEST.isdisjoint(new):
+            changes["request"] = resources({**self.live.asked, **new})
+        return replace(core.sub, **changes)
+
+    def test(self) -> None:
+        """Have the core look at what has been noted. Raises Refusal with Slurm's text."""
+        try:
+            self.engine.controller.alterations.probe(self.core, self.submission_of(self.core))
+        except SubmitError as error:
+            raise Refusal(error.text) from None
+
+    # -- doing it -----------------------------------------------------------------------------------------------------
+
+    def apply(self) -> None:
+        """Tell the core, and keep what it need not know. Raises Refusal."""
+        engine, network = self.engine, self.engine.network
+        alters = not (_REQUEST | set(_SUB) | {"partition", "time_min", "begin_time"}).isdisjoint(self.new)
+        facts: list[Fact] = []
+        for live in self.record.jobs:
+            core = live.core
+            if alters and (self.pending or "licenses" in self.new):
+                facts.append(AlterJob(core.id, self.submission_of(core)))
+            facts += [make(core.id) for make in self.facts]
+        already = len(network.refused_edits)
+        changed = {**self.live.asked, **self.new}
+        for live in self.record.jobs:
+            live.asked = changed
+            if "requeue" in self.new:
+                live.core.sub.requeue = bool(self.new["requeue"])
+        network.tell(engine.now, facts)
+        refused = network.refused_edits[already:]
+        del network.refused_edits[already:]
+        if refused:
+            raise Refusal(refused[0][1].partition(" for job ")[0])
+
+
+def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
+    """Carry an update out. Raises Refusal."""
+    work = Update(engine, record, job, person)
+    failed: Refusal | None = None
+    try:
+        for step in _STEPS:
+            step(work)
+    except Done:
+        return
+    except Refusal as refusal:
+        failed = refusal
+    except SubmitError as error:
+        failed = Refusal(error.text)
+    if failed is None or work.new or work.facts:
+        work.apply()
+    if failed is not None:
+        raise failed
+    for live in record.jobs:
+        live.edited_at = engine.now
+
+
+# -- the steps, in slurmctld's order ---------------------------------------------------------------------------------
+
+
+def _authority(u: Update) -> None:
+    if u.get("burst_buffer") is not None:
+        raise Refusal(NOT_SUPPORTED)
+    array = u.live.array
+    if u.get("array_inx") is not None and array is not None and (u.live.own_id in (None, array.id)):
+        limit = int(str(u.get("array_inx")) or 0)
+        for live in array.tasks.values():
+            live.core.array_limit = limit or None
+        u.engine.network.tell(u.engine.now, [SetArrayLimit(array.id, limit or None)])
+        if u.live.over:
+            raise Done
+    if u.live.over:
+        raise Refusal(FINISHED)
+    if u.get("admin_comment") is not None:
+        u.need_operator()
+    if u.person.uid != u.live.person.uid and not u.operator:
+        raise Refusal(BAD_USER)
+
+
+class Done(Refusal):
+    """Nothing more is looked at, and nothing is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__("No error")
+
+
+def _partition(u: Update) -> None:
+    wanted = u.get("partition")
+    if wanted is not None and wanted != ",".join(p.name for p in u.core.partitions):
+        u.need_pending()
+        u.set("partition")
+        try:
+            u.submission_of(u.core)
+            u.engine.controller.state.compiled(u.submission_of(u.core))
+            check_groups(u.engine, {"partition": wanted}, u.live.person)
+        except SubmitError as error:
+            u.new.pop("partition")
+            raise Refusal(error.text) from None
+        first = u.engine.controller.state.by_name[wanted.split(",")[0]]
+        if first.state in ("DRAIN", "INACTIVE"):
+            u.new.pop("partition")
+            raise Refusal("Required partition not available (inactive or drain)")
+        _tested(u, "partition")
+    if u.get("account") is not None:
+        u.need_pending()
+        u.set("account")
+        _tested(u, "account")
+
+
+def _tested(u: Update, *names: str) -> None:
+    """Look at what was just noted; it is dropped if it cannot be."""
+    try:
+        u.test()
+    except Refusal:
+        for name in names:
+            u.new.pop(name, None)
+        raise
+
+
+def _qos(u: Update) -> None:
+    wanted = u.get("qos")
+    if wanted is None or wanted == u.core.qos:
+        return
+    u.new["qos"] = wanted
+    try:
+        u.test()
+        u.need_pending()
+    except Refusal:
+        u.new.pop("qos")
+        raise
+
+
+def _accrual(u: Update) -> None:
+    if u.get("reset_accrue_time"):
+        u.need_pending()
+        if u.core.accrue_time:
+            u.core.accrue_time = u.engine.now
+
+
+def _nodes_asked(u: Update) -> None:
+    wanted = u.get("req_nodes")
+    if wanted is None:
+        return
+    names = names_of(wanted) if wanted else ()
+    index = u.engine.controller.table.index
+    if any(name not in index for name in names):
+        raise Refusal(BAD_NODES)
+    if u.runs:
+        mask = u.engine.controller._mask(names)
+        first = u.core.nodes & -u.core.nodes
+        if not names or mask & ~u.core.nodes or (u.present("script") and not mask & first):
+            raise Refusal(BAD_NODES)
+        u.facts.append(lambda core_id: ResizeJob(core_id, len(set(names)), names))
+        u.live.resized_at = u.engine.now
+        return
+    u.need_pending()
+    u.new["req_nodes"] = wanted
+    _tested(u, "req_nodes")
+
+
+def _reservation(u: Update) -> None:
+    wanted = u.get("reservation")
+    if wanted is None or wanted == (u.core.sub.reservation or ""):
+        return
+    if u.core.state not in (JobState.PENDING, JobState.RUNNING):
+        raise Refusal(NEITHER)
+    u.new["reservation"] = wanted
+    _tested(u, "reservation")
+    if not u.pending:
+        u.new.pop("reservation")
+
+
+def _gres(u: Update) -> None:
+    if any(u.get(name) is not None for name in _GRES):
+        u.need_pending()
+        try:
+            check_gres(u.engine, u.asked)
+        except SubmitError as error:
+            raise Refusal(error.text) from None
+        u.set(*_GRES)
+        _tested(u, *_GRES)
+
+
+def _licenses(u: Update) -> None:
+    wanted = u.get("licenses")
+    if wanted is None:
+        return
+    try:
+        u.engine.controller.licenses.wanted(wanted)
+    except SubmitError as error:
+        raise Refusal(error.text) from None
+    if u.core.state not in (JobState.PENDING, JobState.RUNNING):
+        raise Refusal(NEITHER)
+    if not u.pending and wanted:
+        u.need_operator()
+    u.new["licenses"] = wanted
+
+
+def _excluded(u: Update) -> None:
+    wanted = u.get("exc_nodes")
+    if wanted is None:
+        return
+    u.need_pending()
+    if any(name not in u.engine.controller.table.index for name in names_of(wanted)):
+        raise Refusal(BAD_NODES)
+    u.set("exc_nodes")
+
+
+def _small_things(u: Update) -> None:
+    if u.get("min_nodes") == ALL_NODES:
+        u.asked.pop("min_nodes")
+    if u.runs and (u.get("min_nodes") or 0) > u.core.n_nodes:
+        raise Refusal(NOT_SUPPORTED)
+    u.set("req_switch", "wait4switch", "comment", "extra")
+    text = u.get("admin_comment")
+    if text is not None:
+        more = text[2:] if text.startswith("+=") else None
+        old = u.present("admin_comment")
+        u.new["admin_comment"] = text if more is None else f"{old},{more}" if old else more
+
+
+def _sizes(u: Update) -> None:
+    for name in ("min_cpus", "max_cpus", "pn_min_cpus", "cpus_per_task"):
+        if u.get(name) is not None:
+            u.need_pending()
+    if u.get("min_cpus") is not None and int(u.get("min_cpus")) < 1:
+        raise Refusal("CPU count specification invalid")
+    if u.get("min_cpus") is not None:
+        u.new["min_cpus"] = u.new["num_tasks"] = int(u.get("min_cpus"))
+    u.set("pn_min_cpus", "cpus_per_task")
+    _node_counts(u)
+    if u.get("num_tasks") is not None:
+        u.need_pending()
+        if int(u.get("num_tasks")) < 1:
+            raise Refusal("Task count specification invalid")
+        u.set("num_tasks")
+
+
+def _node_counts(u: Update) -> None:
+    least, most = u.get("min_nodes"), u.get("max_nodes")
+    if least is not None and not u.runs:
+        u.need_pending()
+        if least < 1:
+            raise Refusal(BAD_NODE_COUNT)
+    if most is not None:
+        u.need_pending()
+    if u.pending and (least is not None or most is not None):
+        request = u.core.sub.request
+        if most is None and u.engine.release >= "24.11":
+            most = least
+        lower = request.min_nodes if least is None else least
+        upper = request.max_nodes if most is None else most
+        if upper and upper < lower:
+            raise Refusal(BAD_NODE_COUNT)
+        u.new["min_nodes"], u.new["max_nodes"] = lower, upper
+
+
+def _time_limit(u: Update) -> None:
+    minutes = u.get("time_limit")
+    if minutes is not None:
+        if u.core.preempt_time:
+            raise Refusal(FINISHED)
+        seconds = ONE_YEAR_S if minutes >= INFINITE else minutes * 60
+        present = u.core.time_limit_s
+        most = u.core.partition.spec.max_time_s
+        if u.operator or seconds < present:
+            least = u.get("time_min")
+            if seconds < (least * 60 if least is not None else u.core.time_min_s or 0):
+                raise Refusal(BAD_TIME_MIN)
+        elif seconds > present and not (u.pending and (most is None or seconds <= most)):
+            raise Refusal(DENIED, 2002)
+        u.new["time_limit"] = minutes
+        u.facts.append(lambda core_id: SetTimeLimit(core_id, seconds))
+    least = u.get("time_min")
+    if least is not None and u.pending:
+        limit = u.new.get("time_limit", u.core.time_limit_s // 60)
+        if least > limit:
+            raise Refusal(BAD_TIME_MIN)
+        u.new["time_min"] = least
+
+
+def _ends(u: Update) -> None:
+    end, deadline, now = u.get("end_time"), u.get("deadline"), u.engine.now
+    if end:
+        if u.core.state != JobState.RUNNING or u.core.preempt_time:
+            raise Refusal("Job is not running")
+        if end < now:
+            raise Refusal(BAD_TIME)
+        if not u.operator and end >= (u.core.end_limit or 0):
+            raise Refusal(DENIED, 2002)
+        start = u.core.start_time or 0
+        u.new["time_limit"] = (end - start + 30) // 60
+        u.facts.append(lambda core_id: SetTimeLimit(core_id, end - start))
+    if deadline and u.core.state != JobState.RUNNING:
+        if deadline < now:
+            raise Refusal(BAD_TIME)
+        u.need_operator()
+        u.set("deadline")
+    u.set("delay_boot", "requeue")
+
+
+def _priority(u: Update) -> None:
+    wanted = u.get("priority")
+    if wanted is not None and not (u.core.priority == wanted and wanted):
+        if wanted in (0, 0xFFFFFFFF, INFINITE):
+            from slurmsim.slurmctld.control_jobs import hold_record
+
+            hold_record(u.engine, u.record, "hold" if wanted == 0 else "release", u.person)
+        elif not u.core.priority:
+            raise Refusal(HELD)
+        elif u.operator:
+            u.facts.append(lambda core_id: SetPriority(core_id, wanted))
+        else:
+            u.facts.append(lambda core_id: SetNice(core_id, 0))
+            raise Refusal(NOT_PERSISTENT if wanted < u.core.priority else DENIED)
+    nice = u.get("nice")
+    if nice is not None and nice != u.core.sub.nice:
+        if not u.operator and nice < 0:
+            raise Refusal(DENIED, 2002)
+        u.facts.append(lambda core_id: SetNice(core_id, nice))
+
+
+def _resources(u: Update) -> None:
+    for name, restricted in (
+        ("pn_min_memory", False), ("pn_min_tmp_disk", False), ("sockets_per_node", False), ("cores_per_socket", False),
+        ("threads_per_core", False), ("shared", True), ("contiguous", True), ("core_spec", True),
+    ):  # fmt: skip
+        value = u.get(name)
+        if value is None:
+            continue
+        u.need_pending()
+        if restricted and not (name == "contiguous" and (u.present(name) or 0) > value):
+            u.need_operator()
+        if name == "shared":
+            u.new[name] = "ok" if value else None
+        elif name == "core_spec":
+            if not u.engine.cluster.options.get("AllowSpecResourcesUsage"):
+                raise Refusal(DENIED, 2002)
+            u.new[name] = None if value == "none" else value
+        else:
+            u.new[name] = value
+        if name == "pn_min_memory":
+            u.new["mem_per_cpu"] = bool(u.get("mem_per_cpu"))
+    for name in ("features", "prefer", "cluster_features"):
+        value = u.get(name)
+        if value is not None and value != (u.present(name) or ""):
+            u.need_pending()
+            u.new[name] = value or None
+            if name == "features":
+                _tested(u, name)
+
+
+def _texts(u: Update) -> None:
+    u.set("name")
+    for name in ("work_dir", "std_out", "std_err", "std_in"):
+        if u.get(name) is not None:
+            u.need_pending()
+            u.set(name)
+    if u.get("wckey") is not None:
+        u.need_pending()
+        u.set("wckey")
+
+
+def _shrink(u: Update) -> None:
+    wanted = u.get("min_nodes")
+    if wanted is not None and u.runs:
+        if wanted == 0 or wanted > u.core.n_nodes:
+            raise Refusal(BAD_NODE_COUNT)
+        if wanted < u.core.n_nodes:
+            u.facts.append(lambda core_id: ResizeJob(core_id, wanted))
+            u.live.resized_at = u.engine.now
+    if u.get("ntasks_per_node") is not None:
+        u.need_pending()
+        u.need_operator()
+        u.set("ntasks_per_node")
+
+
+def _dependency(u: Update) -> None:
+    wanted = u.get("dependency")
+    if wanted is not None:
+        u.need_pending()
+        text = "" if wanted in ("", "0") else u.engine.core_ids(wanted)
+        u.facts.append(lambda core_id: SetDependency(core_id, text))
+    begin = u.get("begin_time")
+    if begin:
+        u.need_pending()
+        u.new["begin_time"] = max(int(begin), u.engine.now)
+    if u.get("reboot") is not None:
+        u.need_operator()
+        u.need_pending()
+        u.set("reboot")
+    u.set("mail_type", "mail_user")
+    if u.get("site_factor") is not None:
+        u.need_operator()
+
+
+def _together(u: Update) -> None:
+    """What was noted must be possible as a whole."""
+    if u.pending and not is_held(u.core.reason):
+        u.test()
+    elif u.pending:
+        u.submission_of(u.core)
+
+
+_STEPS: tuple[Callable[[Update], None], ...] = (
+    _authority, _partition, _qos, _accrual, _nodes_asked, _reservation, _gres, _licenses, _excluded, _small_things,
+    _sizes, _time_limit, _ends, _priority, _resources, _texts, _shrink, _dependency, _together,
+)  # fmt: skip
