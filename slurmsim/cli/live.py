@@ -39,7 +39,13 @@ def add_parser(subparsers: Any) -> None:
     up.add_argument("--fast", action="store_true", help="time jumps from event to event")
     up.add_argument("--start", metavar="TIME", help="first instant, YYYY-MM-DDThh:mm:ss (UTC when it ends with Z)")
     up.add_argument("--user", action="append", default=[], metavar="NAME=UID[:GROUP:GID:HOME]", help="a simulated user")
-    up.add_argument("--accounting", action="append", default=[], metavar="FILE", help="associations and QOS")
+    up.add_argument(
+        "--accounting", nargs="?", const="", action="append", default=[], metavar="FILE",
+        help="associations and QOS; without FILE a new database, as of a cluster whose slurmdbd has just been set up",
+    )  # fmt: skip
+    up.add_argument(
+        "--no-accounting", action="store_true", help="nothing is stored: sacct says so, as without slurmdbd"
+    )
     up.add_argument(
         "--jobs", choices=("run", "simulate"), default="run", help="scripts really run (default), or only seem to"
     )
@@ -121,8 +127,11 @@ def _header(args: argparse.Namespace, folder: Path) -> dict[str, Any] | None:
             if (source.parent / name).is_file():
                 shutil.copyfile(source.parent / name, folder / name)
         conf = CONF
+    if args.no_accounting and args.accounting:
+        raise ConfigError("both --accounting and --no-accounting", expected="one of them")
+    storage = "none" if args.no_accounting else "slurmdbd" if "" in args.accounting else ""
     accounting = []
-    for source in map(Path, args.accounting):
+    for source in map(Path, filter(None, args.accounting)):
         if not source.is_file():
             raise ConfigError("no such file", file=str(source), expected="accounting data")
         shutil.copyfile(source, folder / source.name)
@@ -134,7 +143,7 @@ def _header(args: argparse.Namespace, folder: Path) -> dict[str, Any] | None:
     users = dict(item.split("=", 1) for item in args.user if "=" in item)
     return new_header(start=start, mode=mode, rate=args.rate or 1.0, conf=conf, nodes=args.nodes,
                       cpus=args.cpus_per_node, users=users, release=args.slurm_version, jobs=args.jobs,
-                      accounting=accounting)  # fmt: skip
+                      accounting=accounting, storage=storage)  # fmt: skip
 
 
 def _instant(text: str) -> int:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,17 @@ CONF = "slurm.conf"
 def new_header(
     *, start: int, mode: str, rate: float, conf: str = "", nodes: int = 4, cpus: int = 8, owner: int | None = None,
     users: Mapping[str, str] | None = None, release: str = "22.05", jobs: str = "simulate",
-    accounting: Sequence[str] = (),
+    accounting: Sequence[str] = (), storage: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """The first entry of a journal: all an engine is made of. `conf` is the path of a slurm.conf, empty for none."""
+    """The first entry of a journal: all an engine is made of.
+
+    `conf` is the path of a slurm.conf, empty for none; `storage` is ``none``, ``slurmdbd``, or empty for what the conf
+    says.
+    """
     return {
         "version": 1, "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
         "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
-        "accounting": list(accounting),
+        "accounting": list(accounting), "storage": storage,
     }  # fmt: skip
 
 
@@ -57,10 +62,14 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
 
 
 def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draft | None]:
+    storage = header.get("storage")
+    changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
     if not header["conf"]:
-        spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
-        return spec, None
-    cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
+        cluster = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
+        unset = {key: value for key, value in cluster.options.items() if key != "AccountingStorageType"}
+        cluster = replace(cluster, options=unset | dict(changes))
+    else:
+        cluster, _ = load_cluster(folder / str(header["conf"]), changes, release=str(header["release"]))
     files = [folder / name for name in header["accounting"]]
     return cluster, read_draft(files, cluster=cluster.name) if files else None
 
