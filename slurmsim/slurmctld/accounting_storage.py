@@ -47,19 +47,16 @@ class Storage:
     ----------
     kept
         Rows of runs that are over and whose jobs may be gone, in order of their ends.
+    enabled
+        Whether sacct is answered; not where the configuration itself says that nothing is stored.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.enabled = True
         self.kept: list[JobRecord] = []
         self._first: dict[int, First] = {}
         self._next_index = 1
-
-    @property
-    def enabled(self) -> bool:
-        """Whether sacct is answered; not where the configuration says that nothing is stored."""
-        given = self.engine.cluster.options.get("AccountingStorageType")
-        return str(given or "").lower() not in ("accounting_storage/none", "none")
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 

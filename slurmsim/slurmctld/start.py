@@ -58,6 +58,8 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
     engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
+    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
+    engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     return engine
 
 
@@ -66,8 +68,7 @@ def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draf
     changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
     if not header["conf"]:
         cluster = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
-        unset = {key: value for key, value in cluster.options.items() if key != "AccountingStorageType"}
-        cluster = replace(cluster, options=unset | dict(changes))
+        cluster = replace(cluster, options={**cluster.options, **dict(changes)})
     else:
         cluster, _ = load_cluster(folder / str(header["conf"]), changes, release=str(header["release"]))
     files = [folder / name for name in header["accounting"]]
