@@ -85,7 +85,7 @@ def _order(job: dict[str, Any]) -> tuple[int, int, int, int]:
 def _complete(job: dict[str, Any], asked: Asked, now: int) -> None:
     """Elapsed times and what else slurmdbd works out when it is asked."""
     job["stored_comment"] = None  # kept only with AccountingStoreFlags=job_comment
-    job["sluid"] = None
+    job["sluid"], job["now"] = None, now
     window = asked.cond["start"], min(asked.cond["end"], now)
     ran = bool(job["start"])
     if asked.truncate:

@@ -58,6 +58,8 @@ class JobRecord:
     nodes: str
     alloc_nodes: int
     req_cpus: int
+    mem_cpu: int | None  # MiB asked for each CPU or node
+    mem_node: int | None
     tres_req: dict[str, int]
     tres_alloc: dict[str, int]
     priority: int
@@ -99,7 +101,7 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
         suspended=_suspended(engine, core, run is not None), time_limit=_limit(core, started),
         nodes=engine.controller.state.node_list(core.alloc) if started else "None assigned",
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.shape.min_cpus),
-        tres_req=_asked_tres(engine, core), tres_alloc=_given_tres(engine, core) if started else {},
+        mem_cpu=core.shape.mem_cpu, mem_node=core.shape.mem_node, tres_req=_asked_tres(engine, core), tres_alloc=_given_tres(engine, core) if started else {},
         priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
         constraints=live.asked.get("features") or None,
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(engine, core),
@@ -200,7 +202,9 @@ def step_row(engine: Engine, record: JobRecord, step: Step) -> dict[str, Any]:
         "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
         "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
         "exit_code": step.exit_code,
-        "killed_by": step.cancelled_by, "nodes": node_list(engine, step), "n_nodes": len(step.nodes),
+        "killed_by": step.cancelled_by, "nodes": node_list(engine, step),
+        "killed_by_name": None if step.cancelled_by is None else engine.people.by_uid(step.cancelled_by).name,
+        "node_names": [engine.controller.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
         "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(engine, record, step),
         "submit_line": step.asked.get("submit_line"), "cwd": step.asked.get("cwd"),
         "std_in": step.asked.get("std_in"), "std_out": step.asked.get("std_out"), "std_err": step.asked.get("std_err"),

@@ -246,6 +246,10 @@ def _was(record: JobRecord, state: str, start: int, end: int) -> bool:
     return record.state == state and bool(record.end) and start <= record.end <= end
 
 
+def _name(engine: Engine, uid: int | None) -> str | None:
+    return None if uid is None else engine.people.by_uid(uid).name
+
+
 def _by_number(steps: Iterable[Step]) -> list[Step]:
     """As the database has them: interactive, batch, extern, then by number."""
     return sorted(steps, key=lambda step: step.number - (1 << 32) if step.number in NAMES else step.number)
@@ -261,6 +265,8 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
             columns[name] = [r.asked.get(name) for r in found]
         columns["qos_id"] = [engine.database.qos_id(r.qos) for r in found]
         columns["qos_req"] = [r.asked.get("qos") for r in found]
+        columns["killed_by_name"] = [_name(engine, r.killed_by) for r in found]
+        columns["batch"] = [bool(r.asked.get("script")) for r in found]
         if not arguments.get("script"):
             del columns["script"]
         if not arguments.get("no_steps"):
@@ -268,6 +274,6 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
         return {"now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name}
 
     def enabled(arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        return {"enabled": engine.storage.enabled}
+        return {"enabled": engine.storage.enabled, "cluster": engine.cluster.name}
 
     return {"accounting_jobs": rows, "accounting_enabled": enabled}

@@ -32,8 +32,11 @@ from slurmsim.slurmctld import (
     control_partitions,
     control_reservations,
     control_shows,
+    handles,
     priority_info,
+    statistics,
     steps,
+    usage_report,
     warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
@@ -54,8 +57,8 @@ INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
-    accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
-    control_partitions, control_reservations, control_shows,
+    handles, accounting_storage, priority_info, usage_report, statistics, association_requests, steps, allocations,
+    control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
@@ -138,6 +141,7 @@ class Engine:
             "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.statistics = statistics.Statistics(self)
         for part in PARTS:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
@@ -151,6 +155,7 @@ class Engine:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
         self.network.advance(now)
         handler = self.calls.get(call)
+        self.statistics.asked(call, person)
         if handler is None:
             raise Refusal(f"Invalid RPC {call!r}")
         return handler(arguments, person)
@@ -276,6 +281,7 @@ class Engine:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
             self.storage.entered(live)
+            self.statistics.submitted += 1
         if array is not None:
             self.arrays[shown] = array
 
@@ -286,12 +292,15 @@ class Engine:
         self.split(live)
         if what == "launched":
             self.storage.launched(live)
+            self.statistics.started += 1
             steps.began(self, live)
             warnings.arm(self, live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
+        if what == "ended":
+            self.statistics.ended(live)
         self.changed(live)
 
     def _killed(self, job: Job) -> None:
