@@ -32,6 +32,7 @@ from slurmsim.slurmctld import (
     control_partitions,
     control_reservations,
     control_shows,
+    handles,
     priority_info,
     statistics,
     steps,
@@ -56,8 +57,8 @@ INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
-    accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
-    control_partitions, control_reservations, control_shows, statistics, usage_report,
+    handles, accounting_storage, priority_info, usage_report, statistics, association_requests, steps, allocations,
+    control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}

@@ -2,7 +2,8 @@
 
 Run as ``python -S supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
 go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
-session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all.
+session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all. Before
+anything else it writes ``supervisor``, unless somebody has: however often it is started, a script runs once.
 """
 
 from __future__ import annotations
@@ -48,7 +49,23 @@ def _leave(folder: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    _write(os.path.join(folder, "supervisor"), str(os.getpid()))
+    if not _claim(folder):
+        os._exit(0)  # another one looks after this run
+
+
+def _claim(folder: str) -> bool:
+    """Become the one supervisor of this run: its id, and when it started, because ids are used again."""
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
+        since = file.read().rpartition(")")[2].split()[19]
+    mine = os.path.join(folder, f"supervisor.{os.getpid()}")
+    _write(mine, f"{os.getpid()} {since}")
+    try:
+        os.link(mine, os.path.join(folder, "supervisor"))
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(mine)
+    return True
 
 
 def _run(folder: str, spec: dict[str, Any]) -> int:
