@@ -96,8 +96,8 @@ def _check_database(session: Session) -> None:
     try:
         kind = session.io.client.call("config", names=["AccountingStorageType"])["values"]["AccountingStorageType"]
     except FAILED_CALLS:
-        session.io.error("sacctmgr: error: slurm_persist_conn_open_without_init: failed to open persistent connection to "
-                         "host:localhost:6819: Connection refused")  # fmt: skip
+        session.io.error("sacctmgr: error: slurm_persist_conn_open_without_init: failed to open persistent connection "
+                         "to host:localhost:6819: Connection refused")  # fmt: skip
         raise Stop(1) from None
     if not str(kind or "").endswith("slurmdbd"):
         session.io.error("You are not running a supported accounting_storage plugin\n"

@@ -74,7 +74,9 @@ def _add_account(session: Session, words: list[str]) -> None:
         _show_new_account(session, fresh, cluster, parent, facts, settings)
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        denied = "Only admins/operators/coordinators can add accounts" if answer == "Access/permission denied" else answer
+        denied = (
+            "Only admins/operators/coordinators can add accounts" if answer == "Access/permission denied" else answer
+        )
         session.wrong(f" error: {denied}" if new else f" Problem adding accounts: {answer}")
         return
     if new:

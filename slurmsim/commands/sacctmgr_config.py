@@ -1,4 +1,4 @@
-"""``sacctmgr show config``: of slurm.conf what concerns the database, and slurmdbd.conf as it is without one of its own.
+"""``sacctmgr show config``: of slurm.conf what concerns the database, and slurmdbd.conf without one of its own.
 
 There is no slurmdbd here; its part shows the defaults, with the port from slurm.conf.
 """
@@ -71,15 +71,15 @@ SlurmUser root(0)
 StorageBackupHost (null)
 StorageHost localhost
 <26.05 StorageLoc slurm_acct_db
->=26.05 StorageLoc 
+>=26.05 StorageLoc
 StorageParameters (null)
->=26.05 StoragePassScript 
+>=26.05 StoragePassScript
 <26.05 StoragePort 3306
 >=26.05 StoragePort {port}
 <26.05 StorageType accounting_storage/mysql
 >=26.05 StorageType accounting_storage/slurmdbd
 <26.05 StorageUser root
->=26.05 StorageUser 
+>=26.05 StorageUser
 TCPTimeout 2 secs
 >=24.11 TLSParameters (null)
 >=24.11 TLSType tls/none
@@ -102,10 +102,12 @@ def text(session: Session) -> str:
         "delay": "No" if release < "24.11" else "no" if release < "26.05" else "0", "boot": _date(now),
     }  # fmt: skip
     rows = [
-        ("AccountingStorageBackupHost ", _NULL), ("AccountingStorageHost", host), ("AccountingStorageParameters", _NULL),
+        ("AccountingStorageBackupHost ", _NULL), ("AccountingStorageHost", host), ("AccountingStorageParameters",
+        _NULL),
         ("AccountingStoragePass", _NULL), ("AccountingStoragePort", port),
         ("AccountingStorageType", str(values.get("AccountingStorageType"))), ("AccountingStorageUser", "N/A"),
-        ("AuthType", str(values.get("AuthType") or "auth/munge")), ("MessageTimeout", "10 secs"), ("PluginDir", _PLUGINS),
+        ("AuthType", str(values.get("AuthType") or "auth/munge")), ("MessageTimeout", "10 secs"), ("PluginDir",
+        _PLUGINS),
         ("PrivateData", private if isinstance(private, str) else ",".join(private)), ("SlurmUserId", "root(0)"),
         ("SLURM_CONF", "/etc/slurm/slurm.conf"), ("SLURM_VERSION", releases.VERSIONS[release]),
         ("TCPTimeout", "2 secs"), ("TrackWCKey", "No"),

@@ -86,7 +86,8 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
         return False
     if answer.get("error") == "no_association":
         session.wrong(" Can't modify because these users aren't associated with new default account "
-                      f"'{answer['account']}'...\n  U = {answer['user']:<9} C = {cluster_name(session, [])}")  # fmt: skip
+                      f"'{answer['account']}'...\n  U = {answer['user']:<9} C = {cluster_name(session, [])}"
+                      )  # fmt: skip
         return False
     session.io.out(f" {title}...\n{lines_of(list(answer['objects']))}")
     return True

@@ -69,7 +69,9 @@ def cluster_name(session: Session, asked: list[str]) -> str | None:
     name = str(session.list("cluster")[0]["cluster"])
     for other in asked:
         if other != name.lower():
-            session.wrong(f" This cluster '{other}' doesn't exist.\n        Contact your admin to add it to accounting.")
+            session.wrong(
+                f" This cluster '{other}' doesn't exist.\n        Contact your admin to add it to accounting."
+            )
     return None if asked and name.lower() not in asked else name
 
 

@@ -99,7 +99,7 @@ class Storage:
         self.kept.append(record_of(self.engine, Row(live)))
         self._first.pop(live.core.id, None)
 
-    # -- what rows are made of ------------------------------------------------------------------------------------------
+    # -- what rows are made of ----------------------------------------------------------------------------------------
 
     def first(self, live: LiveJob) -> First:
         """What was noted of a job at first."""
@@ -110,7 +110,7 @@ class Storage:
         """The number of a job's association; 0 without one."""
         return 0 if core.branch is None else self.engine.database.id_of(core.branch.spec)
 
-    # -- asking -----------------------------------------------------------------------------------------------------------
+    # -- asking -------------------------------------------------------------------------------------------------------
 
     def records(self) -> list[JobRecord]:
         """All rows there are, kept ones first."""
