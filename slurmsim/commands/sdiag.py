@@ -98,7 +98,7 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
                 dump = key
     except OptionError as error:
         io.error(f"sdiag: {error}")
-        io.error("Try \"sdiag --help\" for more information")
+        io.error('Try "sdiag --help" for more information')
         raise Stop(1) from None
     return on, dump
 
@@ -125,10 +125,15 @@ def _text(s: Mapping[str, Any], release: str, on: set[str]) -> str:
     lines += ["Agent queue size:     0", "Agent count:          0", "Agent thread count:   0"]
     lines += ["DBD Agent queue size: 0", ""]
     lines += [f"Jobs submitted: {s['submitted']}", f"Jobs started:   {s['started']}"]
-    lines += [f"Jobs completed: {s['completed']}", f"Jobs canceled:  {s['canceled']}", f"Jobs failed:    {s['failed']}", ""]
+    lines += [
+        f"Jobs completed: {s['completed']}",
+        f"Jobs canceled:  {s['canceled']}",
+        f"Jobs failed:    {s['failed']}",
+        "",
+    ]
     lines += [f"Job states ts:  {_when(s['states_at'])}", f"Jobs pending:   {s['pending']}",
               f"Jobs running:   {s['running']}", ""]  # fmt: skip
-    lines += _main(s, release) + [""] + _backfill(s, new) + [""]
+    lines += [*_main(s, release), "", *_backfill(s, new), ""]
     lines += ["Latency for 1000 calls to gettimeofday(): 0 microseconds", ""]
     lines.append("Remote Procedure Call statistics by message type")
     order = (lambda one: one[1]) if "i" in on else (lambda one: -one[2])
@@ -145,7 +150,12 @@ def _text(s: Mapping[str, Any], release: str, on: set[str]) -> str:
 
 def _main(s: Mapping[str, Any], release: str) -> list[str]:
     cycles = s["main_cycles"]
-    lines = ["Main schedule statistics (microseconds):", "\tLast cycle:   0", "\tMax cycle:    0", f"\tTotal cycles: {cycles}"]
+    lines = [
+        "Main schedule statistics (microseconds):",
+        "\tLast cycle:   0",
+        "\tMax cycle:    0",
+        f"\tTotal cycles: {cycles}",
+    ]
     if cycles:
         lines += ["\tMean cycle:   0", "\tMean depth cycle:  0"]
     minutes = (s["now"] - s["since"]) / 60

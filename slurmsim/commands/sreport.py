@@ -49,7 +49,7 @@ class Report:
 
     io: Io
     release: str
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
     time: str = "minutes"
     tres: list[str] = field(default_factory=lambda: ["cpu"])
     tres_given: bool = False
@@ -239,11 +239,14 @@ def _utilization(report: Report, found: Mapping[str, Any]) -> None:
 def _chosen(report: Report, found: Mapping[str, Any]) -> list[Share]:
     return [
         (account, user, tres) for account, user, tres in found["associations"]
-        if (not report.accounts or account in report.accounts) and (user is None or not report.users or user in report.users)
+        if (not report.accounts or account in report.accounts)
+        and (user is None or not report.users or user in report.users)
     ]  # fmt: skip
 
 
-def _by_person(report: Report, found: Mapping[str, Any], title: str, columns: tuple[str, ...], shares: list[Share]) -> None:
+def _by_person(
+    report: Report, found: Mapping[str, Any], title: str, columns: tuple[str, ...], shares: list[Share]
+) -> None:
     """A row for each share and TRES: the columns named, then how much was used."""
     total = {name: sums[4] for name, sums in found["cluster"].items()}
     width = report.width(max((used for *_, tres in shares for used in tres.values()), default=0))
@@ -263,14 +266,20 @@ def _by_person(report: Report, found: Mapping[str, Any], title: str, columns: tu
 
 
 def _account_by_user(report: Report, found: Mapping[str, Any]) -> None:
-    shares = sorted(_chosen(report, found), key=lambda one: (one[0] != "root", one[0], one[1] is not None, one[1] or ""))
-    _by_person(report, found, "Cluster/Account/User Utilization", ("Cluster", "Account", "Login", "Proper Name"), shares)
+    shares = sorted(
+        _chosen(report, found), key=lambda one: (one[0] != "root", one[0], one[1] is not None, one[1] or "")
+    )
+    _by_person(
+        report, found, "Cluster/Account/User Utilization", ("Cluster", "Account", "Login", "Proper Name"), shares
+    )
 
 
 def _user_by_account(report: Report, found: Mapping[str, Any]) -> None:
     shares = [one for one in _chosen(report, found) if one[1] is not None]
     shares.sort(key=lambda one: -one[2].get(report.tres[0], 0))
-    _by_person(report, found, "Cluster/User/Account Utilization", ("Cluster", "Login", "Proper Name", "Account"), shares)
+    _by_person(
+        report, found, "Cluster/User/Account Utilization", ("Cluster", "Login", "Proper Name", "Account"), shares
+    )
 
 
 def _top(report: Report, found: Mapping[str, Any]) -> None:

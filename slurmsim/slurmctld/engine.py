@@ -109,7 +109,7 @@ class Engine:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
-        self.database = database or engine_database(cluster, None, owner, start_time)
+        self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, cluster, policy, start_time,
