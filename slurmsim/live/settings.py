@@ -164,6 +164,7 @@ def made_up_conf(settings: Settings) -> str:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         *(["GresTypes=gpu"] if gpus else []),
+        "AccountingStorageType=accounting_storage/slurmdbd",
         "MaxJobCount=1000000",
         "MaxArraySize=100001",
         f"NodeName={names} CPUs={settings.cpus_per_node} CoresPerSocket={settings.cpus_per_node} "
