@@ -34,6 +34,7 @@ from slurmsim.slurmctld import (
     control_shows,
     handles,
     priority_info,
+    size_limits,
     steps,
     warnings,
 )
@@ -179,6 +180,7 @@ class Engine:
             person = self.people.by_name(asked["user_name"])
         shown = self._next_id()
         try:
+            size_limits.check(self, asked)
             check(self, asked, person)
             if arguments.get("will_run"):
                 self.last_id = shown

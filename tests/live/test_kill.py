@@ -35,6 +35,7 @@ def test_kills_under_load(session: Session) -> None:
     session.end()
     # the queue, priorities, ids, usage: on a clock that stands still a restart gives all of it back
     session.call("clock", action="freeze")
+    session.call("clock", action="step", seconds=300)
     before, shares, factors = session.rows(), session.call("shares"), session.call("priority_factors")
     session.kill()
     assert stable(session.rows()) == stable(before)
