@@ -35,6 +35,7 @@ from slurmsim.slurmctld import (
     control_shows,
     handles,
     priority_info,
+    size_limits,
     statistics,
     steps,
     usage_report,
@@ -186,6 +187,7 @@ class Engine:
             person = self.people.by_name(asked["user_name"])
         shown = self._next_id()
         try:
+            size_limits.check(self, asked)
             check(self, asked, person)
             if arguments.get("will_run"):
                 found = will_run(self, self._make(shown, asked, person)[0], shown)
