@@ -37,8 +37,8 @@ UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
 """A recording with such a command shows what scripts did: they have to run."""
 TIMEOUT_S = 20
-LEAD_S = {"22.05": 1, "24.11": 2, "26.05": 2}
-"""Seconds slurmctld had been up when a recording began, by release: its passes and scans keep that phase."""
+LEAD_S = 2
+"""Seconds slurmctld had been up when a recording began: its passes and scans keep that phase."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Session:
         self.recording = recording
         self.top = Path(tempfile.mkdtemp(prefix="slurmsim-golden-"))
         self.start = int(datetime.fromisoformat(recording["start"]).replace(tzinfo=UTC).timestamp())
-        began = datetime.fromtimestamp(self.start - LEAD_S[recording["slurm"][:5]], UTC)
+        began = datetime.fromtimestamp(self.start - LEAD_S, UTC)
         for user in (*UIDS, "root"):
             self.home(user).mkdir(parents=True)
         self.folder = self.top / "cluster"
