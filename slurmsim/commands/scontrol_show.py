@@ -69,7 +69,7 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
             continue
         if task is not None and row["array_task_str"]:
             row["array_task_str"], row["array_task_id"] = None, task
-            for name in ("std_out", "shown_err", "std_in"):
+            for name in ("shown_out", "shown_err", "std_in"):
                 row[name] = row[name] and row[name].replace(NO_TASK, str(task))
         session.io.out(job_text(row, session, dates))
         shown += 1

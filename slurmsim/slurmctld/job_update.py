@@ -24,7 +24,7 @@ from slurmsim.core.messages import (
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.control_ids import Record
-from slurmsim.slurmctld.refusals import check_gres, check_access
+from slurmsim.slurmctld.refusals import check_access, check_gres
 from slurmsim.slurmctld.submit_request import INFINITE, names_of, resources
 from slurmsim.states import JobState, is_held
 
