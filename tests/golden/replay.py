@@ -36,7 +36,7 @@ from quiet import Quiet  # noqa: E402
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
 """A recording with such a command shows what scripts did: they have to run."""
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 REGISTERED_S = 2  # before the first command slurmctld last had news: that of the nodes' registration
 
 
