@@ -1,7 +1,7 @@
 """slurmsim: a Slurm you can hold in one process.
 
-``slurmsim.run`` replays a workload, ``slurmsim.read_trace`` opens what a run left; both are loaded when first used,
-because commands that need neither must start fast.
+``slurmsim.run`` replays a workload, ``slurmsim.read_trace`` opens what a run left, ``slurmsim.cluster`` is a live
+cluster; all are loaded when first used, because commands that need none of them must start fast.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from slurmsim.live.cluster import Cluster, cluster
     from slurmsim.replay import run
     from slurmsim.trace.reader import Trace, read_trace
 
-__all__ = ["Trace", "__version__", "compiled", "read_trace", "run"]
+__all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "run"]
 
 
 def compiled() -> bool:
@@ -34,4 +35,8 @@ def __getattr__(name: str) -> Any:
         from slurmsim.trace import reader
 
         return getattr(reader, name)
+    if name in ("cluster", "Cluster"):
+        from slurmsim.live import cluster as live
+
+        return getattr(live, name)
     raise AttributeError(f"module 'slurmsim' has no attribute {name!r}")

@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import struct
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,10 +20,26 @@ MAX_ANSWER = 1 << 30
 _LENGTH = struct.Struct(">I")
 SOCKET = "slurmctld.sock"
 FOLDER_VARIABLE, USER_VARIABLE = "SLURMSIM_CLUSTER_DIR", "SLURMSIM_USER"
+PATIENCE_VARIABLE = "SLURMSIM_MESSAGE_TIMEOUT"
+"""Seconds instead of slurm.conf's MessageTimeout, for tests that do not want to wait."""
+MESSAGE_TIMEOUT_S = 10.0
+CURRENT = "current"
+"""The small file in the user's state folder that names the cluster of those nobody told which."""
+HOME: str | None = None
+"""The cluster whose folder this program lies in; set by the programs of a cluster."""
 
 
 class Unreachable(Exception):
-    """No daemon answers."""
+    """No daemon answers; `step` says what did not work, in Slurm's words: ``connect``, ``send`` or ``receive``."""
+
+    def __init__(self, why: str, step: str = "connect") -> None:
+        super().__init__(why)
+        self.step = step
+
+    @property
+    def text(self) -> str:
+        """What Slurm's commands say."""
+        return f"Unable to contact slurm controller ({self.step} failure)"
 
 
 class Refusal(Exception):
@@ -35,7 +52,11 @@ class Refusal(Exception):
 
 def pack(message: Mapping[str, Any]) -> bytes:
     """One message as it goes over the wire."""
-    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    try:
+        body = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character that somebody made up
+        body = text.encode("utf-8", "surrogatepass")
     return _LENGTH.pack(len(body)) + body
 
 
@@ -56,16 +77,35 @@ def state_folder(environ: Mapping[str, str]) -> str:
 
 
 def cluster_folder(environ: Mapping[str, str]) -> str:
-    """The folder of the cluster that commands talk to: the variable's, else what the file ``current`` names."""
-    named = environ.get(FOLDER_VARIABLE)
+    """The folder of the cluster that commands talk to: the variable's, the program's own, what `CURRENT` names."""
+    named = environ.get(FOLDER_VARIABLE) or HOME
     if named:
         return named
     base = state_folder(environ)
     try:
-        with open(os.path.join(base, "current"), encoding="utf-8") as file:
+        with open(os.path.join(base, CURRENT), encoding="utf-8") as file:
             return file.read().strip() or os.path.join(base, "default")
     except OSError:
         return os.path.join(base, "default")
+
+
+def message_timeout(folder: str, environ: Mapping[str, str]) -> float:
+    """Seconds for which commands try to reach the controller: MessageTimeout of slurm.conf, or the variable's."""
+    named = environ.get(PATIENCE_VARIABLE)
+    if named:
+        try:
+            return float(named)
+        except ValueError:
+            return 0.0
+    try:
+        with open(os.path.join(folder, "slurm.conf"), encoding="utf-8", errors="replace") as file:
+            for line in file:
+                key, _, value = line.partition("=")
+                if key.strip().lower() == "messagetimeout":
+                    return float(value.split()[0])
+    except (OSError, ValueError, IndexError):
+        pass
+    return MESSAGE_TIMEOUT_S
 
 
 class Client:
@@ -79,50 +119,43 @@ class Client:
         Whom to act as; only the cluster's owner may. None: oneself.
     timeout_s
         How long to wait for an answer; None: for ever.
+    patience_s
+        How long to try to connect when no daemon is there.
     """
 
-    def __init__(self, folder: str, user: str | None = None, timeout_s: float | None = 60.0) -> None:
-        self.folder, self.user, self.timeout_s = folder, user, timeout_s
+    def __init__(
+        self, folder: str, user: str | None = None, timeout_s: float | None = 60.0, patience_s: float = 0.0
+    ) -> None:
+        self.folder, self.user, self.timeout_s, self.patience_s = folder, user, timeout_s, patience_s
         self._socket: socket.socket | None = None
 
     @classmethod
     def find(cls, environ: Mapping[str, str]) -> Client:
-        """The client for the cluster that the environment, or the file, names."""
-        return cls(cluster_folder(environ), environ.get(USER_VARIABLE) or None)
+        """The client for the cluster that the environment, or the file, names; as patient as Slurm's commands."""
+        folder = cluster_folder(environ)
+        return cls(folder, environ.get(USER_VARIABLE) or None, None, message_timeout(folder, environ))
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """Ask and wait. Raises Unreachable, or Refusal with Slurm's text."""
-        message = pack({"call": name, "args": arguments, "user": self.user})
-        for again in (True, False):
-            fresh = self._socket is None
-            try:
-                connection = self._connect()
-                connection.sendall(message)
-                answer = unpack(self._read(connection))
-                break
-            except (OSError, EOFError, ValueError) as error:
-                self.close()
-                if fresh or not again:
-                    raise Unreachable(str(error)) from None
-        if "refused" in answer:
-            number, text = answer["refused"]
-            raise Refusal(text, number)
-        found: dict[str, Any] = answer["ok"]
-        return found
+        """Ask and wait. Raises Unreachable, or Refusal with Slurm's text.
+
+        Nothing is asked twice: once a request is sent, its answer is lost if the daemon goes away.
+        """
+        self.post(name, **arguments)
+        return self.receive()
 
     def patient(self) -> Client:
         """Another connection to the same daemon, for calls that are answered when there is something to tell."""
-        return Client(self.folder, self.user, None)
+        return Client(self.folder, self.user, None, self.patience_s)
 
     def post(self, name: str, **arguments: Any) -> int:
         """Ask without waiting for the answer; the descriptor it can be read from. Raises Unreachable."""
         try:
-            connection = self._connect()
-            connection.sendall(pack({"call": name, "args": arguments, "user": self.user}))
+            self._send(pack({"call": name, "args": arguments, "user": self.user}))
         except OSError as error:
             self.close()
-            raise Unreachable(str(error)) from None
-        return connection.fileno()
+            raise Unreachable(str(error), "send") from None
+        assert self._socket is not None
+        return self._socket.fileno()
 
     def receive(self) -> dict[str, Any]:
         """The answer to `post`. Raises Unreachable and Refusal."""
@@ -131,11 +164,22 @@ class Client:
             answer = unpack(self._read(self._socket))
         except (OSError, EOFError, ValueError) as error:
             self.close()
-            raise Unreachable(str(error)) from None
+            raise Unreachable(str(error), "receive") from None
         if "refused" in answer:
             raise Refusal(answer["refused"][1], answer["refused"][0])
         found: dict[str, Any] = answer["ok"]
         return found
+
+    def _send(self, message: bytes) -> None:
+        """Send on the connection there is; if the daemon hung up since the last call, on a new one."""
+        if self._socket is not None:
+            try:
+                self._socket.sendall(message)
+                return
+            except OSError:
+                self.close()
+        self._socket = self._connect()
+        self._socket.sendall(message)
 
     def close(self) -> None:
         """Hang up."""
@@ -144,9 +188,18 @@ class Client:
             self._socket = None
 
     def _connect(self) -> socket.socket:
-        if self._socket is None:
-            self._socket = connect(os.path.join(self.folder, SOCKET), self.timeout_s)
-        return self._socket
+        """A connection; tried once a second for as long as patience lasts, then never again (as the commands do)."""
+        path = os.path.join(self.folder, SOCKET)
+        tries = max(1, int(self.patience_s)) if os.path.isdir(self.folder) else 1
+        self.patience_s = 0.0
+        for left in range(tries - 1, -1, -1):
+            try:
+                return connect(path, self.timeout_s)
+            except OSError as error:
+                if not left:
+                    raise Unreachable(str(error)) from None
+            time.sleep(1)
+        raise AssertionError("unreachable: the last try raises")
 
     @staticmethod
     def _read(connection: socket.socket) -> bytes:
@@ -160,19 +213,30 @@ def connect(path: str, timeout_s: float | None) -> socket.socket:
     """A connected socket. A path too long for a socket's name is reached through its folder's descriptor."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.settimeout(timeout_s)
+    last = None if timeout_s is None else time.monotonic() + timeout_s
     try:
-        if len(os.fsencode(path)) < 100:
-            found.connect(path)
-        else:
-            folder = os.open(os.path.dirname(path), os.O_RDONLY)
+        while True:
             try:
-                found.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
-            finally:
-                os.close(folder)
+                _open(found, path)
+                return found
+            except BlockingIOError:  # so many want to connect that even the queue for it is full
+                if last is not None and time.monotonic() > last:
+                    raise
+                time.sleep(0.01)
     except OSError:
         found.close()
         raise
-    return found
+
+
+def _open(connection: socket.socket, path: str) -> None:
+    if len(os.fsencode(path)) < 100:
+        connection.connect(path)
+        return
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        connection.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    finally:
+        os.close(folder)
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:

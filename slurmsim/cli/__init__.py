@@ -31,6 +31,8 @@ COMMANDS = (
     "bench",
     "live",
 )
+LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
+"""The commands of the module ``live``."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,21 +43,23 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with all subcommands."""
+def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
+    """The parser with all subcommands; only the module of `asked` is loaded if it is one of them."""
     about = "A Slurm you can hold in one process: replay job logs, compare policies."
     parser = _Parser(prog="slurmsim", description=about)
     kind = "compiled" if compiled() else "pure Python"
     parser.add_argument("--version", action="version", version=f"slurmsim {__version__} ({kind})")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    for name in COMMANDS:
+    names = COMMANDS if asked not in COMMANDS or asked == "live" else (asked,)
+    for name in ("live",) if asked in LIVE else names:
         import_module(f"slurmsim.cli.{name}").add_parser(subparsers)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 0 fine, 1 a run that failed, 2 wrong input, 130 interrupted."""
-    args = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = build_parser(words[0] if words else None).parse_args(words)
     atexit.register(gc.freeze)  # no search for dead cycles in a process that ends (0.15 s after a report)
     try:
         code = int(args.func(args))

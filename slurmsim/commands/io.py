@@ -95,4 +95,4 @@ def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] 
 
 def text_of(error: Exception) -> str:
     """Slurm's text for a failed call."""
-    return error.text if isinstance(error, Refusal) else UNREACHABLE
+    return error.text if isinstance(error, (Refusal, Unreachable)) else UNREACHABLE

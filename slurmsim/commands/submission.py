@@ -48,8 +48,8 @@ def ask(io: Io, jobs: list[dict[str, Any]], say: Messages) -> dict[str, Any]:
     for retry in range(MAX_RETRIES + 1):
         try:
             answer = _ask(io, jobs, will_run=False)
-        except Unreachable:
-            raise Failed(UNREACHABLE) from None
+        except Unreachable as away:
+            raise Failed(away.text) from None
         except Refusal as refusal:
             failed = Failed.by(refusal)
             if failed.text not in _LATER or retry == MAX_RETRIES:
@@ -68,8 +68,8 @@ def will_run(io: Io, jobs: list[dict[str, Any]], say: Messages) -> dict[str, Any
     _check_size(jobs)
     try:
         answer = _ask(io, jobs, will_run=True)
-    except Unreachable:
-        raise Failed(UNREACHABLE) from None
+    except Unreachable as away:
+        raise Failed(away.text) from None
     except Refusal as refusal:
         raise Failed.by(refusal) from None
     _user_message(answer, say)

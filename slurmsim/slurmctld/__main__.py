@@ -13,11 +13,10 @@ from slurmsim.slurmctld.start import serve
 def main() -> int:
     """Serve until told to stop."""
     try:
-        serve(Path(sys.argv[1]), json.loads(sys.argv[2]))
+        return serve(Path(sys.argv[1]), json.loads(sys.argv[2]))
     except SlurmSimError as error:
         print(f"slurmsim: error: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

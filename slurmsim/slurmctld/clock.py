@@ -8,29 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic, time
 
-FROZEN, RUNNING, FAST = "frozen", "running", "fast"
+REAL, RUNNING, FROZEN, FAST = "real", "running", "frozen", "fast"
 
 
 class Clock:
-    """Maps the machine's monotonic clock to cluster time.
+    """Maps the machine's clocks to cluster time, which never goes back.
 
     Parameters
     ----------
     start
         First instant, seconds since the epoch; None: the present.
     mode
-        ``"running"`` (at `rate`), ``"frozen"`` or ``"fast"`` (jumps to the next event as soon as nobody asks anything).
+        ``"real"`` (the machine's time of day), ``"running"`` (at `rate`), ``"frozen"`` or ``"fast"`` (stands still for
+        whoever is in between events; the server jumps from event to event).
     rate
         Cluster seconds a real second.
-    source
-        The monotonic clock, for tests.
+    source, day
+        The monotonic clock and the time of day, for tests.
     """
 
     def __init__(
-        self, start: int | None = None, mode: str = RUNNING, rate: float = 1.0, source: Callable[[], float] = monotonic
-    ) -> None:
-        self._source = source
-        self._base = float(time() if start is None else start)
+        self, start: float | None = None, mode: str = REAL, rate: float = 1.0,
+        source: Callable[[], float] = monotonic, day: Callable[[], float] = time,
+    ) -> None:  # fmt: skip
+        self._source, self._day = source, day
+        self._base = day() if start is None else float(start)
         self._since = source()
         self.mode, self.rate = mode, rate
 
@@ -40,9 +42,11 @@ class Clock:
 
     def exact(self) -> float:
         """Cluster time with its fraction."""
-        if self.mode != RUNNING:
-            return self._base
-        return self._base + (self._source() - self._since) * self.rate
+        if self.mode == REAL:
+            self._base = max(self._base, self._day())
+        elif self.mode == RUNNING:
+            return self._base + (self._source() - self._since) * self.rate
+        return self._base
 
     def set_mode(self, mode: str, rate: float | None = None) -> None:
         """Go on from the present instant in another way."""
@@ -52,13 +56,14 @@ class Clock:
             self.rate = rate
 
     def jump(self, to: float) -> None:
-        """The present is `to` from now on; never back."""
+        """The present is `to` from now on; never back. A real clock is real no more, it runs beside the machine's."""
+        if to > self.exact() and self.mode == REAL:
+            self.set_mode(RUNNING, 1.0)
         self._base, self._since = max(to, self.exact()), self._source()
 
     def real_seconds_until(self, instant: float) -> float | None:
         """Real seconds until cluster time `instant`; None when it does not come by itself."""
-        if self.mode == FAST:
-            return 0.0
-        if self.mode == FROZEN:
+        if self.mode in (FROZEN, FAST):
             return None
-        return max(0.0, (instant - self.exact()) / self.rate)
+        rate = self.rate if self.mode == RUNNING else 1.0
+        return max(0.0, (instant - self.exact()) / rate)

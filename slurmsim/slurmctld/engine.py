@@ -33,8 +33,12 @@ from slurmsim.slurmctld import (
     control_partitions,
     control_reservations,
     control_shows,
+    handles,
     priority_info,
+    size_limits,
+    statistics,
     steps,
+    usage_report,
     warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
@@ -46,7 +50,7 @@ from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
-from slurmsim.slurmctld.refusals import TAKES_ID, check, notes
+from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.submit_request import array_tasks, submission
@@ -57,8 +61,8 @@ INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
-    accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
-    control_partitions, control_reservations, control_shows,
+    handles, accounting_storage, priority_info, usage_report, statistics, association_requests, steps, allocations,
+    control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
@@ -107,7 +111,7 @@ class Engine:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
-        self.database = database or engine_database(cluster, None, owner, start_time)
+        self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, cluster, policy, start_time, after_turn=self._after_turn,
@@ -117,7 +121,7 @@ class Engine:
         self.controller.main.ticks = True
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
-        self.conf_path = "/etc/slurm/slurm.conf"
+        self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
@@ -143,6 +147,7 @@ class Engine:
             "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.statistics = statistics.Statistics(self)
         for part in PARTS:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
@@ -156,6 +161,7 @@ class Engine:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
         self.network.advance(now)
         handler = self.calls.get(call)
+        self.statistics.asked(call, person)
         if handler is None:
             raise Refusal(f"Invalid RPC {call!r}")
         return handler(arguments, person)
@@ -182,10 +188,12 @@ class Engine:
             person = self.people.by_name(asked["user_name"])
         shown = self._next_id()
         try:
+            size_limits.check(self, asked)
             check(self, asked, person)
             if arguments.get("will_run"):
+                found = will_run(self, self._make(shown, asked, person)[0], shown)
                 self.last_id = shown
-                return will_run(self, self._make(shown, asked, person)[0], shown)
+                return found
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
                 made = self._array(shown, asked, person)
@@ -193,12 +201,11 @@ class Engine:
                 made = [(*self._make(shown, asked, person), None)]
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if error.text in TAKES_ID:
+            if takes_id(self, error):
                 self.last_id = shown
             if error.text == NOT_AVAILABLE and not asked.get("array_inx") and not asked.get("allocate"):
                 self._keep_rejected(shown, asked, person)
-            text = error.text.replace(": Job violates", "\nJob violates")  # the limit is told in a line of its own
-            raise Refusal("\n".join([*notes(self, error.text, asked), text])) from None
+            raise Refusal("\n".join(lines(self, error, asked))) from None
         return allocations.answer(self, self._shown[shown]) if asked.get("allocate") else {"job_id": shown}
 
     def _keep_rejected(self, shown: int, asked: Mapping[str, Any], person: Person) -> None:
@@ -289,6 +296,7 @@ class Engine:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
             self.storage.entered(live)
+            self.statistics.submitted += 1
         if array is not None:
             self.arrays[shown] = array
 
@@ -299,12 +307,15 @@ class Engine:
         self.split(live)
         if what == "launched":
             self.storage.launched(live)
+            self.statistics.started += 1
             steps.began(self, live)
             warnings.arm(self, live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
+        if what == "ended":
+            self.statistics.ended(live)
         self.changed(live)
 
     def _killed(self, job: Job) -> None:
@@ -440,10 +451,8 @@ class Engine:
     def working_cluster(self) -> str:
         """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
         options = self.cluster.options
-        host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
-        address = host.partition("(")[2].rstrip(")") or host
         port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
-        return f"{self.cluster.name}:{address}:{port}:{row(_PROTOCOL, self.release)}:109"
+        return f"{self.cluster.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import stepd_notices
@@ -42,6 +43,12 @@ class RealJobs:
     def __init__(self, engine: Engine, executor: Executor) -> None:
         self.engine, self.executor = engine, executor
         self._waiting: list[LiveJob] = []
+        self._over: list[tuple[int, int]] = []
+
+    def adopt(self, engine: Engine) -> None:
+        """Go on with another engine, made of the same journal."""
+        self.engine, engine.real = engine, self
+        self._waiting.clear()
 
     def launch(self, live: LiveJob) -> None:
         """Start the job's script at the next `flush`, when what led to it has been written down."""
@@ -52,7 +59,26 @@ class RealJobs:
         waiting, self._waiting = self._waiting, []
         for live in waiting:
             if live.core.state == JobState.RUNNING:
-                self._start(live)
+                with suppress(OSError):  # a full disk: `tend` tries again
+                    self._start(live)
+        for core_id, restarts in self._over:
+            self.executor.forget(core_id, restarts)
+        self._over.clear()
+
+    def over(self, core_id: int, restarts: int) -> None:
+        """The end of that run will be on the disk at the next `flush`."""
+        self._over.append((core_id, restarts))
+
+    def tend(self) -> list[dict[str, int]]:
+        """Have started what could not be so far; runs that ended without telling, as arguments of ``ended``."""
+        for live in self._running():
+            self.launch(live)
+        self.flush()
+        return self.news()
+
+    def _running(self) -> list[LiveJob]:
+        found = (self.engine.jobs.get(core_id) for _, core_id, _ in self.engine.controller.running)
+        return [live for live in found if live is not None and is_real(live.asked)]
 
     def _start(self, live: LiveJob) -> None:
         core = live.core
@@ -82,10 +108,8 @@ class RealJobs:
     def news(self) -> list[dict[str, int]]:
         """Runs that ended while nobody was listening, as arguments of the call ``ended``."""
         found = []
-        for core_id, restarts in self.executor.runs():
-            live = self.engine.jobs.get(core_id)
-            if live is None or live.over or live.core.restarts != restarts or live.core.start_time is None:
-                continue
+        for live in self._running():
+            core_id, restarts = live.core.id, live.core.restarts
             status = self.executor.status(core_id, restarts)
             if status is None and self.executor.lost(core_id, restarts):
                 status = LAUNCH_FAILED

@@ -2,33 +2,58 @@
 
 Requests of one turn of the loop are carried out in order, what they change is written to the journal with one sync,
 and only then are they answered (group commit). Between requests the network runs on by itself when the clock says so.
+A request that waits for something (an allocation, the end of a long step of the clock) is asked again turn after turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
-import struct
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
-from slurmsim.protocol import MAX_REQUEST, SOCKET, Refusal, length_of, pack, unpack
+from slurmsim.protocol import SOCKET, Refusal
 from slurmsim.slurmctld.allocations import NO_STATUS
-from slurmsim.slurmctld.clock import FAST, FROZEN, RUNNING, Clock
+from slurmsim.slurmctld.call_log import CallLog
+from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
+from slurmsim.slurmctld.connections import Connections, listen
 from slurmsim.slurmctld.engine import DENIED, Engine
+from slurmsim.slurmctld.holders import Holders
+from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
+from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.real_jobs import is_real
-from slurmsim.slurmctld.waits import Holders, Waits
-from slurmsim.states import JobState
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
-SLOW_READER = 64 << 20  # bytes a client may leave unread before it is hung up on
-_PEER = struct.Struct("3i")
+TEND_S = 5.0
+SLICE_S = 0.05  # of work on the clock before others are listened to
+NO_ROOM = (2019, "I/O error writing script/environment to file")
+NEVER = float("inf")
+Answer = dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A request on its way: from whom, what, and where the answer goes.
+
+    One that waits has been told so (`future` held an `Answer` with ``wait``; `later` is where the real one goes) and
+    is asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
+    """
+
+    message: dict[str, Any]
+    person: Person
+    future: asyncio.Future[Answer]
+    jobs: frozenset[int] | None = None
+    until: float = NEVER
 
 
 class Server:
@@ -40,239 +65,344 @@ class Server:
         The cluster's: socket and journal are in there.
     engine, clock, journal
         Restored already.
+    restore
+        Makes the engine again from the journal, for the day it broke.
     """
 
-    def __init__(self, folder: Path, engine: Engine, clock: Clock, journal: Journal) -> None:
+    def __init__(
+        self, folder: Path, engine: Engine, clock: Clock, journal: Journal, restore: Callable[[], Engine] | None = None
+    ) -> None:
         self.folder, self.engine, self.clock, self.journal = folder, engine, clock, journal
-        self._waiting: list[tuple[dict[str, Any], Person, asyncio.Future[dict[str, Any]]]] = []
+        self._restore = restore
+        self._waiting: list[Asked] = []
+        self._parked: list[Asked] = []  # those that wait for something
+        self._changed: set[int] = set()  # jobs of which there is news, by core id
+        self._more = False  # there is something to do at once: a step of the clock goes on
         self._work = asyncio.Event()
         self._stop = asyncio.Event()
-        self.waits = Waits()
-        self.holders = Holders(engine, self._release)
-        engine.changed = self.waits.changed
-        self.log: list[dict[str, Any]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._noted = clock.now()  # the last instant the journal speaks of
+        self.failed = False
+        self.log = CallLog(folder / "calls")
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
+        self.holders = Holders(engine, self._release)
+        engine.changed = self._note_change
+        self._socket = listen(folder / SOCKET)
+
+    # -- life -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Serve until somebody asks to stop."""
-        path = self.folder / SOCKET
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        mask = os.umask(0o177)
-        try:
-            server = await asyncio.start_unix_server(self._client, sock=_bound(path))
-        finally:
-            os.umask(mask)
+        self._loop = asyncio.get_running_loop()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._loop.add_signal_handler(number, self._stop.set)
+        connections = Connections(self._ask, self._leave, self.holders)
+        server = await asyncio.start_unix_server(connections.serve, sock=self._socket)
         async with server:
-            self._collect()
+            self._tend()
             self.holders.expect()
-            pacer = asyncio.create_task(self._pace())
-            pacer.add_done_callback(lambda _: self._stop.set())  # a fault in there is the daemon's end, and is shown
+            pacer = asyncio.create_task(self._guarded_pace())
             await self._stop.wait()
             pacer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await pacer
-        self.journal.close()
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+            connections.close()
+        self._close()
 
-    def _collect(self) -> None:
-        """Take in what happened to running jobs while the daemon was away."""
+    def _close(self) -> None:
+        with contextlib.suppress(OutputError):
+            self._note_clock()
+            self.journal.close()
+        self.log.close()
+        with contextlib.suppress(FileNotFoundError):
+            (self.folder / SOCKET).unlink()
+
+    def stop(self) -> None:
+        """Stop serving; may be called from another thread."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has stopped already
+                self._loop.call_soon_threadsafe(self._stop.set)
+
+    def _tend(self) -> None:
+        """Take in what happened to running jobs without our being told, and look again in a while."""
         if self.engine.real is None:
             return
         owner = self.engine.people.by_uid(self.engine.owner)
-        for live in list(self.engine.jobs.values()):
-            if live.core.state == JobState.RUNNING and is_real(live.asked):
-                self.engine.real.launch(live)  # only if it was not before
-        self.engine.real.flush()
-        for arguments in self.engine.real.news():
-            self._execute({"call": "ended", "args": arguments}, owner)
-        self.journal.sync()
-
-    # -- clients ----------------------------------------------------------------------------------------------------
-
-    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        uid = _peer(writer.get_extra_info("socket"))
-        held: set[int] = set()
-        try:
-            while not self._stop.is_set():
-                size = length_of(await reader.readexactly(4))
-                if size > MAX_REQUEST:
-                    break  # garbage, or a script nobody may send
-                message = unpack(await reader.readexactly(size))
-                answer = await self._ask(message, uid)
-                if "wait" in answer.get("ok", ()):
-                    self.holders.take(message, answer["ok"], held)
-                    answer = await self._wait(message, uid, answer["ok"], reader)
-                self.holders.asked(message, answer, held)
-                writer.write(pack(answer))
-                await asyncio.wait_for(writer.drain(), IDLE_S)
-        except (asyncio.IncompleteReadError, ConnectionError, ValueError, KeyError, TypeError, TimeoutError):
-            pass  # it hung up, or talks something else
-        finally:
-            writer.close()
-            self.holders.leave(held)
-
-    async def _wait(
-        self, message: Any, uid: int, pending: dict[str, Any], reader: asyncio.StreamReader
-    ) -> dict[str, Any]:
-        """Ask again whenever there may be news, until there is an answer. Raises ConnectionError when nobody waits."""
-        hung_up = asyncio.ensure_future(reader.read(1))
-        try:
-            while True:
-                with self.waits.news(pending) as news:
-                    if pending.get("until") is not None:
-                        self._work.set()  # the pacer has another instant to think of
-                    ready = asyncio.ensure_future(news.wait())
-                    done, _ = await asyncio.wait({ready, hung_up}, return_when=asyncio.FIRST_COMPLETED)
-                    ready.cancel()
-                if hung_up in done:
-                    raise ConnectionError
-                answer = await self._ask(message, uid)
-                if "wait" not in answer.get("ok", ()):
-                    return answer
-                pending = answer["ok"]
-        finally:
-            hung_up.cancel()
+        for arguments in self.engine.real.tend():
+            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
+            self._work.set()
+        asyncio.get_running_loop().call_later(TEND_S, self._tend)
 
     def _release(self, job_id: int) -> None:
         """Nobody looks after that allocation any more."""
         owner = self.engine.people.by_uid(self.engine.owner)
         message = {"call": "complete_job", "args": {"job_id": job_id, "status": NO_STATUS}}
-        self._waiting.append((message, owner, asyncio.get_running_loop().create_future()))
+        self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
         self._work.set()
 
-    async def _ask(self, message: Any, uid: int) -> dict[str, Any]:
+    def _ask(self, message: Any, uid: int) -> Asked:
+        """Take in a request of a peer with that uid; its future is the answer. Raises for what is no request."""
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         person = self.engine.people.by_uid(uid)
-        if message.get("user"):
-            if uid != self.engine.owner:
-                return {"refused": [0, DENIED]}
-            person = self.engine.people.by_name(str(message["user"]))
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((message, person, future))
+        user = message.get("user")
+        asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
+        if user and uid not in (self.engine.owner, 0):
+            future.set_result({"refused": [0, DENIED]})
+            return asked
+        self._waiting.append(asked)
         self._work.set()
-        return await future
+        return asked
+
+    def _leave(self, asked: Asked) -> None:
+        """Nobody waits for that answer any more."""
+        if asked in self._parked:
+            self._parked.remove(asked)
+
+    def _note_change(self, live: LiveJob) -> None:
+        self._changed.add(live.core.id)
 
     # -- the one thread of control ----------------------------------------------------------------------------------
+
+    async def _guarded_pace(self) -> None:
+        try:
+            await self._pace()
+        except Exception:
+            traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
+            self.failed = True
+            self._stop.set()
 
     async def _pace(self) -> None:
         while True:
             self._catch_up()
             self._work.clear()
-            if not self._waiting:
-                wait = self.clock.real_seconds_until(min(self.engine.next_event(), self.waits.next()))
+            if self._waiting or self._more or self._changed & self._awaited():
+                await asyncio.sleep(0)
+            else:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._work.wait(), min(wait, IDLE_S) if wait is not None else None)
+                    await asyncio.wait_for(self._work.wait(), self._longest_wait())
                     await asyncio.sleep(0)  # let whoever else has something ready add it
             self._turn()
+
+    def _awaited(self) -> set[int]:
+        """Jobs of which somebody wants to have news."""
+        return {core_id for one in self._parked for core_id in one.jobs or ()}
+
+    def _next(self) -> float:
+        """The next instant at which something happens or somebody waits for."""
+        return min([self.engine.next_event(), *(one.until for one in self._parked)])
+
+    def _longest_wait(self) -> float | None:
+        """Real seconds until there is something to do; None: until somebody asks."""
+        if self.clock.mode == FAST:
+            return None if self._stands_still() else 0.0
+        following = self._next()
+        wait = self.clock.real_seconds_until(following) if following != NEVER else None
+        return None if wait is None else min(wait, IDLE_S)
+
+    def _stands_still(self) -> bool:
+        """Whether time that runs only as long as something happens has to stop.
+
+        It does not pass over what really runs, except to an instant that somebody waits for.
+        """
+        if any(one.until != NEVER for one in self._parked):
+            return False
+        return runs_something_real(self.engine) or is_idle(self.engine)
 
     def _catch_up(self) -> None:
         """Let the network run on to the present."""
         if self.clock.mode == FAST and not self._waiting:
-            following = min(self.engine.next_event(), self.waits.next())
-            if following != float("inf") and (self.engine.busy or self.waits.next() <= following):
-                self.clock.jump(following)
+            self._run_on(NEVER, stop_when_idle=True)
         self.engine.network.advance(max(self.clock.now(), self.engine.now))
-        self.waits.time_is(self.engine.now)
+
+    def _run_on(self, target: float, *, stop_when_idle: bool) -> bool:
+        """Jump from event to event up to `target`; False when there is more to do than a slice of real time allows."""
+        engine, last = self.engine, time.monotonic() + SLICE_S
+        while True:
+            if stop_when_idle and self._stands_still():
+                return is_idle(engine)
+            following = self._next()
+            if following > target or following == NEVER:
+                if target != NEVER:
+                    self._go_to(target)
+                return True
+            self._go_to(following)
+            if time.monotonic() > last or any(one.until <= following for one in self._parked):
+                return False
+
+    def _go_to(self, instant: float) -> None:
+        self.clock.jump(instant)
+        self.engine.network.advance(max(self.clock.now(), self.engine.now))
 
     def _turn(self) -> None:
         """Carry out what is waiting, write it down, answer."""
+        self._more = False
         batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-        answers = [self._execute(message, person) for message, person, _ in batch]
+        answered = [(one, self._execute(one.message, one.person)) for one in batch]
+        for one in self._due():
+            if one.until != NEVER:  # the instant it was first told counts
+                one.message["args"] = {**(one.message.get("args") or {}), "until": int(one.until)}
+            answered.append((one, self._execute(one.message, one.person)))
+        if batch or self.engine.real is not None:
+            self._note_clock()
         try:
             self.journal.sync()
         except OutputError as error:
-            # what was not written must not be: the state is ahead of the journal, so stop here rather than lie
-            answers = [{"refused": [0, f"Unable to save state: {error}"]} for _ in batch]
-            self._stop.set()
-        if self.engine.real is not None and not self._stop.is_set():
+            # room was taken before, so the disk is broken, not full: what is not written must not be
+            answered = [(one, {"refused": [0, str(error)]}) for one, _ in answered]
+            self._rebuild()
+        if self.engine.real is not None:
             self.engine.real.flush()
-        for (_, _, future), answer in zip(batch, answers, strict=True):
-            if not future.done():
-                future.set_result(answer)
+        for one, answer in answered:
+            self._tell(one, answer)
 
-    def _execute(self, message: dict[str, Any], person: Person) -> dict[str, Any]:
+    def _due(self) -> list[Asked]:
+        """Those who wait and are to be asked again."""
+        changed, self._changed = self._changed, set()
+        now = self.engine.now
+        return [one for one in self._parked if one.jobs is None or one.jobs & changed or one.until <= now]
+
+    def _tell(self, one: Asked, answer: Answer) -> None:
+        """Give the answer, or the news that there will be one later."""
+        found = answer.get("ok", ())
+        if "wait" not in found:
+            if one in self._parked:
+                self._parked.remove(one)
+            if not one.future.done():
+                one.future.set_result(answer)
+            return
+        one.jobs = None if found["wait"] is True else frozenset(found["wait"])
+        one.until = NEVER if found.get("until") is None else float(found["until"])
+        if one not in self._parked:
+            self._parked.append(one)
+            first, one.future = one.future, asyncio.get_running_loop().create_future()
+            if not first.done():
+                first.set_result(answer)
+        if one.jobs is not None and one.jobs & self._changed:
+            self._more = True  # while we were writing
+
+    def _execute(self, message: dict[str, Any], person: Person) -> Answer:
         call, arguments = str(message.get("call")), message.get("args") or {}
         own, last_id = self._own.get(call), self.engine.last_id
         now = max(self.clock.now(), self.engine.now)
+        line = b""
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
+            if call in self.engine.changes:
+                line = self.journal.line([now, call, person.uid, person.name, arguments])
+                self.journal.reserve(len(line))
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
             if self.engine.last_id != last_id:  # it used an id up
                 owner = self.engine.people.by_uid(self.engine.owner)
                 self.journal.append([now, "last_id", owner.uid, owner.name, {"id": self.engine.last_id}])
+                self._noted = now
             return {"refused": [refusal.number, refusal.text]}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except OutputError:
+            return {"refused": list(NO_ROOM)}
+        except Exception as error:
+            if line:  # it may have done half of it
+                traceback.print_exc()
+                self._rebuild()
             return {"refused": [0, f"Invalid RPC: {error}"]}
-        if call in self.engine.changes and "wait" not in found:
-            self.journal.append([now, call, person.uid, person.name, arguments])
+        if line and "wait" not in found:
+            self.journal.append_line(line)
+            self._noted = now
+        if call == "ended" and self.engine.real is not None:
+            self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
         return {"ok": found}
+
+    def _rebuild(self) -> None:
+        """Make the engine again from what is written."""
+        if self._restore is None:
+            return
+        with contextlib.suppress(OutputError):
+            self.journal.sync()
+        real = self.engine.real
+        self.engine = self.holders.engine = self._restore()
+        self.engine.changed = self._note_change
+        if real is not None:
+            real.adopt(self.engine)
+            self._tend()
+
+    def _note_clock(self) -> None:
+        """Write down how late it is, where the machine's time of day would not tell after a restart."""
+        now = self.clock.now()
+        if self.clock.mode != REAL and now != self._noted:
+            self._write_clock(durable=False)
+
+    def _write_clock(self, *, durable: bool) -> None:
+        owner = self.engine.people.by_uid(self.engine.owner)
+        self._noted = self.clock.now()
+        what = {"now": self._noted, "mode": self.clock.mode, "rate": self.clock.rate}
+        self.journal.append([self._noted, "clock", owner.uid, owner.name, what], durable=durable)
 
     # -- calls about the daemon itself --------------------------------------------------------------------------------
 
     def _owner_only(self, person: Person) -> None:
-        if person.uid != self.engine.owner:
+        if person.uid not in (self.engine.owner, 0):
             raise Refusal(DENIED)
 
-    def _set_clock(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    def _set_clock(self, arguments: dict[str, Any], person: Person) -> Answer:
         action = arguments.get("action", "show")
         if action != "show":
             self._owner_only(person)
+            self.journal.reserve(256)
+        done = True
         if action == "freeze":
             self.clock.set_mode(FROZEN)
         elif action == "rate":
-            self.clock.set_mode(RUNNING, float(arguments["rate"]))
+            rate = float(arguments["rate"])
+            if not 0 < rate < 1e9:
+                raise Refusal(f"no rate: {rate:g}")
+            self.clock.set_mode(RUNNING, rate)
         elif action == "fast":
             self.clock.set_mode(FAST)
         elif action == "step":
-            self.clock.jump(self.clock.now() + int(arguments["seconds"]))
-            self._catch_up()
+            target = arguments.setdefault("_to", self.clock.now() + max(0, int(arguments["seconds"])))
+            done = self._run_on(target, stop_when_idle=False)
         elif action == "until-idle":
-            self._until_idle(int(arguments.get("limit_s", 366 * 86400)))
+            last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s", 366 * 86400)))
+            done = self._run_on(last, stop_when_idle=True)
+            done = done or self.clock.now() >= last
+        elif action != "show":
+            raise Refusal(f"no such action: {action}")
         if action != "show":
-            self.journal.append([self.clock.now(), "clock", person.uid, person.name, {"now": self.clock.now()}])
-        return {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
+            self._write_clock(durable=done)
+        found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
+        if not done:
+            found["wait"] = True
+            # a script that really runs will say when it is over
+            self._more |= not (action == "until-idle" and self._stands_still())
+        return found
 
-    def _until_idle(self, limit_s: int) -> None:
-        """Step from event to event until nothing runs and nobody can start."""
-        last = self.clock.now() + limit_s
-        while self.engine.busy and (following := self.engine.next_event()) <= last:
-            self.clock.jump(following)
-            self.engine.network.advance(max(self.clock.now(), self.engine.now))
-
-    def _down(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)
         asyncio.get_running_loop().call_later(0.02, self._stop.set)
         return {}
 
-    def _log_call(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        self.log.append({"user": person.name, "at": self.clock.now(), **arguments})
+    def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
+        words = arguments.get("argv")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise Refusal("argv is a list of words")
+        self.log.add(
+            {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc", 0)),
+             "seconds": float(arguments.get("seconds", 0.0))}
+        )  # fmt: skip
         return {}
 
-    def _calls(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        wanted = arguments.get("command")
-        return {"calls": [one for one in self.log if wanted is None or one["argv"][:1] == [wanted]]}
+    def _calls(self, arguments: dict[str, Any], person: Person) -> Answer:
+        return {"calls": self.log.calls(arguments.get("command"))}
 
 
-def _bound(path: Path) -> socket.socket:
-    """A listening socket at `path`; a path too long for its name is reached through the folder's descriptor."""
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    if len(os.fsencode(path)) < 100:
-        found.bind(str(path))
-    else:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            found.bind(f"/proc/self/fd/{folder}/{path.name}")
-        finally:
-            os.close(folder)
-    found.listen(1024)
-    found.setblocking(False)
-    return found
+def run_server(server: Server) -> int:
+    """Serve in this thread until somebody asks to stop; the exit code."""
+    asyncio.run(server.run())
+    if server.failed:
+        print("slurmsim: the daemon broke; see above", file=sys.stderr)
+    return 1 if server.failed else 0
 
 
-def _peer(connection: socket.socket) -> int:
-    """The uid at the other end."""
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-    return int(_PEER.unpack(credentials)[1])
+__all__ = ["Server", "run_server"]

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.accounting.load import read_draft
 from slurmsim.config.load import load_cluster, make_cluster
+from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy
 from slurmsim.slurmctld.association_database import engine_database
-from slurmsim.slurmctld.clock import FROZEN, Clock
+from slurmsim.slurmctld.clock import REAL, Clock
 from slurmsim.slurmctld.conf_facts import read_facts
+from slurmsim.slurmctld.connections import more_descriptors
 from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.journal import Journal
+from slurmsim.slurmctld.header import JOURNAL, new_header
+from slurmsim.slurmctld.journal import Journal, read
 from slurmsim.slurmctld.people import People
 from slurmsim.slurmctld.real_jobs import RealJobs
-from slurmsim.slurmctld.server import Server
+from slurmsim.slurmctld.server import Server, run_server
 from slurmsim.slurmctld.simulated import behaviour
 from slurmsim.slurmd.executor import Executor
 
-JOURNAL = "journal"
-CONF = "slurm.conf"
-
-
-def new_header(
-    *, start: int, mode: str, rate: float, conf: str = "", nodes: int = 4, cpus: int = 8, owner: int | None = None,
-    users: Mapping[str, str] | None = None, release: str = "22.05", jobs: str = "simulate",
-    accounting: Sequence[str] = (),
-) -> dict[str, Any]:  # fmt: skip
-    """The first entry of a journal: all an engine is made of. `conf` is the path of a slurm.conf, empty for none."""
-    return {
-        "version": 1, "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
-        "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
-        "accounting": list(accounting),
-    }  # fmt: skip
+__all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]
 
 
 def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
@@ -52,6 +41,11 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
     engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
+    if header["conf"]:
+        engine.conf_path = str(folder / str(header["conf"]))
+        engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
+    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
+    engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     return engine
 
 
@@ -59,22 +53,36 @@ def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draf
     if not header["conf"]:
         spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
         return spec, None
-    cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
+    storage = header.get("storage")
+    changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
+    cluster, _ = load_cluster(folder / str(header["conf"]), changes, release=str(header["release"]))
     files = [folder / name for name in header["accounting"]]
     return cluster, read_draft(files, cluster=cluster.name) if files else None
 
 
-def replay(engine: Engine, entries: Sequence[Sequence[Any]]) -> int:
-    """Carry out the journal's entries; the last instant it speaks of."""
-    last = engine.now
+@dataclass(slots=True)
+class Restored:
+    """Where the clock was when the journal ends."""
+
+    now: int
+    mode: str
+    rate: float
+
+
+def replay(engine: Engine, entries: Iterable[Sequence[Any]], mode: str = REAL, rate: float = 1.0) -> Restored:
+    """Carry out the journal's entries; the clock they leave, `mode` and `rate` being its first."""
+    found = Restored(engine.now, mode, rate)
     for now, call, uid, name, arguments in entries:
-        person = engine.people.by_uid(uid) if engine.people.by_uid(uid).name == name else engine.people.by_name(name)
-        last = max(last, int(now))
+        found.now = max(found.now, int(now))
         if call == "clock":
-            engine.network.advance(last)
-        else:
-            engine.execute(last, call, arguments, person)
-    return last
+            found.mode, found.rate = arguments.get("mode", found.mode), arguments.get("rate", found.rate)
+            engine.network.advance(found.now)
+            continue
+        person = engine.people.by_uid(uid)
+        if person.name != name:
+            person = engine.people.by_name(name)
+        engine.execute(found.now, call, arguments, person)
+    return found
 
 
 def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
@@ -83,27 +91,34 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     entries = journal.open()
     if entries:
         header = entries[0]
-    else:
-        assert header is not None
-        journal.append(header)
+    if header is None:
+        raise OutputError(f"{journal.path}: the journal is empty")
+    first: Mapping[str, Any] = header
+    engine = make_engine(first, folder)
+    if not entries:  # only now that it can be made
+        journal.append(first)
         journal.sync()
-    assert header is not None
-    engine = make_engine(header, folder)
-    last = replay(engine, entries[1:])
-    mode, rate = str(header["mode"]), float(header["rate"])
-    start = last if mode == FROZEN or rate != 1.0 else None
-    server = Server(folder, engine, Clock(start, mode, rate), journal)
-    if header["conf"]:
-        engine.conf_path = str(folder / str(header["conf"]))
+    found = replay(engine, entries[1:], str(first["mode"]), float(first["rate"]))
+    clock = Clock(None if found.mode == REAL else found.now, found.mode, found.rate)
+
+    def restore() -> Engine:
+        again = make_engine(first, folder)
+        replay(again, read(journal.path)[1:])
+        return again
+
+    server = Server(folder, engine, clock, journal, restore)
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
 
 
-def serve(folder: Path, header: Mapping[str, Any] | None) -> None:
-    """Run the daemon in this process until it is told to stop."""
+def _host(conf: str) -> str:
+    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    found = re.search(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", conf, re.MULTILINE | re.IGNORECASE)
+    return (found[2] or found[1]) if found else "localhost"
 
-    async def run() -> None:
-        await open_cluster(folder, header).run()
 
-    asyncio.run(run())
+def serve(folder: Path, header: Mapping[str, Any] | None) -> int:
+    """Run the daemon in this process until it is told to stop; the exit code."""
+    more_descriptors()
+    return run_server(open_cluster(folder, header))

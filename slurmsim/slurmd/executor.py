@@ -5,13 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+SLOW_S = 10.0
+"""Real seconds a supervisor may take to begin; then another one is started."""
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -34,14 +38,17 @@ class Executor:
         folder.mkdir(mode=0o700, exist_ok=True)
         self.spool = folder.parent / "spool"
         self._starting: list[subprocess.Popen[bytes]] = []  # supervisors on their way to becoming nobody's children
+        self._tried: dict[str, float] = {}  # run -> when a supervisor was started last
 
     def _place(self, core_id: int, restarts: int) -> Path:
         return self.folder / f"{core_id}.{restarts}"
 
     def start(self, core_id: int, restarts: int, script: str, spec: Mapping[str, Any]) -> None:
-        """Run `script` as `spec` says. A run that was started before is left alone."""
+        """Run `script` as `spec` says. A run that was started before is left alone. Raises OSError (a full disk)."""
         place = self._place(core_id, restarts)
         if place.exists():
+            if not (place / "supervisor").exists():
+                self._supervise(place)
             return
         part = place.with_suffix(".part")
         part.mkdir(mode=0o700, exist_ok=True)
@@ -52,6 +59,14 @@ class Executor:
         full = {**spec, "script": str(path), "core_id": core_id, "restarts": restarts}
         (part / "spec.json").write_text(json.dumps(full), "utf-8", "surrogateescape")
         part.rename(place)
+        self._supervise(place)
+
+    def _supervise(self, place: Path) -> None:
+        """Start a supervisor; one that finds another there goes away again."""
+        now = time.monotonic()
+        if now - self._tried.get(place.name, -SLOW_S) < SLOW_S:
+            return
+        self._tried[place.name] = now
         self._starting = [one for one in self._starting if one.poll() is None]
         self._starting.append(
             subprocess.Popen([sys.executable, "-S", str(SUPERVISOR), str(place)], stdin=subprocess.DEVNULL,
@@ -74,8 +89,8 @@ class Executor:
     def terminate(self, core_id: int, restarts: int) -> None:
         """CONT and TERM, as slurmd begins to end a job."""
         place = self._place(core_id, restarts)
-        if self.pid(core_id, restarts) is None and place.exists():
-            (place / "stop").touch()  # its supervisor looks for it after it has written the pid
+        if place.exists():
+            (place / "stop").touch()  # its supervisor looks for it
         self.signal(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
 
@@ -110,13 +125,21 @@ class Executor:
         """Whether the run can never report: its supervisor is gone without an exit status."""
         place = self._place(core_id, restarts)
         try:
-            supervisor = int((place / "supervisor").read_text("ascii"))
-            os.kill(supervisor, 0)
-        except ProcessLookupError:
-            return self.status(core_id, restarts) is None
+            supervisor, since = (place / "supervisor").read_text("ascii").split()
         except (OSError, ValueError):
-            return not place.exists() or not any(one.poll() is None for one in self._starting)
-        return False
+            return False  # it has not begun
+        try:
+            stat = Path("/proc", supervisor, "stat").read_text("ascii", "replace")
+            alive = stat.rpartition(")")[2].split()[19] == since
+        except (OSError, IndexError):
+            alive = False
+        return not alive and self.status(core_id, restarts) is None
+
+    def forget(self, core_id: int, restarts: int) -> None:
+        """Remove what is left of a run that is over and written down."""
+        place = self._place(core_id, restarts)
+        self._tried.pop(place.name, None)
+        shutil.rmtree(place, ignore_errors=True)
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """(core id, restarts) of every run there is a folder of."""

@@ -2,7 +2,8 @@
 
 Run as ``python -S supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
 go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
-session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all.
+session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all. Before
+anything else it writes ``supervisor``, unless somebody has: however often it is started, a script runs once.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import signal
 import socket
 import struct
 import sys
+import time
 from typing import Any
 
 LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
+LINGER_S = 3600.0
 
 
 def main(folder: str) -> None:
@@ -31,6 +34,8 @@ def main(folder: str) -> None:
         os.rmdir(os.path.dirname(spec["script"]))
     _write(os.path.join(folder, "exit"), str(status))
     _tell(spec, status)
+    with open(os.path.join(folder, "pid"), encoding="ascii") as file:
+        _linger(int(file.read()))
 
 
 def _leave(folder: str) -> None:
@@ -44,7 +49,23 @@ def _leave(folder: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    _write(os.path.join(folder, "supervisor"), str(os.getpid()))
+    if not _claim(folder):
+        os._exit(0)  # another one looks after this run
+
+
+def _claim(folder: str) -> bool:
+    """Become the one supervisor of this run: its id, and when it started, because ids are used again."""
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
+        since = file.read().rpartition(")")[2].split()[19]
+    mine = os.path.join(folder, f"supervisor.{os.getpid()}")
+    _write(mine, f"{os.getpid()} {since}")
+    try:
+        os.link(mine, os.path.join(folder, "supervisor"))
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(mine)
+    return True
 
 
 def _run(folder: str, spec: dict[str, Any]) -> int:
@@ -61,12 +82,26 @@ def _run(folder: str, spec: dict[str, Any]) -> int:
     if os.path.exists(os.path.join(folder, "stop")):
         os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
-    # what the script left behind goes with it, as slurmstepd sees to
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
+    if not os.path.exists(os.path.join(folder, "stop")):
+        _kill(child)
     if os.path.exists(os.path.join(folder, "unlaunched")):
         return LAUNCH_FAILED
     return status
+
+
+def _linger(group: int) -> None:
+    """What the script left behind goes with it; of a job that was ended from outside it has its time until KillWait."""
+    last = time.monotonic() + LINGER_S
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < last:
+            os.killpg(group, 0)
+            time.sleep(0.1)
+    _kill(group)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _become(folder: str, spec: dict[str, Any]) -> None:

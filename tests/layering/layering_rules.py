@@ -90,11 +90,13 @@ LAYERS: dict[str, Layer] = {
         ("slurmsim.slurmctld",),
         _set("vocabulary bitmap capacity model config policy core sim protocol slurmd commands"),
     ),
+    "pytest plugin": Layer(("slurmsim.pytest_plugin",), ALL, _set("pytest")),
     "root": Layer(
         (
             "slurmsim",
             "slurmsim.__main__",
             "slurmsim.cli",
+            "slurmsim.live",
             "slurmsim.bench",
             "slurmsim.replay",
             "slurmsim.fidelity",

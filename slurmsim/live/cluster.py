@@ -1,0 +1,307 @@
+"""A live cluster in this process: ``with slurmsim.cluster(nodes=4, frozen=True) as c: …``.
+
+The daemon is a thread, so that a new cluster costs milliseconds; its folder is a temporary one, its commands are put on
+PATH for as long as the cluster lives, and nothing of it is left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.commands.releases import RELEASES
+from slurmsim.errors import ConfigError, OutputError
+from slurmsim.live.daemon import environment, prepare
+from slurmsim.live.settings import Settings, seconds_of
+from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, Unreachable
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.server import Server
+
+_CLOSE_S = 30.0
+_JOB_FIELDS = (
+    "job_id", "array_job_id", "array_task_id", "name", "user_name", "account", "partition", "qos", "job_state",
+    "state_reason", "submit_time", "eligible_time", "start_time", "end_time", "time_limit", "nodes", "num_nodes",
+    "num_cpus", "priority", "exit_code", "restart_cnt", "work_dir", "std_out", "std_err", "comment",
+)  # fmt: skip
+_NODE_FIELDS = ("name", "state", "state_flags", "cpus", "alloc_cpus", "real_memory", "reason", "partitions")
+_SHORT = {"user_name": "user", "job_state": "state", "state_reason": "reason", "restart_cnt": "restarts"}
+
+
+class Record(dict[str, Any]):
+    """One job or node: a dictionary whose keys are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Cluster:
+    """One running cluster; a context manager.
+
+    Parameters
+    ----------
+    settings
+        What it is like.
+    folder
+        Where it lives; None: a temporary folder, which is removed when the cluster is closed.
+
+    Attributes
+    ----------
+    folder
+        The cluster's.
+    client
+        A connection to the daemon as the cluster's owner, for calls that have no method here.
+    """
+
+    def __init__(self, settings: Settings, folder: Path | None = None) -> None:
+        self.settings = settings
+        self._temporary = folder is None
+        self._given = folder
+        self._before: dict[str, str | None] = {}
+        self._thread: threading.Thread | None = None
+        self._server: Server | None = None
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Cluster:
+        self.folder = Path(tempfile.mkdtemp(prefix="slurmsim-")) if self._given is None else self._given.absolute()
+        try:
+            self.start()
+        except BaseException:
+            self._remove()
+            raise
+        for name, value in self.environ.items():
+            if os.environ.get(name) != value:
+                self._before[name] = os.environ.get(name)
+                os.environ[name] = value
+        if USER_VARIABLE in os.environ:
+            self._before[USER_VARIABLE] = os.environ.pop(USER_VARIABLE)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name, old in self._before.items():
+            if old is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = old
+        self._before.clear()
+        try:
+            self._kill_jobs()
+        finally:
+            self.stop()
+            self._remove()
+
+    def start(self) -> None:
+        """Start the daemon, after `stop`. Raises ConfigError, OutputError."""
+        from slurmsim.slurmctld.server import run_server
+        from slurmsim.slurmctld.start import open_cluster
+
+        self._server = server = open_cluster(self.folder, prepare(self.folder, self.settings))
+        self._thread = threading.Thread(target=run_server, args=(server,), name="slurmctld", daemon=True)
+        self._thread.start()
+        self.client = Client(str(self.folder), timeout_s=None)
+
+    def stop(self) -> None:
+        """Stop the daemon: clients find no controller until `start`. The state stays."""
+        if self._thread is None or self._server is None:
+            return
+        self.client.close()
+        self._server.stop()
+        self._thread.join(_CLOSE_S)
+        self._thread = self._server = None
+
+    def _kill_jobs(self) -> None:
+        """No script outlives its cluster."""
+        real = self._server.engine.real if self._server is not None else None
+        if real is not None:
+            for core_id, restarts in real.executor.runs():
+                if real.executor.status(core_id, restarts) is None:
+                    real.executor.kill(core_id, restarts)
+
+    def _remove(self) -> None:
+        if self._temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What the cluster adds to the environment: PATH with its commands, and its folder."""
+        found = environment(self.folder, os.environ)
+        return {name: found[name] for name in ("PATH", FOLDER_VARIABLE)}
+
+    def run(
+        self, command: Sequence[str] | str, *, user: str | None = None, check: bool = False, input: str | None = None,
+        cwd: str | Path | None = None, env: Mapping[str, str] | None = None, timeout_s: float | None = 60.0,
+    ) -> subprocess.CompletedProcess[str]:  # fmt: skip
+        """Run a command (a string goes through the shell) and return what it printed, as text.
+
+        Parameters
+        ----------
+        command, input, cwd, check
+            As `subprocess.run` has them; `cwd` None: the present folder.
+        user
+            Which user of the cluster it acts as; None: the cluster's owner.
+        env
+            Variables on top of this process's.
+        """
+        environ = environment(self.folder, {**os.environ, **(env or {})}, user)
+        return subprocess.run(
+            command, shell=isinstance(command, str), env=environ, cwd=cwd, input=input, check=check, timeout=timeout_s,
+            stdin=subprocess.DEVNULL if input is None else None, capture_output=True, text=True,
+            encoding="utf-8", errors="surrogateescape",
+        )  # fmt: skip
+
+    def calls(self, command: str | None = None) -> list[Record]:
+        """The command calls so far, or those of one command: ``argv``, ``user``, ``rc``, ``seconds``, ``at``."""
+        return [Record(one) for one in self._call("calls", command=command)["calls"]]
+
+    # -- the clock --------------------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        """Cluster time, seconds since the epoch."""
+        return int(self._call("clock", action="show")["now"])
+
+    def step(self, amount: str | int | float) -> int:
+        """Let time pass: seconds, or ``"90"``, ``"10m"``, ``"1h"``, ``"1d12h"``; the present then."""
+        return int(self._call("clock", action="step", seconds=seconds_of(amount))["now"])
+
+    def until_idle(self, limit: str | int = "366d") -> int:
+        """Step until nothing runs and nobody will start by himself, at most by `limit`; the present then.
+
+        Scripts that really run are waited for; cluster time stands still meanwhile.
+        """
+        return int(self._call("clock", action="until-idle", limit_s=seconds_of(limit))["now"])
+
+    def freeze(self) -> int:
+        """Let time stand still from now on; the present."""
+        return int(self._call("clock", action="freeze")["now"])
+
+    def rate(self, rate: float) -> int:
+        """Let `rate` cluster seconds pass in a real one from now on; the present."""
+        return int(self._call("clock", action="rate", rate=rate)["now"])
+
+    def fast(self) -> int:
+        """Let time jump from event to event from now on; the present."""
+        return int(self._call("clock", action="fast")["now"])
+
+    # -- what is there ------------------------------------------------------------------------------------------------
+
+    def jobs(self) -> list[Record]:
+        """Every job there ever was, a row an array task, in order of submission.
+
+        ``state`` and ``reason`` are Slurm's words, times seconds since the epoch (0: not set), ``nodes`` names,
+        ``exit_code`` as sacct prints it (``1:0``), ``time_limit`` minutes (None: none).
+        """
+        rows = self._rows("every_job", _JOB_FIELDS)
+        for row in rows:
+            status = row["exit_code"]
+            row["exit_code"] = f"{status >> 8}:{status & 0x7F}"
+            row["nodes"] = _names(row["nodes"])
+        return rows
+
+    def job(self, job_id: int | str) -> Record:
+        """The job with that id, or the array task ``N_T``. Raises KeyError."""
+        text = str(job_id).strip()
+        for row in self.jobs():
+            if text in (str(row["job_id"]), f"{row['array_job_id']}_{row['array_task_id']}"):
+                return row
+        raise KeyError(job_id)
+
+    def nodes(self) -> list[Record]:
+        """All nodes: ``name``, ``state``, ``state_flags``, ``cpus``, ``alloc_cpus``, ``reason`` …"""
+        return self._rows("nodes", _NODE_FIELDS)
+
+    def fail_node(self, nodes: str, reason: str = "Not responding") -> None:
+        """Nodes of a hostlist stop responding: they are down, and their jobs requeued or lost."""
+        self._call("node_action", action="fail", nodes=nodes, reason=reason)
+
+    def drain_node(self, nodes: str, reason: str = "drained") -> None:
+        """Nodes of a hostlist take no more jobs."""
+        self._call("node_action", action="drain", nodes=nodes, reason=reason)
+
+    def resume_node(self, nodes: str) -> None:
+        """Nodes of a hostlist are back."""
+        self._call("node_action", action="resume", nodes=nodes)
+
+    def _rows(self, call: str, fields: Sequence[str]) -> list[Record]:
+        answer = self._call(call, fields=list(fields))
+        columns = answer["columns"]
+        return [Record({_SHORT.get(name, name): columns[name][k] for name in fields}) for k in range(answer["n"])]
+
+    def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Raises ConfigError for what the daemon refuses, OutputError when it is stopped."""
+        try:
+            return self.client.call(name, **arguments)
+        except Refusal as refusal:
+            raise ConfigError(refusal.text) from None
+        except Unreachable:
+            raise OutputError(f"no daemon answers in {self.folder}") from None
+
+
+def _names(hostlist: str | None) -> list[str]:
+    from slurmsim.hostlist import expand
+
+    return expand(hostlist) if hostlist else []
+
+
+def cluster(
+    nodes: int = 4, cpus_per_node: int = 8, gpus_per_node: int = 0, *, conf: str | os.PathLike[str] | None = None,
+    accounting: Sequence[str | os.PathLike[str]] = (), frozen: bool = False, fast: bool = False,
+    rate: float | None = None, start: int | str | None = None, jobs: str | None = None,
+    users: Mapping[str, int | str] | None = None, slurm_version: str = RELEASES[0],
+    folder: str | os.PathLike[str] | None = None,
+) -> Cluster:  # fmt: skip
+    """A live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
+
+    Parameters
+    ----------
+    nodes, cpus_per_node, gpus_per_node
+        A made-up cluster of equal nodes ``n1`` …
+    conf
+        Path of a slurm.conf instead.
+    accounting
+        Paths of associations and QOS.
+    frozen, fast, rate
+        The clock: standing still until it is stepped, jumping from event to event, or at `rate` cluster seconds a real
+        second; the machine's time without any of them.
+    start
+        First instant: seconds since the epoch or ``YYYY-MM-DDThh:mm:ss`` (UTC with a Z).
+    jobs
+        ``"run"``: batch scripts really run; ``"simulate"``: they seem to. Without it they run, unless the clock is
+        frozen or fast.
+    users
+        Simulated users: name -> uid, or ``"uid:group:gid:home"``. Others are made up when they are named.
+    slurm_version
+        The release to be like.
+    folder
+        Where the cluster lives; without it a temporary folder that is removed at the end.
+
+    Raises
+    ------
+    ConfigError
+        An argument is wrong.
+    """
+    if frozen + fast + (rate is not None) > 1:
+        raise ConfigError("frozen, fast and rate exclude each other", field="clock", expected="one of them")
+    mode = "frozen" if frozen else "fast" if fast else "running" if rate is not None else "real"
+    settings = Settings(
+        nodes=nodes, cpus_per_node=cpus_per_node, gpus_per_node=gpus_per_node,
+        conf=None if conf is None else os.fspath(conf), accounting=tuple(os.fspath(path) for path in accounting),
+        mode=mode, rate=1.0 if rate is None else rate, start=start, jobs=jobs,
+        users={name: str(text) for name, text in (users or {}).items()}, release=slurm_version,
+    )  # fmt: skip
+    return Cluster(settings, None if folder is None else Path(folder))

@@ -1,0 +1,53 @@
+"""The commands of one cluster: small programs in a folder of its own, put on PATH only by who wants them there.
+
+A command finds its cluster by the environment, else by the folder it lies in. The Slurm commands that are not imitated
+are there too, and say so, because a real Slurm's must not be reached by accident.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+NAMES = (
+    "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo",
+    "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
+)  # fmt: skip
+"""The commands of a Slurm installation."""
+
+_PROGRAM = """#!{python} -IS
+import sys
+sys.path[:0] = {path!r}
+from slurmsim import protocol
+protocol.HOME = {folder!r}
+from slurmsim.commands.{name} import main
+sys.exit(main())
+"""
+_REFUSAL = "#!/bin/sh\necho '{name}: error: slurmsim does not have this command' >&2\nexit 1\n"
+
+
+def imitated() -> tuple[str, ...]:
+    """The commands that are there."""
+    folder = Path(__file__).resolve().parents[1] / "commands"
+    return tuple(name for name in NAMES if (folder / f"{name}.py").is_file())
+
+
+def write_programs(folder: Path) -> Path:
+    """Write the commands of the cluster in `folder`; where they are. Raises OSError."""
+    place = folder / "bin"
+    place.mkdir(exist_ok=True)
+    there = set(imitated())
+    for name in NAMES:
+        text = _PROGRAM if name in there else _REFUSAL
+        path = place / name
+        path.write_text(text.format(python=sys.executable, path=_import_path(), folder=str(folder), name=name), "utf-8")
+        path.chmod(0o755)
+    return place
+
+
+def _import_path() -> list[str]:
+    """Where a Python without site packages finds slurmsim."""
+    spec = find_spec("slurmsim")
+    assert spec is not None and spec.submodule_search_locations
+    return [str(Path(next(iter(spec.submodule_search_locations))).parent)]

@@ -1,0 +1,212 @@
+"""What a new cluster is to be like, and the folder that holds it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from slurmsim.commands.releases import RELEASES
+from slurmsim.errors import ConfigError, OutputError
+from slurmsim.slurmctld.header import CONF, JOURNAL, new_header
+
+MODES = ("real", "running", "frozen", "fast")
+MOST_NODES, MOST_CPUS = 65_533, 65_533
+MIB_PER_CPU = 2048
+_BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
+_INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
+_MAX_DEPTH = 10
+_STEP = re.compile(r"(?:(\d+(?:\.\d+)?)([smhd]?))+", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)", re.ASCII)
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A new cluster, as the options of ``slurmsim up`` name it.
+
+    Parameters
+    ----------
+    nodes, cpus_per_node, gpus_per_node
+        A made-up cluster of equal nodes ``n1`` …, in the partitions ``batch`` (the default) and ``debug`` (30 minutes).
+    conf
+        Path of a slurm.conf instead.
+    accounting
+        Paths of associations and QOS.
+    storage
+        Whether jobs are stored, so that sacct has something to tell; a made-up cluster has a database then, too.
+    mode
+        The clock: ``real``, ``running`` (at `rate`), ``frozen`` or ``fast``. A real one that is given a `start` runs.
+    rate
+        Cluster seconds a real second, of a running clock.
+    start
+        First instant: seconds since the epoch or ``YYYY-MM-DDThh:mm:ss``; None: now.
+    jobs
+        ``run`` or ``simulate`` scripts; None: run them, unless time does not pass by itself.
+    users
+        Simulated users: name -> ``uid`` or ``uid:group:gid:home``.
+    release
+        The Slurm release to be like.
+
+    Raises
+    ------
+    ConfigError
+        A value is none of those.
+    """
+
+    nodes: int = 4
+    cpus_per_node: int = 8
+    gpus_per_node: int = 0
+    conf: str | None = None
+    accounting: tuple[str, ...] = ()
+    mode: str = "real"
+    rate: float = 1.0
+    start: int | str | None = None
+    jobs: str | None = None
+    users: Mapping[str, str] = field(default_factory=dict)
+    release: str = RELEASES[0]
+    storage: bool = True
+
+    def __post_init__(self) -> None:
+        _within("--nodes", self.nodes, 1, MOST_NODES)
+        _within("--cpus-per-node", self.cpus_per_node, 1, MOST_CPUS)
+        _within("--gpus-per-node", self.gpus_per_node, 0, 1024)
+        if self.mode not in MODES:
+            raise ConfigError(f"{self.mode!r} is no clock", field="mode", expected=", ".join(MODES))
+        if not 0 < self.rate < 1e9:
+            raise ConfigError(f"{self.rate:g} is no rate", field="--rate", expected="a number above 0")
+        if self.jobs not in (None, "run", "simulate"):
+            raise ConfigError(f"{self.jobs!r}", field="--jobs", expected="run or simulate")
+        if self.release not in RELEASES:
+            raise ConfigError(f"no release {self.release!r}", field="--slurm-version", expected=", ".join(RELEASES))
+        for name, text in self.users.items():
+            if not name or not re.fullmatch(r"\d+(:[^:]*(:\d*(:[^:]*)?)?)?", text, re.ASCII):
+                raise ConfigError(f"{name}={text}", field="--user", expected="NAME=UID[:GROUP:GID:HOME]")
+        if self.start is not None:
+            instant(self.start)
+
+
+def _within(option: str, value: int, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise ConfigError(f"{value}", field=option, expected=f"{least} to {most}")
+
+
+def instant(text: int | str) -> int:
+    """Seconds since the epoch of ``YYYY-MM-DDThh:mm:ss`` (local time, UTC when it ends with Z). Raises ConfigError."""
+    if isinstance(text, int):
+        return text
+    try:
+        found = datetime.fromisoformat(text.removesuffix("Z"))
+    except ValueError:
+        raise ConfigError(f"bad time {text!r}", field="--start", expected="YYYY-MM-DDThh:mm:ss") from None
+    return int((found.replace(tzinfo=UTC) if text.endswith("Z") else found).timestamp())
+
+
+def seconds_of(amount: int | float | str) -> int:
+    """Seconds of a step: a number, or ``90``, ``10m``, ``1d12h``. Raises ConfigError.
+
+    >>> seconds_of(90), seconds_of("1h"), seconds_of("1d12h30m"), seconds_of("0.5h")
+    (90, 3600, 131400, 1800)
+    """
+    text = str(amount)
+    if not _STEP.fullmatch(text):
+        raise ConfigError(f"bad step {text!r}", field="step", expected="seconds, or 10m, 2h, 1d12h")
+    return round(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
+
+
+def exists(folder: Path) -> bool:
+    """Whether a cluster lives in `folder`, running or not."""
+    journal = folder / JOURNAL
+    return journal.is_file() and journal.stat().st_size > 0
+
+
+def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
+    """Make the folder of a new cluster, with copies of all it is made of; the header of its journal.
+
+    Raises
+    ------
+    ConfigError
+        A file that is named does not exist.
+    OutputError
+        The folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if settings.conf is not None:
+            _copy_conf(Path(settings.conf), folder)
+        else:
+            (folder / CONF).write_text(made_up_conf(settings), "utf-8")
+            if settings.gpus_per_node:
+                gres = f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n"
+                (folder / "gres.conf").write_text(gres, "utf-8")
+        accounting = [_copy(Path(path), folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror}") from None
+    start = int(time.time()) if settings.start is None else instant(settings.start)
+    mode = "running" if settings.mode == "real" and settings.start is not None else settings.mode
+    jobs = settings.jobs or ("run" if mode in ("real", "running") else "simulate")
+    return new_header(
+        start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
+        release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
+    )  # fmt: skip
+
+
+def made_up_conf(settings: Settings) -> str:
+    """The slurm.conf of a cluster nobody has one for."""
+    count = settings.nodes
+    names = f"n[{1:0{len(str(count))}d}-{count}]" if count > 1 else "n1"
+    gpus = f" Gres=gpu:{settings.gpus_per_node}" if settings.gpus_per_node else ""
+    lines = [
+        "ClusterName=cluster",
+        "SlurmctldHost=localhost",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core",
+        *(["GresTypes=gpu"] if gpus else []),
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "MaxJobCount=1000000",
+        "MaxArraySize=100001",
+        *(["AccountingStorageType=accounting_storage/slurmdbd"] if settings.storage else []),
+        f"NodeName={names} CPUs={settings.cpus_per_node} CoresPerSocket={settings.cpus_per_node} "
+        f"RealMemory={settings.cpus_per_node * MIB_PER_CPU}{gpus} State=UNKNOWN",
+        "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+        "PartitionName=debug Nodes=ALL MaxTime=30 State=UP",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _copy_conf(source: Path, folder: Path) -> None:
+    """A slurm.conf, what is read beside it, and what they include from their own folder."""
+    _need(source, "a slurm.conf")
+    shutil.copyfile(source, folder / CONF)
+    _copy_included(source, source.parent, folder)
+    for name in _BESIDE:
+        if (source.parent / name).is_file():
+            shutil.copyfile(source.parent / name, folder / name)
+            _copy_included(source.parent / name, source.parent, folder)
+
+
+def _copy_included(source: Path, top: Path, folder: Path, depth: int = 0) -> None:
+    """Files that `source` includes by names relative to `top`; the others stay where they are."""
+    for name in _INCLUDE.findall(source.read_text("utf-8", "replace")):
+        part, target = top / name, folder / name
+        if Path(name).is_absolute() or not part.is_file() or depth > _MAX_DEPTH or ".." in Path(name).parts:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(part, target)
+        _copy_included(part, top, folder, depth + 1)
+
+
+def _copy(source: Path, folder: Path, name: str) -> str:
+    _need(source, "accounting data")
+    shutil.copyfile(source, folder / (name + source.suffix))
+    return name + source.suffix
+
+
+def _need(path: Path, what: str) -> None:
+    if not path.is_file():
+        raise ConfigError("no such file", file=str(path), expected=what)

@@ -1,0 +1,160 @@
+"""Connections of clients: who is at the other end, whole messages in, whole answers out, and nobody starves the others.
+
+A client has one request on its way at a time. What is garbage, too long, too slow or left unread is hung up on; big
+messages are read a few at a time, so that nobody fills the memory; when descriptors run short, whoever has been silent
+longest has to go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import socket
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from slurmsim.protocol import MAX_REQUEST, length_of, pack, unpack
+from slurmsim.slurmctld.holders import Holders
+
+BIG = 256 << 10
+BIG_AT_A_TIME = 8
+READ_S, WRITE_S = 30.0, 120.0
+SPARE = 256  # descriptors for files, jobs and everything else
+_PEER = struct.Struct("3i")
+
+
+class Request(Protocol):
+    """A request that was taken in; `future` is the answer, or that there will be one later in another future."""
+
+    future: asyncio.Future[dict[str, Any]]
+
+
+class Connections:
+    """All clients of one server.
+
+    Parameters
+    ----------
+    ask
+        Takes in one message of a peer with that uid.
+    leave
+        Told of a request whose answer nobody waits for any more.
+    holders
+        Told which connection looks after which allocation.
+    """
+
+    def __init__(self, ask: Callable[[Any, int], Request], leave: Callable[[Any], None], holders: Holders) -> None:
+        self._ask, self._leave, self._holders = ask, leave, holders
+        self._silent: dict[asyncio.StreamWriter, None] = {}  # between requests, the longest first
+        self._all: set[asyncio.StreamWriter] = set()
+        self._big = asyncio.Semaphore(BIG_AT_A_TIME)
+        self._most = max(64, _descriptors() - SPARE)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Talk to one client until it hangs up."""
+        self._all.add(writer)
+        while len(self._all) > self._most and self._silent:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            self._all.discard(oldest)
+            oldest.transport.abort()
+        held: set[int] = set()
+        try:
+            uid = _peer(writer.get_extra_info("socket"))
+            await self._talk(reader, writer, uid, held)
+        except (asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
+                MemoryError):  # fmt: skip
+            pass  # it hung up, is too slow, or talks something else
+        finally:
+            self._silent.pop(writer, None)
+            self._all.discard(writer)
+            writer.close()
+            self._holders.leave(held)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, uid: int, held: set[int]) -> None:
+        while True:
+            self._silent[writer] = None
+            header = await reader.readexactly(4)
+            self._silent.pop(writer, None)
+            size = length_of(header)
+            if size > MAX_REQUEST:
+                return
+            if size <= BIG:
+                body = await asyncio.wait_for(reader.readexactly(size), READ_S)
+            else:
+                async with self._big:
+                    body = await asyncio.wait_for(reader.readexactly(size), READ_S)
+            message = unpack(body)
+            request = self._ask(message, uid)
+            answer = await request.future
+            if "wait" in answer.get("ok", ()):
+                self._holders.take(message, answer["ok"], held)
+                answer = await self._later(request, reader)
+            self._holders.asked(message, answer, held)
+            writer.write(pack(answer))
+            if writer.transport.get_write_buffer_size():
+                await asyncio.wait_for(writer.drain(), WRITE_S)
+
+    async def _later(self, request: Request, reader: asyncio.StreamReader) -> dict[str, Any]:
+        """The answer when it comes. Raises ConnectionError when the client hangs up before."""
+        hung_up = asyncio.ensure_future(reader.read(1))
+        either: set[asyncio.Future[Any]] = {request.future, hung_up}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if request.future.done():
+                return request.future.result()
+            raise ConnectionError
+        finally:
+            hung_up.cancel()
+            self._leave(request)
+            await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        for writer in list(self._all):
+            writer.close()
+
+
+def listen(path: Path) -> socket.socket:
+    """A listening socket at `path` that only its owner may open.
+
+    A path too long for its name is reached through the folder's descriptor.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    os.fchmod(found.fileno(), 0o600)  # the file is made with this mode: nobody can come in between
+    if len(os.fsencode(path)) < 100:
+        found.bind(str(path))
+    else:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            found.bind(f"/proc/self/fd/{folder}/{path.name}")
+        finally:
+            os.close(folder)
+    path.chmod(0o600)
+    found.listen(4096)
+    found.setblocking(False)
+    return found
+
+
+def more_descriptors() -> None:
+    """Let this process open as many files as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _descriptors() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 65_536 if soft == resource.RLIM_INFINITY else min(soft, 65_536)
+
+
+def _peer(connection: socket.socket) -> int:
+    """The uid at the other end."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    return int(_PEER.unpack(credentials)[1])

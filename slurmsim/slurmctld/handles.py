@@ -1,0 +1,64 @@
+"""What no Slurm command does, but who plays with a cluster wants: break a node, look at every job of its life."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.messages import Fact, NodesDown, NodesDrain, NodesResume
+from slurmsim.hostlist import expand
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.job_fields import FIELDS, Row
+from slurmsim.slurmctld.people import Person
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+
+CHANGES = frozenset({"node_action"})
+DENIED, BAD_NODE = "Access/permission denied", "Invalid node name specified"
+
+
+def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The calls of this module."""
+    return {
+        "node_action": lambda arguments, person: node_action(engine, arguments, person),
+        "every_job": lambda arguments, person: every_job(engine, arguments),
+    }
+
+
+def node_action(engine: Engine, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    """``fail`` (stops responding), ``drain`` or ``resume`` nodes of a hostlist. Raises Refusal."""
+    if person.uid not in (engine.owner, 0):
+        raise Refusal(DENIED, 2002)
+    action, reason = arguments["action"], str(arguments.get("reason") or "")
+    table = engine.controller.table
+    try:
+        names = tuple(expand(str(arguments["nodes"])))
+    except ValueError:
+        raise Refusal(BAD_NODE) from None
+    if not names or any(name not in table.index for name in names):
+        raise Refusal(BAD_NODE)
+    told: tuple[str | None, int, int]
+    fact: Fact
+    if action == "fail":
+        fact, told = NodesDown(names, reason or "Not responding"), (reason or "Not responding", engine.now, person.uid)
+    elif action == "drain":
+        fact, told = NodesDrain(names, reason), (reason or None, engine.now, person.uid)
+    elif action == "resume":
+        fact, told = NodesResume(names), (None, 0, 0)
+    else:
+        raise Refusal(f"no such action: {action}")
+    for name in names:
+        engine._node_reasons[table.index[name]] = told
+    engine.network.tell(engine.now, [fact])
+    return {}
+
+
+def every_job(engine: Engine, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Columns of every job and array task there ever was, also those slurmctld has forgotten; in order of ids."""
+    rows = [Row(live) for live in sorted(engine.network.live.values(), key=lambda live: live.order)]
+    columns: dict[str, list[Any]] = {}
+    for name in arguments["fields"]:
+        get = FIELDS.get(name)
+        columns[name] = [None] * len(rows) if get is None else [get(row, engine) for row in rows]
+    return {"now": engine.now, "n": len(rows), "columns": columns}
