@@ -37,7 +37,7 @@ from quiet import Quiet
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\.out\b.*trap|trap .*\.out")
 """A recording with such a command shows what scripts did: they have to run."""
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
 LEAD_S = 2
 """Seconds slurmctld had been up when a recording began: its passes and scans keep that phase."""
