@@ -110,6 +110,8 @@ class Connections:
         finally:
             hung_up.cancel()
             self._leave(request)
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+                await hung_up  # only one may read from the connection
 
     def close(self) -> None:
         """Hang up on everybody."""
