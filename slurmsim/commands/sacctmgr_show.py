@@ -517,10 +517,10 @@ def show(session: Session, words: list[str]) -> None:
 
 
 def _dump(session: Session, key: str, records: list[dict[str, Any]]) -> None:
-    from slurmsim.commands.openapi_accounts import dump
+    from slurmsim.commands.dump_accounts import dump
 
     try:
-        dump(session, key, records)
+        dump(session, key, records, session.argv)
     except FAILED_CALLS as error:
         session.wrong(f"sacctmgr: error: {error}")
 

@@ -47,6 +47,7 @@ class Cluster:
         self.engine = make_engine(self.header, folder)
         self.journal: list[tuple[int, str, int, str, dict[str, Any]]] = []
         self.now = START
+        self.release = "22.05"  # what commands take the daemon for
 
     def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:
         found = self.engine.execute(self.now, name, arguments, person)
@@ -89,5 +90,10 @@ class _Client:
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         if name == "hello":
-            return {"now": self.cluster.now, "uid": self.person.uid, "cluster": "tux", "slurm_version": "22.05"}
+            return {
+                "now": self.cluster.now,
+                "uid": self.person.uid,
+                "cluster": "tux",
+                "slurm_version": self.cluster.release,
+            }
         return self.cluster.call(name, self.person, arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,20 @@ def test_priorities_diagnostics_and_reports(cluster: Cluster) -> None:
     )
     assert used.splitlines()[0].startswith("tux|root|||")
     assert cluster.journal[0][0] == START
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_json_documents(cluster: Cluster, release: str) -> None:
+    cluster.submit()
+    cluster.now += 30
+    cluster.release = release
+    for command, key in (
+        ("sacct -a", "jobs"), ("sacctmgr show account", "accounts"), ("sacctmgr show user", "users"),
+        ("sacctmgr show assoc", "associations"), ("sacctmgr show qos", "qos"), ("sacctmgr show tres", "TRES"),
+        ("sacctmgr show cluster", "clusters"), ("sshare -a", "shares"), ("sdiag", "statistics"),
+    ):  # fmt: skip
+        document = json.loads(cluster.text(f"{command} --json"))
+        assert list(document) == [key, "meta", "errors", "warnings"]
+        assert document[key]
+    (job,) = json.loads(cluster.text("sacct -a --json"))["jobs"]
+    assert (job["state"]["current"], job["time"]["elapsed"]) == (["RUNNING"], 29)
