@@ -64,9 +64,7 @@ def _add_up(subparsers: Any) -> None:
     clock.add_argument("--frozen", action="store_true", help="time stands still until it is stepped")
     clock.add_argument("--fast", action="store_true", help="time jumps from event to event")
     up.add_argument("--start", metavar="TIME", help="first instant, YYYY-MM-DDThh:mm:ss (UTC when it ends with Z)")
-    up.add_argument(
-        "--no-accounting", action="store_true", help="a made-up cluster without accounting storage: sacct is disabled"
-    )
+    up.add_argument("--no-accounting", action="store_true", help="nothing is stored: sacct answers as without slurmdbd")
     up.add_argument(
         "--jobs", choices=("run", "simulate"),
         help="scripts really run, or only seem to (run, unless the clock is frozen or fast)",

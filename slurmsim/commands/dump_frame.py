@@ -25,6 +25,8 @@ def write(
     """Print the document: `entries`, then who asked what of whom."""
     major, minor, micro = releases.VERSIONS[release].split(".")
     micro = micro.lstrip("0") or "0"
+    if release < "26.05":
+        command = command[:1] + command[1:-1]  # it forgets the last word
     user = io.environ.get("SLURMSIM_USER") or io.environ.get("USER") or ""
     document = {
         **entries,
@@ -40,4 +42,4 @@ def write(
         "errors": [],
         "warnings": [],
     }  # fmt: skip
-    io.out(as_json(document) + "\n" if form == "json" else as_yaml(document))
+    io.out(as_json(document, brief=True) + "\n" if form == "json" else as_yaml(document))

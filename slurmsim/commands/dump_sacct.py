@@ -22,11 +22,8 @@ def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
     """Print them; the exit code."""
     new = asked.release >= "26.05"
     entries = [_job(job, new) for job in jobs]
-    command = ["sacct", *argv]
-    if not new and len(command) > 2 and not command[-1].startswith("-"):
-        command = command[:-1]  # 24.11 forgets the last operand
     cluster = jobs[0]["cluster"] if jobs else str(io.client.call("accounting_enabled").get("cluster", ""))
-    dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, command, cluster)
+    dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, ["sacct", *argv], cluster)
     return 0
 
 

@@ -133,7 +133,7 @@ def _text(s: Mapping[str, Any], release: str, on: set[str]) -> str:
     ]
     lines += [f"Job states ts:  {_when(s['states_at'])}", f"Jobs pending:   {s['pending']}",
               f"Jobs running:   {s['running']}", ""]  # fmt: skip
-    lines += _main(s, release) + [""] + _backfill(s, new) + [""]
+    lines += [*_main(s, release), "", *_backfill(s, new), ""]
     lines += ["Latency for 1000 calls to gettimeofday(): 0 microseconds", ""]
     lines.append("Remote Procedure Call statistics by message type")
     order = (lambda one: one[1]) if "i" in on else (lambda one: -one[2])

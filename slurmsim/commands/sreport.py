@@ -49,7 +49,7 @@ class Report:
 
     io: Io
     release: str
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
     time: str = "minutes"
     tres: list[str] = field(default_factory=lambda: ["cpu"])
     tres_given: bool = False
@@ -239,7 +239,8 @@ def _utilization(report: Report, found: Mapping[str, Any]) -> None:
 def _chosen(report: Report, found: Mapping[str, Any]) -> list[Share]:
     return [
         (account, user, tres) for account, user, tres in found["associations"]
-        if (not report.accounts or account in report.accounts) and (user is None or not report.users or user in report.users)
+        if (not report.accounts or account in report.accounts)
+        and (user is None or not report.users or user in report.users)
     ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class Settings:
     accounting
         Paths of associations and QOS.
     storage
-        Whether a made-up cluster keeps accounts, so that sacct has something to tell.
+        Whether jobs are stored, so that sacct has something to tell; a made-up cluster has a database then, too.
     mode
         The clock: ``real``, ``running`` (at `rate`), ``frozen`` or ``fast``. A real one that is given a `start` runs.
     rate
@@ -152,7 +152,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     jobs = settings.jobs or ("run" if mode in ("real", "running") else "simulate")
     return new_header(
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
-        release=settings.release, jobs=jobs, accounting=accounting,
+        release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
     )  # fmt: skip
 
 
@@ -167,6 +167,7 @@ def made_up_conf(settings: Settings) -> str:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         *(["GresTypes=gpu"] if gpus else []),
+        "AccountingStorageType=accounting_storage/slurmdbd",
         "MaxJobCount=1000000",
         "MaxArraySize=100001",
         *(["AccountingStorageType=accounting_storage/slurmdbd"] if settings.storage else []),

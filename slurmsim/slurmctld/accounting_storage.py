@@ -47,19 +47,16 @@ class Storage:
     ----------
     kept
         Rows of runs that are over and whose jobs may be gone, in order of their ends.
+    enabled
+        Whether sacct is answered; not where the configuration itself says that nothing is stored.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.enabled = True
         self.kept: list[JobRecord] = []
         self._first: dict[int, First] = {}
         self._next_index = 1
-
-    @property
-    def enabled(self) -> bool:
-        """Whether sacct is answered; not where the configuration says that nothing is stored."""
-        given = self.engine.cluster.options.get("AccountingStorageType")
-        return str(given or "").lower() not in ("accounting_storage/none", "none")
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 
@@ -102,7 +99,7 @@ class Storage:
         self.kept.append(record_of(self.engine, Row(live)))
         self._first.pop(live.core.id, None)
 
-    # -- what rows are made of ------------------------------------------------------------------------------------------
+    # -- what rows are made of ----------------------------------------------------------------------------------------
 
     def first(self, live: LiveJob) -> First:
         """What was noted of a job at first."""
@@ -113,7 +110,7 @@ class Storage:
         """The number of a job's association; 0 without one."""
         return 0 if core.branch is None else self.engine.database.id_of(core.branch.spec)
 
-    # -- asking -----------------------------------------------------------------------------------------------------------
+    # -- asking -------------------------------------------------------------------------------------------------------
 
     def records(self) -> list[JobRecord]:
         """All rows there are, kept ones first."""

@@ -90,10 +90,9 @@ def _associations(engine: Engine, arguments: Mapping[str, Any], person: Person) 
 
 def _cluster(engine: Engine, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     db, options = engine.database, engine.cluster.options
-    host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
     return [
         {
-            "cluster": db.cluster, "host": host.partition("(")[2].rstrip(")") or host,
+            "cluster": db.cluster, "host": engine.host,
             "port": int(str(options.get("SlurmctldPort") or 6817).partition("-")[0]),
             "association": records.association(db, ROOT, records.spans(db)[ROOT]),
             "nodes": compress(engine.controller.table.names),

@@ -44,6 +44,8 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
         engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
+    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
+    engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     return engine
 
 
@@ -51,7 +53,9 @@ def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draf
     if not header["conf"]:
         spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
         return spec, None
-    cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
+    storage = header.get("storage")
+    changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
+    cluster, _ = load_cluster(folder / str(header["conf"]), changes, release=str(header["release"]))
     files = [folder / name for name in header["accounting"]]
     return cluster, read_draft(files, cluster=cluster.name) if files else None
 

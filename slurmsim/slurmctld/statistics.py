@@ -18,7 +18,8 @@ CHANGES = frozenset({"reset_statistics"})
 DENIED = "Access/permission denied"
 _RPCS: dict[str, tuple[str, int]] = {
     "submit": ("REQUEST_SUBMIT_BATCH_JOB", 4003), "kill": ("REQUEST_KILL_JOB", 5032),
-    "jobs": ("REQUEST_JOB_INFO", 2003), "nodes": ("REQUEST_NODE_INFO", 2007), "partitions": ("REQUEST_PARTITION_INFO", 2009),
+    "jobs": ("REQUEST_JOB_INFO", 2003), "nodes": ("REQUEST_NODE_INFO", 2007), "partitions": ("REQUEST_PARTITION_INFO",
+    2009),
     "steps": ("REQUEST_JOB_STEP_INFO", 2005), "reservations": ("REQUEST_RESERVATION_INFO", 2024),
     "shares": ("REQUEST_SHARE_INFO", 2022), "priority_factors": ("REQUEST_PRIORITY_FACTORS", 2026),
     "ended": ("REQUEST_COMPLETE_BATCH_SCRIPT", 5018), "step_create": ("REQUEST_JOB_STEP_CREATE", 5001),
