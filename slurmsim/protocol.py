@@ -52,7 +52,11 @@ class Refusal(Exception):
 
 def pack(message: Mapping[str, Any]) -> bytes:
     """One message as it goes over the wire."""
-    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    try:
+        body = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character that somebody made up
+        body = text.encode("utf-8", "surrogatepass")
     return _LENGTH.pack(len(body)) + body
 
 
@@ -209,19 +213,30 @@ def connect(path: str, timeout_s: float | None) -> socket.socket:
     """A connected socket. A path too long for a socket's name is reached through its folder's descriptor."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.settimeout(timeout_s)
+    last = None if timeout_s is None else time.monotonic() + timeout_s
     try:
-        if len(os.fsencode(path)) < 100:
-            found.connect(path)
-        else:
-            folder = os.open(os.path.dirname(path), os.O_RDONLY)
+        while True:
             try:
-                found.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
-            finally:
-                os.close(folder)
+                _open(found, path)
+                return found
+            except BlockingIOError:  # so many want to connect that even the queue for it is full
+                if last is not None and time.monotonic() > last:
+                    raise
+                time.sleep(0.01)
     except OSError:
         found.close()
         raise
-    return found
+
+
+def _open(connection: socket.socket, path: str) -> None:
+    if len(os.fsencode(path)) < 100:
+        connection.connect(path)
+        return
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        connection.connect(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    finally:
+        os.close(folder)
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes:

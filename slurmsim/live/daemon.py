@@ -26,7 +26,7 @@ from slurmsim.protocol import (
     state_folder,
 )
 
-READY_S = 30.0
+READY_S = 60.0
 _LOG = "log"
 
 

@@ -110,8 +110,7 @@ class Connections:
         finally:
             hung_up.cancel()
             self._leave(request)
-            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
-                await hung_up  # only one may read from the connection
+            await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
 
     def close(self) -> None:
         """Hang up on everybody."""

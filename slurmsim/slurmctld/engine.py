@@ -17,6 +17,7 @@ from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
 from slurmsim.core.partitions import Partition
+from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -34,6 +35,7 @@ from slurmsim.slurmctld import (
     control_shows,
     handles,
     priority_info,
+    size_limits,
     statistics,
     steps,
     usage_report,
@@ -48,7 +50,8 @@ from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERV
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
-from slurmsim.slurmctld.refusals import TAKES_ID, check, notes
+from slurmsim.slurmctld.refusals import check, lines, takes_id
+from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
@@ -114,6 +117,7 @@ class Engine:
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
+        self.controller.main.ticks = True
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
@@ -134,6 +138,7 @@ class Engine:
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
         self.last_id = self._first_id - 1
         self._order = 0
+        self._seen_pass = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
             "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
             "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
@@ -182,6 +187,7 @@ class Engine:
             person = self.people.by_name(asked["user_name"])
         shown = self._next_id()
         try:
+            size_limits.check(self, asked)
             check(self, asked, person)
             if arguments.get("will_run"):
                 found = will_run(self, self._make(shown, asked, person)[0], shown)
@@ -194,10 +200,18 @@ class Engine:
                 made = [(*self._make(shown, asked, person), None)]
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if error.text in TAKES_ID:
+            if takes_id(self, error):
                 self.last_id = shown
-            raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
+            if error.text == NOT_AVAILABLE and not asked.get("array_inx") and not asked.get("allocate"):
+                self._keep_rejected(shown, asked, person)
+            raise Refusal("\n".join(lines(self, error, asked))) from None
         return allocations.answer(self, self._shown[shown]) if asked.get("allocate") else {"job_id": shown}
+
+    def _keep_rejected(self, shown: int, asked: Mapping[str, Any], person: Person) -> None:
+        live = keep_rejected(self, shown, asked, person, self._order)
+        if live is not None:
+            self._order += 1
+            self.jobs[shown] = self._shown[shown] = live
 
     def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """From the journal: a refusal used an id up."""
@@ -219,13 +233,13 @@ class Engine:
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
             sub.dependency = self.core_ids(sub.dependency)
-        return sub, self.behaviour_of(asked)
+        return sub, self.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
 
-    def behaviour_of(self, asked: Mapping[str, Any]) -> Behaviour:
+    def behaviour_of(self, asked: Mapping[str, Any], task: int | None = None) -> Behaviour:
         """What a job of this request does once it runs."""
         if asked.get("allocate") or (self.runs_jobs and is_real(asked)):
             return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
-        return self._run_time(asked)
+        return self._run_time(asked if task is None else {**asked, "array_task_id": task})
 
     def _array(
         self, shown: int, asked: Mapping[str, Any], person: Person
@@ -364,6 +378,18 @@ class Engine:
         else:
             live.own_id = self.last_id = self._next_id()
         self._shown[live.own_id] = live
+
+    def _after_turn(self, now: int) -> None:
+        """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
+        passes = self.controller.main.last_pass
+        if passes == self._seen_pass:
+            return
+        self._seen_pass = passes
+        for array in self.arrays.values():
+            tasks = array.unsplit()
+            if tasks and "aftercorr" in (tasks[0].asked.get("dependency") or "") and tasks[0].core.submit_time < now:
+                for task in tasks:
+                    self.split(task)
 
     # -- cancelling -------------------------------------------------------------------------------------------------
 

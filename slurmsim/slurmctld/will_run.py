@@ -25,7 +25,8 @@ def will_run(engine: Engine, sub: Submission, shown: int) -> dict[str, Any]:
     job = Job(sub, partitions, shapes, engine.now)
     if c.accounts is not None:
         c.accounts.admit(job)
-    c._set_limit(job)
+    c.set_time_limit(job)
+    c.check_partition_limits(job)
     best: tuple[int, Any, Any] | None = None
     for partition, shape in zip(partitions, shapes, strict=True):
         if not c.selector.possible(shape):

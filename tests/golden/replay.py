@@ -185,7 +185,7 @@ def find_conf(path: Path, recording: dict[str, Any]) -> Path:
     name = recording["conf"]
     near = path.resolve().parent
     places = [near / "conf" / name, near / "conf", near.parent / "conf" / name]
-    for top in (near, near.parent, near.parent.parent):
+    for top in (near, *near.parents[:3]):
         places += [top / "oracle" / "conf" / name, top / "oracle" / "conf" / "rules" / name]
     for place in places:
         if (place / "slurm.conf").is_file():
@@ -199,9 +199,13 @@ _SLURM = frozenset(
 )  # fmt: skip
 
 
+# what only the machine of the recording knows, though its list does not name it
+MEASURED = [["CPU load", r"CPULoad=\S+"], ["free memory", r"FreeMem=\S+"], ["process ids", r"SrunHost:Pid=\S+:\d+"]]
+
+
 def normal(text: str, volatile: list[list[str]]) -> str:
     """`text` with everything volatile replaced, a volatile port also where it is shown under another name."""
-    for what, pattern in volatile:
+    for what, pattern in [*volatile, *MEASURED]:
         if "port" in what:
             for shown in list(re.finditer(pattern, text)):
                 port = shown[0].rpartition("=")[2]

@@ -1,0 +1,92 @@
+"""The daemon is killed at random moments under load, and keeps every promise it made.
+
+``SLURMSIM_KILLS=100`` for the long version.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kill_session import Session
+
+from slurmsim.live import daemon
+from slurmsim.protocol import Client
+
+KILLS = int(os.environ.get("SLURMSIM_KILLS", "6"))
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    found = Session(tmp_path, seed=int(os.environ.get("SLURMSIM_KILL_SEED", "1")))
+    yield found
+    if daemon.is_alive(found.folder):
+        daemon.stop(found.folder)
+
+
+def test_kills_under_load(session: Session) -> None:
+    session.begin()
+    for _ in range(KILLS):
+        session._over.wait(session.random.uniform(0.0, 0.6))
+        session.kill()
+    session.end()
+    # the queue, priorities, ids, usage: on a clock that stands still a restart gives all of it back
+    session.call("clock", action="freeze")
+    session.call("clock", action="step", seconds=300)
+    before, shares, factors = session.rows(), session.call("shares"), session.call("priority_factors")
+    session.kill()
+    assert stable(session.rows()) == stable(before)
+    assert session.call("shares") == shares
+    assert session.call("priority_factors")["jobs"] == factors["jobs"]
+    assert any(row["usage"] for row in shares["rows"])
+    rows = session.settle()
+    told, runs = session.told, session.runs()
+    shown = {row["array_job_id"] or row["job_id"] for row in rows}
+    assert told.twice == []
+    assert set(told.jobs) <= shown, "acknowledged and lost"
+    ids = Counter(row["job_id"] for row in rows)
+    assert [job_id for job_id, count in ids.items() if count > 1 and job_id not in
+            {row["array_job_id"] for row in rows}] == []  # fmt: skip
+    assert max(runs.values(), default=1) == 1, "a script ran twice"
+    ran = {int(line.split()[1]) for line in runs}
+    names = {row["array_job_id"] or row["job_id"]: row["name"] for row in rows}
+    assert all(names[job_id] == name for job_id, name in told.jobs.items())
+    for row in rows:
+        name, kind, code = row["name"].split(":")
+        if row["job_state"] in ("COMPLETED", "FAILED"):
+            assert row["exit_code"] == int(code) << 8, row
+            assert row["job_state"] == ("FAILED" if int(code) else "COMPLETED")
+            if kind == "real":
+                assert row["job_id"] in ran, row
+                assert any(line.startswith(f"{name} ") for line in runs)
+    for job_id in told.cancelled:
+        states = {row["job_state"] for row in rows if job_id in (row["job_id"], row["array_job_id"])}
+        assert states <= {"COMPLETED", "FAILED", "CANCELLED"}, (job_id, states)
+    print(f"{KILLS + 1} kills, {len(told.jobs)} jobs acknowledged, {len(rows)} rows, {len(runs)} scripts ran, "
+          f"{told.unanswered} calls unanswered")  # fmt: skip
+    assert len(told.jobs) >= KILLS
+    assert runs or KILLS < 10
+
+
+def stable(rows: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Rows without what may change by itself while the clock stands still: ends of scripts that really run."""
+    return [row for row in rows if ":real:" not in str(row["name"])]
+
+
+def test_a_script_goes_on_while_the_daemon_is_away(session: Session) -> None:
+    client = Client(str(session.folder))
+    flag = session.folder.parent / "flag"
+    script = f"#!/bin/sh\nwhile [ ! -e {flag} ]; do sleep 0.05; done\necho x $SLURM_JOB_ID >> {session.ran}\nexit 7\n"
+    client.call("submit", job={"name": "n:real:7", "script": script, "work_dir": "/", "std_out": "/dev/null"})
+    while session.rows()[0]["job_state"] != "RUNNING":
+        session._over.wait(0.1)
+    session.kill()
+    (row,) = session.rows()
+    assert row["job_state"] == "RUNNING"
+    flag.touch()
+    (row,) = session.settle()
+    assert (row["job_state"], row["exit_code"]) == ("FAILED", 7 << 8)
+    assert sum(session.runs().values()) == 1
