@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo test fast nightly bench clean
+.PHONY: help demo test clients fast nightly bench clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -20,6 +20,10 @@ demo: ## replay the bundled workload into ./demo and print what happened
 test: ## lint, types and the whole test suite
 	@.ci/setup dev
 	@.ci/checks
+
+clients: ## programs other people wrote for Slurm, against a live cluster
+	@.ci/setup dev,clients
+	@$(BIN)/python -m pytest -q tests/clients
 
 fast: ## install the compiled build into .venv-fast (again after an edit) and compare it with pure Python
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev

@@ -24,6 +24,7 @@ _ABORT_S = 2
 _EXEC_LATE = {"22.05": True, "26.05": False}
 """Whether "execve(): …" comes after the news of the task's end."""
 _AGAIN_S = 1.0
+_REQUEUE_GRACE_S = 0.5
 
 
 class Launch:
@@ -333,9 +334,16 @@ class Launch:
     def _told_over(self, why: str, now: float, job: bool) -> None:
         """The job, or this step alone, was ended."""
         self._over = True
-        self._say_aborted()
         gentle = job or why == "TIMEOUT"
-        self._end(signal.SIGTERM if gentle else signal.SIGKILL, why, now)
+
+        def end() -> None:
+            self._say_aborted()
+            self._end(signal.SIGTERM if gentle else signal.SIGKILL, why, now)
+
+        if why in ("REQUEUED", "PENDING"):  # a task may have asked for it, and is to see the answer first
+            self.runner.after(_REQUEUE_GRACE_S, end)
+        else:
+            end()
 
 
 def _ranges(numbers: list[int]) -> str:
