@@ -50,7 +50,7 @@ class Launch:
         self._opened: dict[str, int] = {}
         self._late: list[str] = []
         self._mail = io.client.patient()
-        self._after = 0
+        self._after = int(step["after"])  # messages from before are for others
         self._aborted = self._cancelled = self._told = self._first = False
         self._over = self._noticed = False
         self._killed_by = 0
