@@ -141,6 +141,8 @@ class SlurmBackfill(Policy):
         for record in records:
             if record.job.queued:
                 held = limits.verdict(record)
+                if held is None and record.alone and not record.shape.elastic:
+                    held = limits.after_plan(record)
                 if held is not None or (limits.shown(record.job) and not limits.stop):
                     yield Reject(record, held or "None")
 
@@ -174,8 +176,8 @@ class SlurmBackfill(Policy):
             and view.whole_nodes_only
             and not view.preempts
             and not view.reserved
-            and view.limits is None
             and all(record.alone for record in records)
+            and (view.limits is None or (not view.limits.stop and all(not record.shape.elastic for record in records)))
         )
 
     def _last_that_fits(self, view: Any, records: list[Any]) -> int:
@@ -288,25 +290,42 @@ class _Cycle:
 
         See `DeferredPlans`; what `run` has planned before belongs to the node space they start from.
         """
-        view = self.view
+        view, limits = self.view, self.view.limits
         deferred = DeferredPlans(self.search, self.space, view.outlook(), first_seen=first > 0)
         hopeless = Hopeless()  # what cannot start
         n_free = view.free_nodes
         for at in range(first, len(records)):
+            self.reached = at + 1
             record = records[at]
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
+                continue
+            if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
+                yield Plan(record, None)
+                yield Reject(record, held)
                 continue
             limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
             if need <= n_free and not hopeless.covers(kind, limit, need):
                 possible = deferred.settle(limit, partial(view.could_start, record))
                 yield from deferred.new_plans()
-                if not possible:
+                started: bool | None = False
+                if possible:
+                    started = yield Start(record, deferred.free_for(limit) & record.partition.mask)
+                else:
                     hopeless.add(kind, limit, need)
-                elif (yield Start(record, deferred.free_for(limit) & record.partition.mask)):
+                if started:
                     self.p._started = True
                     deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
                     n_free = view.free_nodes
+                    continue
+                if started is None:  # a limit holds it
+                    yield Plan(record, None)
+                    continue
+            if limits is not None:
+                held = limits.after_plan(record)
+                if held is not None or limits.shown(job):
+                    yield Reject(record, held or "None")
+                if held is not None:
                     continue
             deferred.defer(at, record, limit, kind)
         yield from deferred.new_plans()

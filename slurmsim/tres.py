@@ -59,15 +59,20 @@ def parse_memory(text: str, unit: str = "M") -> int:
 
 
 def format_memory(mib: int) -> str:
-    """Memory as Slurm prints it in TRES lists: the largest unit that divides exactly (``4000M``, ``4G``)."""
+    """Memory as Slurm prints it in TRES lists: the largest unit that loses nothing but halves.
+
+    >>> format_memory(4000), format_memory(4096), format_memory(64000)
+    ('4000M', '4G', '62.50G')
+    """
     if mib == 0:
         return "0"
     units = iter("MGTP")
     unit = next(units)
-    while mib % 1024 == 0 and unit != "P":
-        mib //= 1024
+    number: float = mib
+    while number >= 1024 and int(number) % 512 == 0 and unit != "P":
+        number /= 1024
         unit = next(units)
-    return f"{mib}{unit}"
+    return f"{int(number)}{unit}" if number == int(number) else f"{number:.2f}{unit}"
 
 
 def parse_tres(text: str) -> dict[str, int]:

@@ -64,6 +64,7 @@ def _add_up(subparsers: Any) -> None:
     clock.add_argument("--frozen", action="store_true", help="time stands still until it is stepped")
     clock.add_argument("--fast", action="store_true", help="time jumps from event to event")
     up.add_argument("--start", metavar="TIME", help="first instant, YYYY-MM-DDThh:mm:ss (UTC when it ends with Z)")
+    up.add_argument("--no-accounting", action="store_true", help="nothing is stored: sacct answers as without slurmdbd")
     up.add_argument(
         "--jobs", choices=("run", "simulate"),
         help="scripts really run, or only seem to (run, unless the clock is frozen or fast)",
@@ -113,7 +114,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     return Settings(
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
-        release=args.slurm_version,
+        release=args.slurm_version, storage=not args.no_accounting,
     )  # fmt: skip
 
 

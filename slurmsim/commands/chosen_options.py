@@ -21,6 +21,8 @@ BAD_OPTION = 255
 _CLEARS = {"nodelist": "nodefile", "nodefile": "nodelist"}
 _ORED = ("mail_type",)
 _UNITED = ("warn_flags",)
+_OUTCOMES = frozenset({"SLURM_OOM_KILL_STEP", "SLURM_TRES_PER_TASK"})
+"""Variables of options that are not modelled, which every job of newer releases has in its environment."""
 
 
 class Chosen:
@@ -76,7 +78,7 @@ class Chosen:
         for variable, name in variables_of(self.context.command, self.context.release):
             if variable in environ and (names is None or name in names):
                 option = self._by_name.get(name)
-                if option is None:
+                if option is None or variable in _OUTCOMES:
                     continue
                 _refuse(option)
                 self.set(option, environ[variable], variable=True)

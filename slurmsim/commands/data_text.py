@@ -19,22 +19,24 @@ class _NoText:
 NO_TEXT = _NoText()
 
 
-def as_json(value: Any) -> str:
-    """The whole document; there is no newline at its end."""
-    return _json(value, "\n")
+def as_json(value: Any, brief: bool = False) -> str:
+    """The whole document, without a newline at its end; `brief`: nothing within empty brackets, as from 24.11."""
+    return _json(value, "\n", brief)
 
 
-def _json(value: Any, indent: str) -> str:
+def _json(value: Any, indent: str, brief: bool) -> str:
     deeper = indent + "  "
+    if brief and value in ({}, []):
+        return "{}" if value == {} else "[]"
     if isinstance(value, dict):
         if not value:
             return f"{{{indent}}}"
-        parts = [f"{_json_text(key)}: {_json(item, deeper)}" for key, item in value.items()]
+        parts = [f"{_json_text(key)}: {_json(item, deeper, brief)}" for key, item in value.items()]
         return f"{{{deeper}{f',{deeper}'.join(parts)}{indent}}}"
     if isinstance(value, list):
         if not value:
             return f"[{indent}]"
-        return f"[{deeper}{f',{deeper}'.join(_json(item, deeper) for item in value)}{indent}]"
+        return f"[{deeper}{f',{deeper}'.join(_json(item, deeper, brief) for item in value)}{indent}]"
     if value is NO_TEXT:
         return '""'
     if isinstance(value, str):

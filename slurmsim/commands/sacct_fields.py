@@ -195,12 +195,13 @@ def _path(key: str) -> Maker:
         path = job.get(key)
         if not path:
             return None
-        return _expanded(str(path), job) if show.expand else str(path)
+        return expanded(str(path), job) if show.expand else str(path)
 
     return make
 
 
-def _expanded(path: str, job: Record) -> str:
+def expanded(path: str, job: Record) -> str:
+    """The file name a pattern of a job stands for."""
     values = {
         "A": job["array_job_id"] or job["job_id"], "a": job["array_task_id"], "j": job["job_id"], "J": job["job_id"],
         "u": job["user"], "x": job["name"], "N": str(job["nodes"]).partition(",")[0],

@@ -5,6 +5,7 @@ Mirrors options.c of sacct (22.05): the order in which things are found wrong, a
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -46,8 +47,23 @@ _LONG: tuple[tuple[LongOption, str], ...] = (
     (_O("helpstate", NO, "helpstate"), "24.11"), (_O("expand-patterns", NO, "expand"), "24.11"),
 )  # fmt: skip
 _ACCOUNTED = frozenset(
-    "PENDING RUNNING SUSPENDED COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE OUT_OF_MEMORY "
-    "REQUEUED RESIZING REVOKED".split()
+    [
+        "PENDING",
+        "RUNNING",
+        "SUSPENDED",
+        "COMPLETED",
+        "CANCELLED",
+        "FAILED",
+        "TIMEOUT",
+        "NODE_FAIL",
+        "PREEMPTED",
+        "BOOT_FAIL",
+        "DEADLINE",
+        "OUT_OF_MEMORY",
+        "REQUEUED",
+        "RESIZING",
+        "REVOKED",
+    ]
 )
 _STEPS = {"batch": -5, "extern": -4, "interactive": -6}
 _FLAGS = ("SchedNotSet", "SchedSubmit", "SchedMain", "SchedBackfill", "StartRecieved")
@@ -63,7 +79,7 @@ class Asked:
     cond: dict[str, Any] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     columns: list[tuple[Field, int]] = field(default_factory=list)
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
     help: str = ""
     dump: str = ""
     parser: str | None = None
@@ -100,7 +116,7 @@ class Reader:
         self.clusters: list[str] | None = None
         self.verbose = 0
         self.parsable, self.delimiter, self.header = PADDED, "|", True
-        self.me = {"now": int(io.now()), "uid": -1, "cluster": ""}
+        self.me: dict[str, Any] = {"now": int(io.now()), "uid": -1, "cluster": ""}
 
     def error(self, text: str, code: int = 1) -> NoReturn:
         """Say it and end."""
@@ -114,10 +130,8 @@ class Reader:
 
     def read(self, argv: list[str]) -> Asked:
         """Raises Stop."""
-        try:
+        with contextlib.suppress(*FAILED_CALLS):
             self.me |= self.io.client.call("hello")
-        except FAILED_CALLS:
-            pass
         self.asked.now = int(self.me["now"])
         kind = NO if self.release < "24.11" else OPTIONAL
         options = [option for option, since in _LONG if since <= self.release]
@@ -186,9 +200,8 @@ class Reader:
             self.completion = True
         elif key in ("json", "yaml"):
             asked.dump, asked.parser = key, value
-        elif key == "whole":
-            if value is not None and text.lower() not in ("yes", "y", "no", "n"):
-                self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
+        elif key == "whole" and value is not None and text.lower() not in ("yes", "y", "no", "n"):
+            self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
 
     def date(self, text: str) -> int:
         """A point in time."""
@@ -280,7 +293,7 @@ class Reader:
             found.append(name)
         return found
 
-    # -- afterwards -----------------------------------------------------------------------------------------------------
+    # -- afterwards ---------------------------------------------------------------------------------------------------
 
     def finish(self, rest: list[str]) -> None:
         """What holds of the whole, in sacct's order."""

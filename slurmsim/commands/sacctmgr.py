@@ -1,6 +1,7 @@
 """sacctmgr: accounts, users, associations and QOS.
 
-Mirrors sacctmgr 22.05 (later rows from 24.11 and 26.05). `sacctmgr_show` prints, `sacctmgr_change` changes.
+Mirrors sacctmgr 22.05 (later rows from 24.11 and 26.05). `sacctmgr_show` prints, `sacctmgr_add`, `sacctmgr_modify` and
+`sacctmgr_delete` change.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ def _check_database(session: Session) -> None:
     try:
         kind = session.io.client.call("config", names=["AccountingStorageType"])["values"]["AccountingStorageType"]
     except FAILED_CALLS:
-        session.io.error("sacctmgr: error: slurm_persist_conn_open_without_init: failed to open persistent connection to "
-                         "host:localhost:6819: Connection refused")  # fmt: skip
+        session.io.error("sacctmgr: error: slurm_persist_conn_open_without_init: failed to open persistent connection "
+                         "to host:localhost:6819: Connection refused")  # fmt: skip
         raise Stop(1) from None
     if not str(kind or "").endswith("slurmdbd"):
         session.io.error("You are not running a supported accounting_storage plugin\n"
@@ -171,14 +172,13 @@ def process(session: Session, words: list[str]) -> None:
 
 
 def _change(session: Session, verb: str, words: list[str]) -> None:
-    from slurmsim.commands import sacctmgr_change
+    from slurmsim.commands import sacctmgr_add, sacctmgr_delete, sacctmgr_modify
 
     if session.readonly:
         session.wrong("Can't run this command in readonly mode.")
         return
-    {"add": sacctmgr_change.add, "modify": sacctmgr_change.modify, "delete": sacctmgr_change.delete}[verb](
-        session, words
-    )
+    verbs = {"add": sacctmgr_add.add, "modify": sacctmgr_modify.modify, "delete": sacctmgr_delete.delete}
+    verbs[verb](session, words)
 
 
 def _no_more(session: Session, words: list[str], text: str = "too many arguments for keyword:{}") -> None:

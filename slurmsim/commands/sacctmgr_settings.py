@@ -33,18 +33,22 @@ class S(NamedTuple):
 
 
 ASSOCIATION: tuple[S, ...] = (
-    S("DefaultQOS:8", "DefaultQOS", QOS_ONE, "DefQOS        "), S("FairShare:1 Shares:1", "Fairshare", SHARES, "Fairshare     "),
+    S("DefaultQOS:8", "DefaultQOS", QOS_ONE, "DefQOS        "), S("FairShare:1 Shares:1", "Fairshare", SHARES,
+    "Fairshare     "),
     S("GrpCPUMins:7", "GrpCPUMins", COUNT, "GrpTRESMins   ", "cpu"),
     S("GrpCPURunMins:7", "GrpCPURunMins", COUNT, "GrpTRESRunMins", "cpu"),
     S("GrpCpus:7", "GrpCPUs", COUNT, "GrpTRES       ", "cpu"), S("GrpJobs:4", "GrpJobs", COUNT, "GrpJobs       "),
     S("GrpJobsAccrue:8", "GrpJobsAccrue", COUNT, "GrpJobsAccrue            "),
-    S("GrpMemory:4", "GrpMemory", COUNT, "GrpTRES       ", "mem"), S("GrpNodes:4", "GrpNodes", COUNT, "GrpTRES       ", "node"),
+    S("GrpMemory:4", "GrpMemory", COUNT, "GrpTRES       ", "mem"), S("GrpNodes:4", "GrpNodes", COUNT,
+    "GrpTRES       ", "node"),
     S("GrpSubmitJobs:4", "GrpSubmitJobs", COUNT, "GrpSubmitJobs "), S("GrpTRES:7", "GrpTRES", TRES, "GrpTRES       "),
-    S("GrpTRESMins:8", "GrpTRESMins", TRES, "GrpTRESMins   "), S("GrpTRESRunMins:8", "GrpTRESRunMins", TRES, "GrpTRESRunMins"),
+    S("GrpTRESMins:8", "GrpTRESMins", TRES, "GrpTRESMins   "), S("GrpTRESRunMins:8", "GrpTRESRunMins", TRES,
+    "GrpTRESRunMins"),
     S("GrpWall:4", "GrpWall", TIME, "GrpWall       "),
     S("MaxCPUMinsPerJob:7", "MaxCPUMinsPerJob", COUNT, "MaxTRESMins   ", "cpu"),
     S("MaxCPURunMins:7", "MaxCPURunMins", COUNT, "MaxTRESRUNMins", "cpu"),
-    S("MaxCpusPerJob:7", "MaxCPUsPerJob", COUNT, "MaxTRES       ", "cpu"), S("MaxJobs:4", "MaxJobs", COUNT, "MaxJobs       "),
+    S("MaxCpusPerJob:7", "MaxCPUsPerJob", COUNT, "MaxTRES       ", "cpu"), S("MaxJobs:4", "MaxJobs", COUNT,
+    "MaxJobs       "),
     S("MaxJobsAccrue:8", "MaxJobsAccrue", COUNT, "MaxJobsPrioAcc"),
     S("MaxNodesPerJob:4", "MaxNodesPerJob", COUNT, "MaxTRES       ", "node"),
     S("MinPrioThresh:4", "MinPrioThreshold", COUNT, "MinPrioThresh "),
@@ -65,8 +69,10 @@ QOS_SETTINGS: tuple[S, ...] = (
     S("GrpCPUMins:7", "GrpCPUMins", COUNT, "GrpTRESMins", "cpu"),
     S("GrpCPURunMins:7", "GrpCPURunMins", COUNT, "GrpTRESRunMins", "cpu"),
     S("GrpCPUs:7", "GrpCPUs", COUNT, "GrpTRES", "cpu"), S("GrpJobs:4", "GrpJobs", COUNT, "GrpJobs"),
-    S("GrpJobsAccrue:8", "GrpJobsAccrue", COUNT, "GrpJobsAccrue"), S("GrpMemory:4", "GrpMemory", COUNT, "GrpTRES", "mem"),
-    S("GrpNodes:4", "GrpNodes", COUNT, "GrpTRES", "node"), S("GrpSubmitJobs:4", "GrpSubmitJobs", COUNT, "GrpSubmitJobs"),
+    S("GrpJobsAccrue:8", "GrpJobsAccrue", COUNT, "GrpJobsAccrue"), S("GrpMemory:4", "GrpMemory", COUNT, "GrpTRES",
+    "mem"),
+    S("GrpNodes:4", "GrpNodes", COUNT, "GrpTRES", "node"), S("GrpSubmitJobs:4", "GrpSubmitJobs", COUNT,
+    "GrpSubmitJobs"),
     S("GrpTRES:7", "GrpTRES", TRES, "GrpTRES"), S("GrpTRESMins:8", "GrpTRESMins", TRES, "GrpTRESMins"),
     S("GrpTRESRunMins:8", "GrpTRESRunMins", TRES, "GrpTRESRunMins"), S("GrpWall:4", "GrpWall", TIME, "GrpWall"),
     S("LimitFactor:6", "LimitFactor", FACTOR, "LimitFactor"),
@@ -94,7 +100,8 @@ QOS_SETTINGS: tuple[S, ...] = (
       "MaxTRESRUNMinsPerAccount"),
     S("MaxTRESRunMinsPerUser:8 MaxTRESRunMinsPU:8", "MaxTRESRunMinsPerUser", TRES, "MaxTRESRUNMinsPerUser"),
     S("MaxWallDurationPerJob:4", "MaxWallDurationPerJob", TIME, "MaxWall"),
-    S("MinCPUsPerJob:7", "MinCPUsPerJob", COUNT, "MinTRESPerJob", "cpu"), S("MinTRESPerJob:7", "MinTRESPerJob", TRES, "MinTRESPerJob"),
+    S("MinCPUsPerJob:7", "MinCPUsPerJob", COUNT, "MinTRESPerJob", "cpu"), S("MinTRESPerJob:7", "MinTRESPerJob", TRES,
+    "MinTRESPerJob"),
     S("PreemptMode:8", "PreemptMode", MODE, "PreemptMode"), S("Preempt:7", "Preempt", QOS, "Preempt"),
     S("PreemptExemptTime:8", "PreemptExemptTime", EXEMPT, "PreemptExemptTime"),
     S("Priority:3", "Priority", COUNT, "Priority"), S("UsageFactor:6", "UsageFactor", FACTOR, "UsageFactor"),
@@ -147,9 +154,9 @@ class Settings:
                 width = 25 if label == "GrpJobsAccrue" or not association else 14
                 if label == "MaxJobsPerUser" and not association:
                     width = len(label) + 1
-                blank = "" if association and label == "GrpTRESRunMins" or len(label) == width else " "
+                blank = "" if (association and label == "GrpTRESRunMins") or len(label) == width else " "
                 name = f"{label:<{width}}".rstrip() if blank == "" else f"{label:<{width}}"
-                found.append(f"  {name}= {self.shown[label]}" if not blank else f"  {name}= {self.shown[label]}")
+                found.append(f"  {name}= {self.shown[label]}")
         return found
 
 
@@ -192,7 +199,7 @@ def _tres(session: Session, s: S, word: Word, value: str) -> Read:
     for item in filter(None, value.split(",")):
         name, equals, amount = item.partition("=")
         if not equals:
-            session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no value given as TRES type/id.")
+            session.wrong("sacctmgr: error: slurmdb_format_tres_str: no value given as TRES type/id.")
             return None
         if name.lower() not in known:
             session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}")

@@ -45,7 +45,7 @@ _NO_ENTITY = {
     '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n"RunAwayJobs", "Stats", '
     '"Transaction", "TRES", "User", or "WCKey"',
     "24.11": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
-    '"Configuration",\n"Event", "Federation", "Instance", "Problem", "QOS", "Resource", "Reservation",\n'
+    '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n'
     '"RunAwayJobs", "Stats", "Transaction", "TRES", "User", or "WCKey"',
 }
 
@@ -240,7 +240,8 @@ def show_account(session: Session, words: list[str]) -> None:
         return
     fields = columns(session, text)
     records = selected(session.list("account"), asked.cond,
-                       {"accounts": "account", "descriptions": "description", "organizations": "organization"})  # fmt: skip
+                       {"accounts": "account", "descriptions": "description",
+                       "organizations": "organization"})  # fmt: skip
     if session.dump:
         return _dump(session, "accounts", records)
     getters = ASSOCIATION | {
@@ -341,7 +342,7 @@ def show_cluster(session: Session, words: list[str]) -> None:
     text = asked.format or ["Cl", "Controlh", "Controlp", "RPC"]
     if not asked.format:
         if "wolimits" not in asked.flags:
-            text += "Fa,GrpJ,GrpTRES,GrpS,MaxJ,MaxTRES,MaxS,MaxW,QOS,DefaultQOS".split(",")
+            text += ["Fa", "GrpJ", "GrpTRES", "GrpS", "MaxJ", "MaxTRES", "MaxS", "MaxW", "QOS", "DefaultQOS"]
         if "withfed" in asked.flags:
             text += ["Federation", "ID", "Features", "FedState"]
     fields = columns(session, text)
@@ -398,7 +399,8 @@ def show_event(session: Session, words: list[str]) -> None:
     elif only.startswith("c"):
         records = [r for r in records if not r["node"]]
     getters: dict[str, Getter] = {
-        "cluster": _of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": _of("start"), "timeend": _of("end"),
+        "cluster": _of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": _of("start"),
+        "timeend": _of("end"),
         "state": lambda r: r["state"] or "", "reason": lambda r: r["reason"] or "",
         "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
         "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": _of("nodes"),
@@ -453,7 +455,8 @@ def show_reservation(session: Session, words: list[str]) -> None:
     fields = columns(session, asked.format or "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,Unused")
     records = selected(session.list("reservation"), asked.cond, {"names": "name", "clusters": "cluster", "ids": "id"})
     table(session, fields, records, {
-        "cluster": _of("cluster"), "name": _of("name"), "tres": lambda r: tres_text(r["tres"]), "timestart": _of("start"),
+        "cluster": _of("cluster"), "name": _of("name"), "tres": lambda r: tres_text(r["tres"]),
+        "timestart": _of("start"),
         "timeend": _of("end"), "id": _of("id"), "unused": lambda r: 0.0,
     })  # fmt: skip
 

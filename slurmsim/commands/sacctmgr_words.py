@@ -52,7 +52,7 @@ class Session:
 
     io: Io
     release: str
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
     immediate: bool = False
     with_assoc: bool = False
     readonly: bool = False

@@ -19,27 +19,12 @@ from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.option_display import show_options
+from slurmsim.commands.plugin_lines import plugin_lines
 from slurmsim.commands.releases import row, version_line
 from slurmsim.commands.submission import Failed, start_line, submit, wait_for, will_run
 from slurmsim.commands.values import Context
 
 _NAME = "sbatch"
-_PLUGINS = {
-    "22.05": (
-        "select/cons_tres: common_init: select/cons_tres loaded",
-        "select/cray_aries: init: Cray/Aries node selection plugin loaded",
-        "select/linear: init: Linear node selection plugin loaded with argument {argument}",
-        "select/cons_res: common_init: select/cons_res loaded",
-    ),
-    "24.11": (),
-}
-_SELECT_BITS = {
-    "CR_CPU": 1,
-    "CR_SOCKET": 2,
-    "CR_CORE": 4,
-    "CR_BOARD": 8,
-    "CR_MEMORY": 16,
-}
 _BAD_GRES = "Invalid generic resource (gres) specification"
 
 
@@ -244,10 +229,8 @@ class _Call:
     def _plugin_lines(self, chosen: Chosen) -> None:
         if not chosen.get("verbose"):
             return
-        parameters = self.cluster.configured("SelectTypeParameters") or "CR_CORE_MEMORY"
-        argument = sum(bit for name, bit in _SELECT_BITS.items() if name.removeprefix("CR_") in parameters.upper())
-        for line in row(_PLUGINS, self.release):
-            self.say.verbose(line.format(argument=argument))
+        for line in plugin_lines(self.cluster.configured("SelectTypeParameters"), self.release):
+            self.say.verbose(line)
 
     # -- after ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import Any
 from slurmsim.commands import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.plugin_lines import plugin_lines
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT
@@ -31,11 +32,17 @@ _OPTIONS = tuple(
         ("version", NO, "V"), ("wckey", REQUIRED, "wckey"),
     )
 )  # fmt: skip
-_USAGE = """Usage: scancel [-A account] [--batch] [--full] [--interactive] [-n job_name]
+_USAGE = """Usage: scancel [-A account] [--batch]{ctld} [--full] [--interactive] [-n job_name]
                [-p partition] [-Q] [-q qos] [-R reservation] [-s signal | integer]
                [-t PENDING | RUNNING | SUSPENDED] [--usage] [-u user_name]
                [--hurry] [-V] [-v] [-w hosts...] [--wckey=wckey]
+               [job_id[_array_id][.step_id]]
 """
+_CTLD = {"22.05": "", "24.11": " [--ctld]"}
+_NAMED = (
+    ("A", "account"), ("n", "job_name"), ("w", "nodelist"), ("p", "partition"), ("q", "qos"), ("R", "reservation"),
+    ("t", "state"), ("u", "user_name"), ("wckey", "wckey"),
+)  # fmt: skip
 _ID = re.compile(r"(\d+)(?:_(\d+|\*|\[[\d,:%-]+\]))?(?:\+\d+)?(?:\.(\d+))?", re.ASCII)
 _SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "ALRM": 14, "TERM": 15, "USR1": 10, "USR2": 12, "URG": 23,
@@ -59,6 +66,7 @@ class Asked:
     hurry: bool = False
     interactive: bool = False
     verbose: int = 0
+    me: bool = False
     ids: list[str] = field(default_factory=list)
 
 
@@ -129,6 +137,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             asked.filters[key] = value
         case "me":
             asked.filters["u"] = str(io.client.call("hello")["user"])
+            asked.me = True
         case "s":
             asked.signal = _signal(value, io)
         case "b" | "f" | "H" | "i":
@@ -139,7 +148,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             io.out(releases.version_line(releases.release_of(io)) + "\n")
             raise _Done(0)
         case "usage" | "help":
-            io.out(_USAGE)
+            io.out(_USAGE.format(ctld=releases.row(_CTLD, releases.release_of(io))))
             raise _Done(0)
         case "cron" | "sibling" | "M":
             io.error(f"scancel: error: --{key} is not modelled")
@@ -196,6 +205,10 @@ def _send(asked: Asked, word: str, io: Io) -> int:
 
 def _send_chosen(asked: Asked, io: Io) -> int:
     """Load the jobs, choose, ask for each."""
+    if asked.verbose:
+        told = io.client.call("config", names=["SelectTypeParameters"])["values"].get("SelectTypeParameters")
+        for line in plugin_lines(told, releases.release_of(io)):
+            io.error(f"scancel: {line}")
     try:
         answer = io.client.call("jobs", fields=list(_FIELDS), show_all=True)
     except FAILED_CALLS as error:
@@ -204,9 +217,15 @@ def _send_chosen(asked: Asked, io: Io) -> int:
     columns = answer["columns"]
     rows = [{name: columns[name][k] for name in _FIELDS} for k in range(answer["n"])]
     code = 0
+    rows = [row for row in rows if row["job_state"] not in _FINAL and _wanted(row, asked)]
+    if not rows and asked.verbose:
+        filters = dict(asked.filters)
+        if asked.me:
+            filters["u"] = str(io.client.call("hello")["uid"])
+        told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
+        if told:
+            io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
     for row in rows:
-        if row["job_state"] in _FINAL or not _wanted(row, asked):
-            continue
         for word in _words(row, asked):
             if asked.interactive and not _confirmed(row, word, io):
                 continue

@@ -37,6 +37,8 @@ def show(session: Session, words: Words) -> None:
     session.warn(f"invalid entity:{tag} for keyword:{words[0]}{blank}")
 
 
+NO_TASK = "4294967294"  # in the file names of an array's own record
+
 # -- jobs and steps --------------------------------------------------------------------------------------------------
 
 
@@ -67,6 +69,8 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
             continue
         if task is not None and row["array_task_str"]:
             row["array_task_str"], row["array_task_id"] = None, task
+            for name in ("std_out", "shown_err", "std_in"):
+                row[name] = row[name] and row[name].replace(NO_TASK, str(task))
         session.io.out(job_text(row, session, dates))
         shown += 1
     if shown:
@@ -144,11 +148,15 @@ def _nodes(session: Session, value: str | None, words: Words) -> None:
 
     try:
         rows = session.load("nodes", list(NODE_FIELDS), show_all=session.all)
+        partitions = session.load("partitions", ["name", "node_names"], show_all=session.all)
     except FAILED_CALLS as error:
         _loud(session, "slurm_load_node error", text_of(error))
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     _say_update(session, dates, len(rows))
+    members = [(partition["name"], frozenset(partition["node_names"])) for partition in partitions]
+    for row in rows:  # partitions that are hidden from who asks are not named
+        row["partitions"] = ",".join(name for name, nodes in members if row["name"] in nodes)
     if value is None:
         for row in rows:
             session.io.out(node_text(row, session, dates))

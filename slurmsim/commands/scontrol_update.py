@@ -147,7 +147,7 @@ def delete(session: Session, words: Words) -> None:
     for name, call in (("NodeName", "node"), ("PartitionName", "partition"), ("ReservationName", "reservation")):
         if tag_matches(tag, name, 3):
             try:
-                session.io.client.call(f"delete_{call}", name=value)
+                session.io.client.call(f"delete_{call}", target=value)
             except FAILED_CALLS as error:
                 what = f"delete_{call} {arguments[0]}"[:63]
                 session.complain(what, text_of(error), loud=True)

@@ -78,11 +78,11 @@ def _tres(normal: bool) -> Column:
     def job(show: Show, record: Record) -> str:
         if not normal:
             return ",".join(f"{name}={value:.0f}" for name, value in record["tres"].items())
-        weights = dict(
-            (item.partition("=")[0].strip().lower(), float(item.partition("=")[2] or 1))
+        weights = {
+            item.partition("=")[0].strip().lower(): float(item.partition("=")[2] or 1)
             for item in (show.tres_weights or "").split(",")
             if "=" in item
-        )
+        }
         return ",".join(f"{name}={value / weights.get(name, 1):.2f}" for name, value in record["tres"].items())
 
     return Column("TRES", _blank if normal else (lambda show: show.tres_weights or ""), job)
@@ -105,7 +105,8 @@ _COLUMNS: dict[str, Column] = {
     "q": _factor("qos", "QOS", True), "Q": _factor("qos", "QOS", False),
     "r": _text("PARTITION", "partition_name"), "s": Column("SLUID", _blank, lambda s, r: "", "26.05"),
     "S": Column("SITE", lambda show: "1", lambda show, record: "0"), "u": _text("USER", "user"),
-    "y": Column("PRIORITY", _blank, lambda s, r: f"{_priority(r) if r['direct'] else _priority(r) / 0xFFFFFFFF:16.14f}"),
+    "y": Column("PRIORITY", _blank, lambda s,
+    r: f"{_priority(r) if r['direct'] else _priority(r) / 0xFFFFFFFF:16.14f}"),
     "Y": Column("PRIORITY", _blank, lambda s, r: str(int(_priority(r)))),
     "t": _tres(True), "T": _tres(False),
 }  # fmt: skip
@@ -128,6 +129,10 @@ def run(argv: list[str], io: Io) -> int:
         return _Call(io).run(argv)
     except Stop as stop:
         return stop.code
+
+
+def _cell_of(show: Show, job: Record) -> Callable[[Column], str]:
+    return lambda column: column.job(show, job)
 
 
 class _Call:
@@ -167,7 +172,7 @@ class _Call:
             self.line(prefix, columns, lambda column: column.weight(show))
             return 0
         for job in self.sorted(jobs):
-            self.line(prefix, columns, lambda column, job=job: column.job(show, job))
+            self.line(prefix, columns, _cell_of(show, job))
         return 0
 
     def read(self, argv: list[str]) -> None:

@@ -195,7 +195,7 @@ def _cell(head: Head, row: Row, answer: Row, style: Style, tree: list[tuple[str,
         value = _number(name, row, answer)
         return None if value is None else double(value, head.width, style)
     if name == "Account":
-        return tree_name(row["user"] and f"|{row['user']}" or row["account"], row["account"], row["parent"], tree)
+        return tree_name((row["user"] and f"|{row['user']}") or row["account"], row["account"], row["parent"], tree)
     if name == "Cluster":
         return str(answer["cluster"])
     if name == "User":

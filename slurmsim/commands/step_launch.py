@@ -267,8 +267,14 @@ class Launch:
                 self.say.info(f"{self.name} task{'' if len(found) == 1 else 's'} {_ranges(found)}: {text}")
 
     def _abort(self) -> None:
-        """Kill the tasks and say for how long they are waited for."""
+        """Kill the tasks and say for how long they are waited for; those of a job that is ending have their time."""
         self._say_aborted()
+        try:
+            self.io.client.call("allocation", job_id=self.facts["job_id"])
+        except Refusal:
+            return  # its end is on its way to us
+        except Unreachable:
+            pass
         self._end(signal.SIGKILL)
 
     def _say_aborted(self) -> None:

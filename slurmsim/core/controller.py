@@ -184,7 +184,8 @@ class Controller:
             self.main.run_if_due(now)
         elif self.reservations.all:
             self.reservations.jobs.serve()
-        self.host.run_if_due(now)
+        if not (facts and self.main.ticks) or self.event_driven:
+            self.host.run_if_due(now)
         if self.preemption is not None:
             self.main.follow_up()
         return self.actions
@@ -249,7 +250,7 @@ class Controller:
                 times.append(at)
         at = self.host.next_time(self.now)
         if at is not None:
-            times.append(at)
+            times.append(max(at, self.now + 1) if self.main.ticks else at)
         return min(times) if times else None
 
     # -- records --------------------------------------------------------------------------------------------------
@@ -293,7 +294,7 @@ class Controller:
             if sub.reservation:
                 self.reservations.jobs.claim(job, sub.reservation)
             job.licenses = self.licenses.wanted(sub.licenses)
-        self._set_limit(job)
+        self.set_time_limit(job)
         if self.limits is not None:
             self.limits.admit(job)
         shape, shapes = job.shape, job.shapes
@@ -340,18 +341,35 @@ class Controller:
         partitions, shapes = job.partitions, job.shapes
         if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
-        reasons = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
-        broken = [r for r in reasons if r is not None]
+        self.check_partition_limits(job)
+        broken = [self.limit_reason(job, p, s) is not None for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
-        if not broken and not any(possible):
+        if not any(broken) and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
-        if not broken and all(possible) and job.bars is None and not job.threshold:
+        if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.edits
-        enforce = self.cluster.option("EnforcePartLimits")
-        if broken and (enforce == "ALL" or (enforce == "ANY" and len(broken) == len(reasons))):
-            raise SubmitError(refusal(job, reasons) or _ENFORCED.get(broken[0], NOT_AVAILABLE))
 
-    def _set_limit(self, job: Job) -> None:
+    def check_partition_limits(self, job: Job) -> None:
+        """EnforcePartLimits: refuse what the limits of all its partitions, or of any, keep out. Raises SubmitError.
+
+        A partition that starts nothing now has no limits (_part_access_check, job_mgr.c).
+        """
+        enforce = self.cluster.option("EnforcePartLimits")
+        if enforce == "NO":
+            return
+        pairs = list(zip(job.partitions, job.shapes, strict=True))
+        reasons = [self.limit_reason(job, p, s) if p.state == "UP" else None for p, s in pairs]
+        reasons = [r if r in _ENFORCED else None for r in reasons]
+        texts = [None if r is None else _ENFORCED[r] for r in reasons]
+        for k, (p, s) in enumerate(pairs):
+            if texts[k] in (None, _ENFORCED[Reason.PARTITION_TIME_LIMIT]) and s.required & ~p.mask:
+                texts[k] = "Requested nodes not in this partition"
+        found = [text for text in texts if text is not None]
+        if found and (enforce == "ALL" or len(found) == len(texts)):
+            raise SubmitError(refusal(job, reasons) or found[0])
+
+    def set_time_limit(self, job: Job) -> None:
+        """The time limit asked for, or the default one."""
         spec = job.partition.spec
         asked = job.sub.time_limit_s
         if asked is None:
@@ -698,7 +716,7 @@ class Controller:
         job.reservation, job.reservation_name = None, ",".join(r.name for r in job.reservations)
         self.deadlines.register(job)
         job.reason = Reason.BEGIN_TIME
-        self._set_limit(job)
+        self.set_time_limit(job)
         self.usage.pending(job, +1)
         job.suspended_s, job.preempt_time = 0, None
         self.record("REQUEUE", job, nodes=nodes)

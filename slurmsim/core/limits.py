@@ -38,7 +38,8 @@ REFUSED = "Job violates accounting/QOS policy (job submit limit, user's size and
 class Standing:
     """The demand of equal jobs and what was found of it, until a counter changes."""
 
-    __slots__ = ("bars", "before", "claim", "demand", "limit_s", "shape", "stamp", "verdict")
+    __slots__ = ("bars", "before", "claim", "demand", "limit_s", "plan", "plan_stamp", "plan_verdict", "shape", "stamp",
+                 "verdict")  # fmt: skip
 
     def __init__(self, claim: Claim, demand: Demand, shape: Shape, limit_s: int) -> None:
         self.claim, self.demand, self.shape, self.limit_s = claim, demand, shape, limit_s
@@ -46,6 +47,10 @@ class Standing:
         self.before: str | None = None
         self.bars: str | None = None
         self.verdict: str | None = None
+        # the same for plans, where these are all of as many whole nodes
+        self.plan: Demand | None = None
+        self.plan_stamp = -1
+        self.plan_verdict: str | None = None
 
     def judge(self) -> None:
         """Work out what holds the jobs now."""
@@ -249,14 +254,28 @@ class Limits:
             tres = self.counters.vector(self.c.billing.allocated(alloc), record.partition)
             demand = Demand(demand.minutes, demand.given, tres, alloc.mask, alloc.n_nodes)
         elif nodes:
-            demand = self._planned(record, demand, nodes)
+            demand = self._planned(record, demand, nodes.bit_count(), self.c.table.cpus_on(nodes))
         return next((r.reason for r in standing.claim.after if r.broken(demand)), None)
 
-    def _planned(self, record: Record, demand: Demand, nodes: Bitmap) -> Demand:
-        """The demand on the nodes of a plan, whose shares nobody has worked out."""
-        shape, n_nodes = record.shape, nodes.bit_count()
+    def after_plan(self, record: Record) -> str | None:
+        """What `after` will say of a plan, wherever it is: equal whole nodes, of which the job gets no choice."""
+        standing, shape = self._standing(record), record.shape
+        if standing is None or not standing.claim.after:
+            return None
+        if standing.plan is None:
+            n = shape.node_need
+            standing.plan = self._planned(record, standing.demand, n, n * shape.cpus_each)
+        if standing.plan_stamp != standing.stamp:
+            standing.plan_stamp = standing.stamp
+            plan = standing.plan
+            standing.plan_verdict = next((r.reason for r in standing.claim.after if r.broken(plan)), None)
+        return standing.plan_verdict
+
+    def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
+        """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""
+        shape = record.shape
         counts = self.c.billing.requested(record.job, shape)
-        counts["cpu"] = max(self.c.table.cpus_on(nodes), shape.min_cpus) if shape.whole else shape.min_cpus
+        counts["cpu"] = max(n_cpus, shape.min_cpus) if shape.whole else shape.min_cpus
         counts["mem"] += (n_nodes - shape.min_nodes) * shape.mem_node
         counts["node"] = n_nodes
         vector = self.counters.vector(counts, record.partition)

@@ -61,6 +61,8 @@ class MainScheduler:
         self._begun = False
         self._asked_at = controller.start_time
         self._requested = False
+        self._since = controller.start_time  # when the loop was first asked since its last pass
+        self.ticks = False  # facts of one instant come one after the other: the loop goes round after all of them
         self._now = False
         self._last_loop_pass = controller.start_time
         self.obstacles = Obstacles(controller)
@@ -71,6 +73,11 @@ class MainScheduler:
         """Something could have become runnable: a partial pass by the background loop."""
         self._asked_at = self.c.now
         self.dirty = True
+        self._ask_loop()
+
+    def _ask_loop(self) -> None:
+        if not self._requested:
+            self._since = self.c.now
         self._requested = True
 
     def request_now(self) -> None:
@@ -78,7 +85,7 @@ class MainScheduler:
         self._asked_at = self.c.now
         self.dirty = True
         if self.defer:
-            self._requested = True
+            self._ask_loop()
         else:
             self._now = True
 
@@ -128,6 +135,7 @@ class MainScheduler:
             self._full_due = full
             return
         loop = self._requested and now - self._last_loop_pass >= self.delay
+        loop = loop and not (self.ticks and now == self._since)
         if not (full or loop or self._now):
             return
         if loop or full:

@@ -198,6 +198,11 @@ class Shape:
         return 0 if self.tree is None else self.tree.leaves_of(nodes)
 
     @property
+    def elastic(self) -> bool:
+        """Whether how many nodes the job gets depends on how many there are (``-N a-b``)."""
+        return self.target_nodes > self.min_nodes
+
+    @property
     def most_tasks(self) -> int | None:
         """Tasks a job with GRES puts on one node at most, None when CPUs alone say (job_test.c _select_cores)."""
         if self.tasks_per_node:

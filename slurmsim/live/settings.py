@@ -38,6 +38,8 @@ class Settings:
         Path of a slurm.conf instead.
     accounting
         Paths of associations and QOS.
+    storage
+        Whether jobs are stored, so that sacct has something to tell; a made-up cluster has a database then, too.
     mode
         The clock: ``real``, ``running`` (at `rate`), ``frozen`` or ``fast``. A real one that is given a `start` runs.
     rate
@@ -68,6 +70,7 @@ class Settings:
     jobs: str | None = None
     users: Mapping[str, str] = field(default_factory=dict)
     release: str = RELEASES[0]
+    storage: bool = True
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -149,7 +152,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     jobs = settings.jobs or ("run" if mode in ("real", "running") else "simulate")
     return new_header(
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
-        release=settings.release, jobs=jobs, accounting=accounting,
+        release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
     )  # fmt: skip
 
 
@@ -164,9 +167,9 @@ def made_up_conf(settings: Settings) -> str:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         *(["GresTypes=gpu"] if gpus else []),
-        "AccountingStorageType=accounting_storage/slurmdbd",
         "MaxJobCount=1000000",
         "MaxArraySize=100001",
+        *(["AccountingStorageType=accounting_storage/slurmdbd"] if settings.storage else []),
         f"NodeName={names} CPUs={settings.cpus_per_node} CoresPerSocket={settings.cpus_per_node} "
         f"RealMemory={settings.cpus_per_node * MIB_PER_CPU}{gpus} State=UNKNOWN",
         "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP",

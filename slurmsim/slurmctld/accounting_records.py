@@ -58,6 +58,8 @@ class JobRecord:
     nodes: str
     alloc_nodes: int
     req_cpus: int
+    mem_cpu: int | None  # MiB asked for each CPU or node
+    mem_node: int | None
     tres_req: dict[str, int]
     tres_alloc: dict[str, int]
     priority: int
@@ -80,7 +82,8 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
     live, core = row.job, run if run is not None else row.job.core
     storage = engine.storage
     first = storage.first(live)
-    started = core.alloc is not None and core.start_time is not None
+    alloc = core.alloc if core.start_time is not None else None
+    started = alloc is not None
     state = str(core.state)
     array = live.array
     end = int(core.end_time or 0)
@@ -95,17 +98,19 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
         qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
         exit_code=_exit_code(core) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
-        submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0, end=end,
+        submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
+        end=end,
         suspended=_suspended(engine, core, run is not None), time_limit=_limit(core, started),
-        nodes=engine.controller.state.node_list(core.alloc) if started else "None assigned",
+        nodes=engine.controller.state.node_list(alloc) if alloc is not None else "None assigned",
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.shape.min_cpus),
-        tres_req=_asked_tres(engine, core), tres_alloc=_given_tres(engine, core) if started else {},
+        mem_cpu=core.shape.mem_cpu, mem_node=core.shape.mem_node, tres_req=_asked_tres(engine, core),
+        tres_alloc=_given_tres(engine, core) if started else {},
         priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
         constraints=live.asked.get("features") or None,
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(engine, core),
         restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
-        comment=live.asked.get("comment") or None, first_cpus=_first(core.alloc.cpus) if started else 0,
-        first_mem=_first(core.alloc.mem) if started else 0, steps=steps,
+        comment=live.asked.get("comment") or None, first_cpus=0 if alloc is None else _first(alloc.cpus),
+        first_mem=0 if alloc is None else _first(alloc.mem), steps=steps,
     )  # fmt: skip
 
 
@@ -200,8 +205,11 @@ def step_row(engine: Engine, record: JobRecord, step: Step) -> dict[str, Any]:
         "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
         "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
         "exit_code": step.exit_code,
-        "killed_by": step.cancelled_by, "nodes": node_list(engine, step), "n_nodes": len(step.nodes),
-        "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(engine, record, step),
+        "killed_by": step.cancelled_by, "nodes": node_list(engine, step),
+        "killed_by_name": None if step.cancelled_by is None else engine.people.by_uid(step.cancelled_by).name,
+        "node_names": [engine.controller.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
+        "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(engine, record,
+        step),
         "submit_line": step.asked.get("submit_line"), "cwd": step.asked.get("cwd"),
         "std_in": step.asked.get("std_in"), "std_out": step.asked.get("std_out"), "std_err": step.asked.get("std_err"),
         "time_limit": step.asked.get("time_limit"),

@@ -47,19 +47,16 @@ class Storage:
     ----------
     kept
         Rows of runs that are over and whose jobs may be gone, in order of their ends.
+    enabled
+        Whether sacct is answered; not where the configuration itself says that nothing is stored.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.enabled = True
         self.kept: list[JobRecord] = []
         self._first: dict[int, First] = {}
         self._next_index = 1
-
-    @property
-    def enabled(self) -> bool:
-        """Whether sacct is answered; not where the configuration says that nothing is stored."""
-        given = self.engine.cluster.options.get("AccountingStorageType")
-        return str(given or "").lower() not in ("accounting_storage/none", "none")
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 
@@ -102,7 +99,7 @@ class Storage:
         self.kept.append(record_of(self.engine, Row(live)))
         self._first.pop(live.core.id, None)
 
-    # -- what rows are made of ------------------------------------------------------------------------------------------
+    # -- what rows are made of ----------------------------------------------------------------------------------------
 
     def first(self, live: LiveJob) -> First:
         """What was noted of a job at first."""
@@ -113,7 +110,7 @@ class Storage:
         """The number of a job's association; 0 without one."""
         return 0 if core.branch is None else self.engine.database.id_of(core.branch.spec)
 
-    # -- asking -----------------------------------------------------------------------------------------------------------
+    # -- asking -------------------------------------------------------------------------------------------------------
 
     def records(self) -> list[JobRecord]:
         """All rows there are, kept ones first."""
@@ -246,6 +243,10 @@ def _was(record: JobRecord, state: str, start: int, end: int) -> bool:
     return record.state == state and bool(record.end) and start <= record.end <= end
 
 
+def _name(engine: Engine, uid: int | None) -> str | None:
+    return None if uid is None else engine.people.by_uid(uid).name
+
+
 def _by_number(steps: Iterable[Step]) -> list[Step]:
     """As the database has them: interactive, batch, extern, then by number."""
     return sorted(steps, key=lambda step: step.number - (1 << 32) if step.number in NAMES else step.number)
@@ -261,6 +262,8 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
             columns[name] = [r.asked.get(name) for r in found]
         columns["qos_id"] = [engine.database.qos_id(r.qos) for r in found]
         columns["qos_req"] = [r.asked.get("qos") for r in found]
+        columns["killed_by_name"] = [_name(engine, r.killed_by) for r in found]
+        columns["batch"] = [bool(r.asked.get("script")) for r in found]
         if not arguments.get("script"):
             del columns["script"]
         if not arguments.get("no_steps"):
@@ -268,6 +271,6 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
         return {"now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name}
 
     def enabled(arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        return {"enabled": engine.storage.enabled}
+        return {"enabled": engine.storage.enabled, "cluster": engine.cluster.name}
 
     return {"accounting_jobs": rows, "accounting_enabled": enabled}

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands.releases import row
 from slurmsim.core.messages import Cancel, JobEnded, StartAtOnce
+from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
@@ -24,6 +26,8 @@ NO_STATUS = 0xFFFFFFFE
 """The return code of a client that gave up: its job counts as cancelled."""
 NOT_TOP = "Immediate execution impossible, insufficient priority"
 BUSY = "Requested nodes are busy"
+_TOO_LARGE = {"22.05": False, "24.11": True, "26.05": False}
+"""Whether an allocation of more nodes than its partition has is refused."""
 _SAID = {
     "PartitionNodeLimit": "Requested partition configuration not available now",
     "PartitionTimeLimit": "Requested partition configuration not available now",
@@ -60,15 +64,22 @@ def answer(engine: Engine, live: LiveJob) -> dict[str, Any]:
     if int(live.asked.get("immediate") or 0) == 1:
         before = [r for records in engine.controller.queue.jobs.values() for r in records if r.job is not core]
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
-        found["refused"] = NOT_TOP if first else BUSY
-        engine.network.tell(engine.now, [Cancel(core.id)])
-        core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "1:0"
-        core.start_time = engine.now
-        return found
+        return _fail(engine, live, found, NOT_TOP if first else BUSY)
+    if core.shape.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, engine.release):
+        return _fail(engine, live, found, NOT_AVAILABLE)
     for name, text in _SAID.items():
         if reason.startswith(name):
             found["note"] = text
     return found
+
+
+def _fail(engine: Engine, live: LiveJob, found: dict[str, Any], text: str) -> dict[str, Any]:
+    """The job has its id and its record, and is over: it cannot be had at once, or ever."""
+    core = live.core
+    engine.network.tell(engine.now, [Cancel(core.id)])
+    core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "1:0"
+    core.start_time = engine.now
+    return {**found, "refused": text}
 
 
 def complete(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:

@@ -90,19 +90,18 @@ def _associations(engine: Engine, arguments: Mapping[str, Any], person: Person) 
 
 def _cluster(engine: Engine, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     db, options = engine.database, engine.cluster.options
-    host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
     return [
         {
-            "cluster": db.cluster, "host": host.partition("(")[2].rstrip(")") or host,
+            "cluster": db.cluster, "host": engine.host,
             "port": int(str(options.get("SlurmctldPort") or 6817).partition("-")[0]),
             "association": records.association(db, ROOT, records.spans(db)[ROOT]),
             "nodes": compress(engine.controller.table.names),
-            "tres": _cluster_tres(engine), "created": db.created,
+            "tres": cluster_tres(engine), "created": db.created,
         }
     ]  # fmt: skip
 
 
-def _cluster_tres(engine: Engine) -> dict[str, int]:
+def cluster_tres(engine: Engine) -> dict[str, int]:
     table = engine.controller.table
     cpus, mem = int(table.cpus.sum()), int(table.mem.sum())
     return {"cpu": cpus, "mem": mem, "node": table.n, "billing": cpus}
@@ -130,7 +129,7 @@ def _events(engine: Engine, arguments: Mapping[str, Any], person: Person) -> lis
     """What is down or drained, and since when; before it the cluster's own beginning."""
     from slurmsim.slurmctld.node_fields import NODE_FIELDS
 
-    tres = _cluster_tres(engine)
+    tres = cluster_tres(engine)
     found: list[Answer] = [
         {"cluster": engine.database.cluster, "node": None, "start": engine.database.created, "end": 0, "state": None,
          "reason": "Cluster Registered TRES", "uid": None, "tres": tres, "nodes": ""}

@@ -110,6 +110,7 @@ class Connections:
         finally:
             hung_up.cancel()
             self._leave(request)
+            await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
 
     def close(self) -> None:
         """Hang up on everybody."""

@@ -12,7 +12,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.control_ids import INVALID_JOB, Record, for_each, records_of
 from slurmsim.slurmctld.job_update import update
 from slurmsim.slurmctld.live_job import LiveJob
-from slurmsim.states import JobState, Reason
+from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -131,7 +131,7 @@ class _Jobs:
         before, network = live.core, self.e.network
         sub = replace(before.sub, begin=self.e.now + AGAIN_S, hold=False)
         network.entering[before.id] = live
-        network.behaviour[before.id] = copy(self.e.behaviour_of(live.asked))
+        network.behaviour[before.id] = copy(self.e.behaviour_of(live.asked, live.task))
         self._tell(Submit(sub))
         network.entering.pop(before.id, None)
         live.core = network.core_of(before.id)
@@ -214,12 +214,14 @@ def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> No
     core = live.core
     if kind == "release":
         user_held = core.reason in (Reason.HELD_USER,) or "was deleted" in str(core.reason)
-        if not core.priority and not operator and not user_held:
+        if is_held(core.reason) and not operator and not user_held:
             raise Refusal(DENIED, 2002)
         engine.network.tell(engine.now, [Release(one.core.id) for one in record.jobs])
         for one in record.jobs:
             one.edited_at = engine.now
         return
     admin = kind == "hold" and operator
-    if core.priority or operator:
+    for one in record.jobs:
+        one.planned_before_hold = one.core.planned_start or 0
+    if core.priority or operator or not is_held(core.reason):
         engine.network.tell(engine.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

@@ -174,7 +174,7 @@ class _Nodes:
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete node: only dynamic ones may go, and there are none."""
         operators_only(self.e, person)
-        self._names(str(arguments["name"]))
+        self._names(str(arguments["target"]))
         raise Refusal("Requested operation not supported on this system")
 
     def registered(self, name: str) -> None:

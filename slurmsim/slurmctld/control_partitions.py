@@ -139,7 +139,7 @@ class _Partitions:
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
         operators_only(self.e, person)
-        name = str(arguments["name"])
+        name = str(arguments["target"])
         c = self.e.controller
         found = c.state.by_name.get(name)
         if found is None:

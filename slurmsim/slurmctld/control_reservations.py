@@ -172,7 +172,7 @@ class _Reservations:
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete reservationname."""
         operators_only(self.e, person)
-        name = str(arguments["name"])
+        name = str(arguments["target"])
         self._tell(DeleteReservation(name))
         self.e.reservation_texts.pop(name, None)
         return {}

@@ -17,6 +17,7 @@ from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
 from slurmsim.core.partitions import Partition
+from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.partition import PartitionSpec
@@ -36,7 +37,9 @@ from slurmsim.slurmctld import (
     handles,
     priority_info,
     size_limits,
+    statistics,
     steps,
+    usage_report,
     warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
@@ -48,7 +51,8 @@ from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERV
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
-from slurmsim.slurmctld.refusals import TAKES_ID, check, notes
+from slurmsim.slurmctld.refusals import check, lines, takes_id
+from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.same import Same
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
@@ -58,9 +62,8 @@ INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
-    handles,
-    accounting_storage, priority_info, association_requests, steps, allocations, control_jobs, control_nodes,
-    control_partitions, control_reservations, control_shows,
+    handles, accounting_storage, priority_info, usage_report, statistics, association_requests, steps, allocations,
+    control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
@@ -109,16 +112,17 @@ class Engine:
         self.cluster: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
-        self.database = database or engine_database(cluster, None, owner, start_time)
+        self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, cluster, policy, start_time,
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
+        self.controller.main.ticks = True
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
-        self.conf_path = "/etc/slurm/slurm.conf"
+        self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
         self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
@@ -140,6 +144,7 @@ class Engine:
         self._purged = -1  # when finished jobs were forgotten last
         self._planned: Bitmap | None = None  # of the present request
         self._most_cpus: dict[str, tuple[Any, int]] = {}
+        self._seen_pass = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
             "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
             "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
@@ -147,6 +152,7 @@ class Engine:
             "users": self._users, "config": self._config, "reservations": self._reservations,
         }  # fmt: skip
         self.changes = frozenset({"submit", "kill", "ended"})
+        self.statistics = statistics.Statistics(self)
         for part in PARTS:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
@@ -161,6 +167,7 @@ class Engine:
         self.network.advance(now)
         self._planned = None
         handler = self.calls.get(call)
+        self.statistics.asked(call, person)
         if handler is None:
             raise Refusal(f"Invalid RPC {call!r}")
         return handler(arguments, person)
@@ -190,8 +197,9 @@ class Engine:
             size_limits.check(self, asked)
             check(self, asked, person)
             if arguments.get("will_run"):
+                found = will_run(self, self._make(shown, asked, person)[0], shown)
                 self.last_id = shown
-                return will_run(self, self._make(shown, asked, person)[0], shown)
+                return found
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
                 made = self._array(shown, asked, person)
@@ -199,10 +207,18 @@ class Engine:
                 made = [(*self._make(shown, asked, person), None)]
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if error.text in TAKES_ID:
+            if takes_id(self, error):
                 self.last_id = shown
-            raise Refusal("\n".join([*notes(self, error.text, asked), error.text])) from None
+            if error.text == NOT_AVAILABLE and not asked.get("array_inx") and not asked.get("allocate"):
+                self._keep_rejected(shown, asked, person)
+            raise Refusal("\n".join(lines(self, error, asked))) from None
         return allocations.answer(self, self._shown[shown]) if asked.get("allocate") else {"job_id": shown}
+
+    def _keep_rejected(self, shown: int, asked: Mapping[str, Any], person: Person) -> None:
+        live = keep_rejected(self, shown, asked, person, self._order)
+        if live is not None:
+            self._order += 1
+            self.jobs[shown] = self._shown[shown] = live
 
     def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """From the journal: a refusal used an id up."""
@@ -224,13 +240,13 @@ class Engine:
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.dependency:
             sub.dependency = self.core_ids(sub.dependency)
-        return sub, self.behaviour_of(asked)
+        return sub, self.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
 
-    def behaviour_of(self, asked: Mapping[str, Any]) -> Behaviour:
+    def behaviour_of(self, asked: Mapping[str, Any], task: int | None = None) -> Behaviour:
         """What a job of this request does once it runs."""
         if asked.get("allocate") or (self.runs_jobs and is_real(asked)):
             return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
-        return self._run_time(asked)
+        return self._run_time(asked if task is None else {**asked, "array_task_id": task})
 
     def _array(
         self, shown: int, asked: Mapping[str, Any], person: Person
@@ -286,6 +302,7 @@ class Engine:
                 self._shown[live.own_id] = live
             network.live[sub.job_id] = live
             self.storage.entered(live)
+            self.statistics.submitted += 1
         if array is not None:
             self.arrays[shown] = array
 
@@ -296,12 +313,15 @@ class Engine:
         self.split(live)
         if what == "launched":
             self.storage.launched(live)
+            self.statistics.started += 1
             steps.began(self, live)
             warnings.arm(self, live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
+        if what == "ended":
+            self.statistics.ended(live)
         self.changed(live)
 
     def _killed(self, job: Job) -> None:
@@ -366,6 +386,18 @@ class Engine:
             live.own_id = self.last_id = self._next_id()
         self._shown[live.own_id] = live
 
+    def _after_turn(self, now: int) -> None:
+        """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
+        passes = self.controller.main.last_pass
+        if passes == self._seen_pass:
+            return
+        self._seen_pass = passes
+        for array in self.arrays.values():
+            tasks = array.unsplit()
+            if tasks and "aftercorr" in (tasks[0].asked.get("dependency") or "") and tasks[0].core.submit_time < now:
+                for task in tasks:
+                    self.split(task)
+
     # -- cancelling -------------------------------------------------------------------------------------------------
 
     def _kill(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -425,10 +457,8 @@ class Engine:
     def working_cluster(self) -> str:
         """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
         options = self.cluster.options
-        host = str(options.get("SlurmctldHost") or "localhost").split(",")[0]
-        address = host.partition("(")[2].rstrip(")") or host
         port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
-        return f"{self.cluster.name}:{address}:{port}:{row(_PROTOCOL, self.release)}:109"
+        return f"{self.cluster.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""

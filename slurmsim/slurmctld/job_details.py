@@ -97,7 +97,9 @@ def _licenses_given(row: Row, engine: Engine) -> str | None:
 def _error_file(row: Row, engine: Engine) -> str | None:
     if engine.release >= "26.05" and row.job.asked.get("std_err") is None:
         return ""
-    return engine.file_of(row.job, "std_err")
+    from slurmsim.slurmctld.job_fields import FIELDS
+
+    return FIELDS["std_err"](row, engine)
 
 
 def _per_task(row: Row, engine: Engine) -> str | None:

@@ -7,12 +7,14 @@ set), minutes, MiB, a wait status; None stands for NULL or "not set".
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
 from slurmsim.slurmctld.job_details import DETAILS
-from slurmsim.slurmctld.live_job import LiveJob, task_list
+from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
+from slurmsim.slurmctld.output_files import file_name
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
@@ -36,7 +38,8 @@ class Row:
     __slots__ = ("core", "job", "tasks")
 
     def __init__(self, job: LiveJob, tasks: tuple[LiveJob, ...] = ()) -> None:
-        self.job, self.tasks = job, tasks
+        self.job: LiveJob = job
+        self.tasks: tuple[LiveJob, ...] = tasks
         self.core: Any = job.core
 
 
@@ -66,7 +69,22 @@ def _start(row: Row, engine: Engine) -> int:
         return int(core.end_time)
     if core.planned_start is not None:
         return int(core.planned_start)
+    if engine.release < "24.11" and row.job.planned_before_hold and is_held(core.reason):
+        return row.job.planned_before_hold
     return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
+
+
+def _rejected(row: Row) -> bool:
+    return bool(row.core.state == JobState.FAILED and row.core.start_time is None)
+
+
+def _file(row: Row, engine: Engine, which: str) -> str | None:
+    """A file of the job; of an array's own record with the number that stands for no task."""
+    name = engine.file_of(row.job, which)
+    if not row.tasks or name is None:
+        return name
+    unset = replace(row.job, task=None)
+    return file_name(unset, which)
 
 
 def _end(row: Row, engine: Engine) -> int:
@@ -101,7 +119,18 @@ def _current(row: Row, engine: Engine) -> str:
     core = row.core
     if row.job.edited_at >= engine.controller.main.last_pass and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
+    if core.reason == Reason.ARRAY_TASK_LIMIT and row.job.array is not None:
+        return _task_limit(row.job.array, core)
     return str(core.reason)
+
+
+def _task_limit(array: Array, core: Any) -> str:
+    """The limit of an array shows once so many tasks run; until then a task waits as those before it do."""
+    active = [task.core for task in array.tasks.values() if task.core.state in _RAN]
+    if len(active) >= (core.array_limit or 0):
+        return str(core.reason)
+    waiting = (task.core for task in array.tasks.values() if task.core.queued)
+    return next((str(one.reason) for one in waiting), str(core.reason))
 
 
 def _description(row: Row, engine: Engine) -> str | None:
@@ -235,7 +264,7 @@ FIELDS: dict[str, Getter] = {
     "state_desc": _description,
     "submit_time": lambda r, e: r.core.submit_time,
     "eligible_time": lambda r, e: r.core.eligible_time or 0,
-    "accrue_time": lambda r, e: r.core.accrue_time or r.core.eligible_time or 0,
+    "accrue_time": lambda r, e: 0 if _rejected(r) else r.core.accrue_time or r.core.eligible_time or 0,
     "start_time": _start,
     "end_time": _end,
     "time_limit": _limit,
@@ -278,9 +307,9 @@ FIELDS: dict[str, Getter] = {
     "dependency": _dependency,
     "work_dir": _text("work_dir"),
     "command": _text("command"),
-    "std_out": lambda r, e: e.file_of(r.job, "std_out"),
-    "std_err": lambda r, e: e.file_of(r.job, "std_err"),
-    "std_in": lambda r, e: e.file_of(r.job, "std_in"),
+    "std_out": lambda r, e: _file(r, e, "std_out"),
+    "std_err": lambda r, e: _file(r, e, "std_err"),
+    "std_in": lambda r, e: _file(r, e, "std_in"),
     "comment": _text("comment"),
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),

@@ -24,7 +24,7 @@ from slurmsim.core.messages import (
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.control_ids import Record
-from slurmsim.slurmctld.refusals import check_gres, check_groups
+from slurmsim.slurmctld.refusals import check_access, check_gres
 from slurmsim.slurmctld.submit_request import INFINITE, names_of, resources
 from slurmsim.states import JobState, is_held
 
@@ -201,7 +201,7 @@ def _partition(u: Update) -> None:
         try:
             u.submission_of(u.core)
             u.engine.controller.state.compiled(u.submission_of(u.core))
-            check_groups(u.engine, {"partition": wanted}, u.live.person)
+            check_access(u.engine, {"partition": wanted}, u.live.person)
         except SubmitError as error:
             u.new.pop("partition")
             raise Refusal(error.text) from None

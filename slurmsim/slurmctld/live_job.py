@@ -66,6 +66,7 @@ class LiveJob:
     mail: list[dict[str, Any]] = field(default_factory=list)
     edited_at: int = -1
     resized_at: int = 0
+    planned_before_hold: int = 0
     _core: Job | None = None
 
     @property

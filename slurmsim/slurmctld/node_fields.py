@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +68,14 @@ def flags(i: int, engine: Engine) -> list[str]:
     """State flags by Slurm's names."""
     c, states, bit = engine.controller, engine.controller.node_states, 1 << i
     power = c.power
+    # the flags come with the look every few seconds, not with the reservation
+    begun = [r for r in c.reservations.all if r.full and r.began and r.covers(c.now, c.now + 1)]
+    reserved = functools.reduce(operator.or_, (r.nodes for r in begun), 0)
+    maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
     found: list[tuple[str, Bitmap]] = [
         ("DRAIN", states.drained), ("FAIL", states.failing), ("NOT_RESPONDING", states.silent),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
-        ("MAINTENANCE", c.reservations.active(maintenance=True)),
-        ("RESERVED", c.reservations.active() & ~c.reservations.active(maintenance=True)),
+        ("MAINTENANCE", maintained), ("RESERVED", reserved & ~maintained),
         ("PLANNED", engine.planned_nodes()),
     ]  # fmt: skip
     if power is not None:

@@ -48,6 +48,8 @@ def factors(engine: Engine, person: Person) -> Answer:
     answer["weights"] = {name: int(option(_CONFIGURED[name]) or 0) for name in _WEIGHTS}
     answer["tres_weights"] = engine.cluster.options.get("PriorityWeightTRES") or None
     own_only = "jobs" in _private(engine) and not engine.database.is_admin(person)
+    start, period = engine.network.start_time, plugin.period_s
+    calculated = engine.now - (engine.now - start) % period if period else start  # shown as of the last calculation
     for row in engine.rows():
         live = row.job
         core = live.core
@@ -57,8 +59,9 @@ def factors(engine: Engine, person: Person) -> Answer:
         since = core.submit_time if plugin.accrue_always else core.eligible_time
         if not since or since > engine.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
             continue
+        known = max(calculated, min(since, engine.now))
         for at, partition in enumerate(core.partitions):
-            found = _of_job(plugin, core, at, engine.now)
+            found = _of_job(plugin, core, at, known)
             found |= {
                 "job_id": live.id, "array_job_id": live.array.id if live.array is not None else live.id,
                 "user_id": live.person.uid, "user": live.person.name, "partition_name": partition.name,

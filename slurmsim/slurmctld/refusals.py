@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 
@@ -20,6 +21,7 @@ BAD_PARTITION = "Invalid partition name specified"
 BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODE_COUNT = "Node count specification invalid"
 BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
+DENIED = "Access/permission denied"
 NO_GROUP = "User's group not permitted to use this partition"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
@@ -47,7 +49,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_PARTITION)
     if get("deadline") and int(get("deadline") or 0) <= engine.now:
         raise SubmitError(BAD_TIME_LIMIT)
-    check_groups(engine, asked, person)
+    check_access(engine, asked, person)
     check_gres(engine, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
@@ -66,24 +68,41 @@ def check_gres(engine: Engine, asked: Mapping[str, Any]) -> None:
                 raise SubmitError(BAD_GRES)
 
 
-def check_groups(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
-    """AllowGroups of the partitions asked for; root and the owner may use all."""
+def check_access(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
+    """AllowGroups, RootOnly and ReqResv of the partitions asked for. Raises SubmitError."""
     state = engine.controller.state
+    root = person.uid in (0, engine.owner)
     names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
     for partition in [state.by_name[name] for name in names] or [p for p in (state.default,) if p is not None]:
-        allowed = partition.spec.allow_groups
-        if allowed and person.group not in allowed and person.uid not in (0, engine.owner):
+        spec = partition.spec
+        if (spec.req_resv and not asked.get("reservation")) or (spec.root_only and not root):
+            raise SubmitError(DENIED)
+        if spec.allow_groups and person.group not in spec.allow_groups and not root:
             raise SubmitError(NO_GROUP)
 
 
-def notes(engine: Engine, text: str, asked: Mapping[str, Any]) -> list[str]:
-    """Lines before the error `text`."""
+def lines(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
+    """What is said of a refusal: the error's text, last, and lines before it."""
+    limit, colon, rest = error.text.partition(": ")
+    text = rest if colon and rest == OVER_LIMIT else error.text
+    return [*_before(engine, text, limit, asked), text]
+
+
+def takes_id(engine: Engine, error: SubmitError) -> bool:
+    """Whether the job had its id already when it was refused, which is gone then."""
+    early = error.text == BAD_NODE_COUNT and engine.cluster.option("EnforcePartLimits") != "NO"
+    return error.text in TAKES_ID and not early
+
+
+def _before(engine: Engine, text: str, limit: str, asked: Mapping[str, Any]) -> list[str]:
     if text == BAD_PARTITION:
         names = (asked.get("partition") or "").split(",")
         bad = next((name for name in names if name not in engine.controller.state.by_name), "")
         return [f"invalid partition specified: {bad or '(null)'}"]
+    if text == OVER_LIMIT:
+        return [limit]
     if text != NOT_AVAILABLE:
-        return []
+        return []  # a limit's reason has been told apart by who asks
     tasks = int(asked.get("ntasks_per_node") or 1)
     cpus = max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks)
     if cpus > _most(engine, asked, "cpus"):

@@ -297,9 +297,8 @@ class Server:
                 self.journal.reserve(len(line))
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
-            if self.engine.last_id != last_id:  # it used an id up
-                owner = self.engine.people.by_uid(self.engine.owner)
-                self.journal.append([now, "last_id", owner.uid, owner.name, {"id": self.engine.last_id}])
+            if self.engine.last_id != last_id:  # it used an id up, and may have left a record of what it wanted
+                self.journal.append_line(line or self.journal.line([now, call, person.uid, person.name, arguments]))
                 self._noted = now
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:

@@ -7,8 +7,9 @@ any other `DEFAULT_S` seconds.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from slurmsim.duration import parse_time_limit
@@ -19,6 +20,13 @@ DEFAULT_S = 60
 _LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
 _SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
 _EXIT = re.compile(r"exit\s+(\d+)\s*", re.ASCII)
+_EXIT_OF_TASK = re.compile(
+    r"exit\s+\$\(\(\s*\$?\{?SLURM_ARRAY_TASK_ID\}?\s*(?:(==|!=|<|>|\+|-|%)\s*(\d+)\s*)?\)\)\s*", re.ASCII
+)
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "+": operator.add, "-": operator.sub,
+    "%": operator.mod,
+}  # fmt: skip
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "export ", "cd ", "env", "module ")
 
@@ -32,13 +40,25 @@ def behaviour(asked: Mapping[str, Any]) -> Behaviour:
     )
     run = words.get("runtime", environment.get("SLURMSIM_RUNTIME"))
     code = words.get("exit", environment.get("SLURMSIM_EXIT"))
-    seconds, status = _of_script(script)
+    seconds, status = _of_script(_with_task(script, asked.get("array_task_id")))
     if run is not None:
         seconds = _seconds(run)
     if code is not None:
         status = int(code) & 0xFF
     state = JobState.COMPLETED if status == 0 else JobState.FAILED
     return Behaviour(seconds, state, f"{status}:0", -1)
+
+
+def _with_task(script: str, task: int | None) -> str:
+    """``exit $((SLURM_ARRAY_TASK_ID - 1))`` as the task with that index would see it."""
+    if task is None:
+        return script
+
+    def status(match: re.Match[str]) -> str:
+        value = _OPERATORS[match[1]](task, int(match[2])) if match[1] else task
+        return f"exit {int(value) & 0xFF}"
+
+    return _EXIT_OF_TASK.sub(status, script)
 
 
 def _seconds(text: str) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.clock import REAL, Clock
 from slurmsim.slurmctld.conf_facts import read_facts
@@ -42,6 +45,9 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
+        engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
+    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
+    engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     return engine
 
 
@@ -49,7 +55,9 @@ def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draf
     if not header["conf"]:
         spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
         return spec, None
-    cluster, _ = load_cluster(folder / str(header["conf"]), release=str(header["release"]))
+    storage = header.get("storage")
+    changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
+    cluster, _ = load_cluster(folder / str(header["conf"]), changes, release=str(header["release"]))
     files = [folder / name for name in header["accounting"]]
     return cluster, read_draft(files, cluster=cluster.name) if files else None
 
@@ -75,7 +83,8 @@ def replay(engine: Engine, entries: Iterable[Sequence[Any]], mode: str = REAL, r
         person = engine.people.by_uid(uid)
         if person.name != name:
             person = engine.people.by_name(name)
-        engine.execute(found.now, call, arguments, person)
+        with suppress(Refusal):  # as it was refused then, having taken an id
+            engine.execute(found.now, call, arguments, person)
     return found
 
 
@@ -104,6 +113,12 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
+
+
+def _host(conf: str) -> str:
+    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    found = re.search(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", conf, re.MULTILINE | re.IGNORECASE)
+    return (found[2] or found[1]) if found else "localhost"
 
 
 def serve(folder: Path, header: Mapping[str, Any] | None) -> int:

@@ -35,6 +35,8 @@ class Step:
         Of which run of its job: `Job.restarts` then.
     asked
         The request it was made from; empty for a batch step.
+    supposed
+        Its end was not reported: it is what became of its job.
     """
 
     number: int
@@ -50,6 +52,7 @@ class Step:
     exit_code: int = 0
     end: int | None = None
     cancelled_by: int | None = None
+    supposed: bool = False
 
     @property
     def text(self) -> str:
@@ -57,10 +60,11 @@ class Step:
         return NAMES.get(self.number, str(self.number))
 
     def finish(self, now: int, status: int) -> None:
-        """It ended with the wait status `status`; news of a step that is over already is no news."""
-        if self.end is not None:
+        """It ended with the wait status `status`; news of a step that is known to be over is no news."""
+        if self.end is not None and not self.supposed:
             return
-        self.end, self.exit_code = now, status
+        self.supposed = False
+        self.end, self.exit_code = now if self.end is None else self.end, status
         if status & 0x7F:
             self.state = JobState.CANCELLED
         else:

@@ -151,8 +151,8 @@ def end(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[st
     live = one(engine, arguments["job_id"])
     if person.uid not in (live.person.uid, engine.owner):
         raise Refusal(DENIED, 2002)
-    for step in running(live):
-        if step.number == int(arguments["step_id"]):
+    for step in live.steps:
+        if step.number == int(arguments["step_id"]) and (step.end is None or step.supposed):
             step.finish(engine.now, int(arguments["status"]))
     engine.changed(live)
     return {}
@@ -191,21 +191,18 @@ def over(engine: Engine, live: LiveJob, run: Job) -> None:
                 step.finish(engine.now, TERMINATED)
         elif step.number == EXTERN:
             step.finish(engine.now, 0)
-        elif ended_by_itself:
-            step.finish(engine.now, int(signal.SIGKILL))
+        else:
+            step.finish(engine.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
+            step.supposed = True  # its srun may know better
     post(engine, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
     kill_later(engine, live, None)
 
 
 def kill_later(engine: Engine, live: LiveJob, step: int | None) -> None:
     """KILL to the tasks when KillWait is over, and no more waiting for news of them."""
-    restarts = live.core.restarts
 
     def kill(_: object) -> None:
         post(engine, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
-        for one in running(live):
-            if live.over and one.number not in (BATCH, EXTERN) and one.run <= restarts:
-                one.finish(engine.now, int(signal.SIGKILL))
 
     wait = int(engine.cluster.option("KillWait"))
     engine.network.env.timeout(wait).callbacks.append(kill)

@@ -25,7 +25,8 @@ def will_run(engine: Engine, sub: Submission, shown: int) -> dict[str, Any]:
     job = Job(sub, partitions, shapes, engine.now)
     if c.accounts is not None:
         c.accounts.admit(job)
-    c._set_limit(job)
+    c.set_time_limit(job)
+    c.check_partition_limits(job)
     best: tuple[int, Any, Any] | None = None
     for partition, shape in zip(partitions, shapes, strict=True):
         if not c.selector.possible(shape):
@@ -50,7 +51,12 @@ def will_run(engine: Engine, sub: Submission, shown: int) -> dict[str, Any]:
         if now is not None
         else compress([c.table.names[i] for i in range(c.table.n) if forecast.nodes >> i & 1])
     )
+    cpus = shape.min_cpus
+    if now is not None:
+        cpus = now.n_cpus
+    elif shape.whole:
+        cpus = sum(int(c.table.cpus[i]) for i in range(c.table.n) if forecast.nodes >> i & 1)
     return {
-        "job_id": shown, "start_time": start, "proc_cnt": now.n_cpus if now is not None else shape.min_cpus,
+        "job_id": shown, "start_time": start, "proc_cnt": cpus,
         "node_list": nodes, "part_name": partition.name,
     }  # fmt: skip

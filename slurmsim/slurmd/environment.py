@@ -9,7 +9,6 @@ from typing import Any
 _ROWS = """
 SLURM_JOB_ID job_id
 SLURM_JOBID job_id
-SLURM_JOB_NAME name
 SLURM_JOB_PARTITION partition
 SLURM_JOB_USER user
 SLURM_JOB_UID uid

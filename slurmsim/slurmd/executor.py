@@ -89,8 +89,8 @@ class Executor:
     def terminate(self, core_id: int, restarts: int) -> None:
         """CONT and TERM, as slurmd begins to end a job."""
         place = self._place(core_id, restarts)
-        if self.pid(core_id, restarts) is None and place.exists():
-            (place / "stop").touch()  # its supervisor looks for it after it has written the pid
+        if place.exists():
+            (place / "stop").touch()  # its supervisor looks for it
         self.signal(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
 

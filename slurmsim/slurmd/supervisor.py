@@ -16,9 +16,11 @@ import signal
 import socket
 import struct
 import sys
+import time
 from typing import Any
 
 LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
+LINGER_S = 3600.0
 
 
 def main(folder: str) -> None:
@@ -32,6 +34,8 @@ def main(folder: str) -> None:
         os.rmdir(os.path.dirname(spec["script"]))
     _write(os.path.join(folder, "exit"), str(status))
     _tell(spec, status)
+    with open(os.path.join(folder, "pid"), encoding="ascii") as file:
+        _linger(int(file.read()))
 
 
 def _leave(folder: str) -> None:
@@ -78,12 +82,26 @@ def _run(folder: str, spec: dict[str, Any]) -> int:
     if os.path.exists(os.path.join(folder, "stop")):
         os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
-    # what the script left behind goes with it, as slurmstepd sees to
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
+    if not os.path.exists(os.path.join(folder, "stop")):
+        _kill(child)
     if os.path.exists(os.path.join(folder, "unlaunched")):
         return LAUNCH_FAILED
     return status
+
+
+def _linger(group: int) -> None:
+    """What the script left behind goes with it; of a job that was ended from outside it has its time until KillWait."""
+    last = time.monotonic() + LINGER_S
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        while time.monotonic() < last:
+            os.killpg(group, 0)
+            time.sleep(0.1)
+    _kill(group)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _become(folder: str, spec: dict[str, Any]) -> None:

@@ -118,7 +118,7 @@ def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
         bare = {name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE}
         assert subprocess.run([c.folder / "bin" / "squeue"], env=bare, check=False, capture_output=True).returncode == 0
         # what is not imitated does not lead to a real Slurm's
-        assert "does not have this command" in c.run(["strigger"]).stderr
+        assert "does not have this command" in c.run(["scrontab"]).stderr
     assert dict(os.environ) == before
     assert not c.folder.exists()
 

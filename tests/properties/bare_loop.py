@@ -14,6 +14,7 @@ from verdict import approve
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, NodesDown, NodesResume, Submit
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy, parse_policy
@@ -29,6 +30,7 @@ class World:
     lines: list[str]
     facts: list[tuple[int, Fact]]
     runs: dict[int, int]
+    accounting: Accounting | None = None
 
 
 @dataclass(slots=True)
@@ -89,7 +91,9 @@ def drive(
     `between` sees the controller, and when the next thing will happen, before it does.
     """
     name, options = parse_policy(policy)
-    controller = Controller(cluster or read_conf(world.lines), load_policy(name)(options), START)
+    controller = Controller(
+        cluster or read_conf(world.lines), load_policy(name)(options), START, accounting=world.accounting
+    )
     heap: list[tuple[int, int, Fact]] = []
     for at, fact in world.facts:
         heappush(heap, (at, len(heap), fact))

@@ -23,6 +23,7 @@ from slurmsim.core.main_pass import MainPass
 from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
 from slurmsim.core.policy_host import View
 from slurmsim.core.select import Selector
+from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
@@ -100,7 +101,28 @@ def test_cycles_of_an_unchanged_cluster_start_nothing(world: World) -> None:
     drive(world, "backfill", between=ghost)
 
 
-def busy_world(seed: int) -> World:
+def some_limits(draw: random.Random, n_nodes: int) -> Accounting:
+    """Three users in two accounts and two QOS, some of them with limits that hold many jobs for a while."""
+    nodes, jobs = draw.choice((n_nodes // 3, n_nodes // 2, n_nodes)), draw.choice((1, 2, 4))
+    group = draw.choice(({"node": nodes}, {"cpu": 2 * nodes}, {"node": nodes, "cpu": nodes}, {}))
+    return Accounting(
+        (
+            Association("root"),
+            Association("a", parent="root", limits=Limits(grp_tres=draw.choice((group, {})))),
+            Association("b", parent="root", limits=Limits(grp_jobs=draw.choice((None, 2)))),
+            Association("a", user="u", is_default=True),
+            Association("a", user="v", limits=Limits(max_jobs=draw.choice((None, jobs)))),
+            Association("b", user="w", limits=Limits(max_tres={"node": nodes}), is_default=True),
+        ),
+        (
+            Qos("normal"),
+            Qos("q1", limits=Limits(grp_tres=group)),
+            Qos("q2", max_jobs_pu=jobs, max_tres_pu=draw.choice(({}, {"node": nodes}))),
+        ),
+    )
+
+
+def busy_world(seed: int, *, limited: bool = False) -> World:
     """Many jobs for whole, equal nodes, most of them waiting, most ending early: what deep plans are made for."""
     draw = random.Random(seed)
     n = draw.choice((6, 12, 40))
@@ -117,6 +139,10 @@ def busy_world(seed: int) -> World:
         lines.append("PriorityMaxAge=0-1")
     if draw.random() < 0.2:
         lines.append(f"PartitionName=part Nodes=n[1-{n // 2}] MaxTime=60")
+    accounting = None
+    if limited:
+        accounting = some_limits(draw, n)
+        lines.append("AccountingStorageEnforce=limits,qos")
     facts: list[tuple[int, Fact]] = []
     runs = {}
     now = START
@@ -128,6 +154,8 @@ def busy_world(seed: int) -> World:
         where = ("part",) if "PartitionName=part" in lines[-1] and draw.random() < 0.3 else ()
         request = ResourceRequest(min_nodes=nodes, max_nodes=most)
         sub = Submission(job_id, request, time_limit_s=limit, partitions=where, nice=draw.choice((0, 0, 0, -5, 5)))
+        if limited:
+            sub.user, sub.qos = draw.choice("uuvw"), draw.choice(("", "q1", "q2"))
         runs[job_id] = draw.choice((1, 30, limit // 3, limit // 2, limit, limit + 100))
         facts.append((now, Submit(sub)))
         if draw.random() < 0.05:
@@ -135,7 +163,7 @@ def busy_world(seed: int) -> World:
     if draw.random() < 0.2:
         down = draw.randint(START, now)
         facts += [(down, NodesDown(("n1", "n2"))), (down + draw.randint(1, 2000), NodesResume(("n1", "n2")))]
-    return World(lines, facts, runs)
+    return World(lines, facts, runs, accounting)
 
 
 def without_plans(decided: Decided) -> list[tuple[Any, ...]]:
@@ -151,6 +179,19 @@ def test_putting_plans_off(seed: int) -> None:
         other = drive(world, "backfill")
     assert usual.starts == other.starts
     assert without_plans(usual) == without_plans(other)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_putting_plans_off_beside_limits(seed: int) -> None:
+    """Who starts when. Which limit a job shows may differ while its plan would lie beyond the window."""
+    world = busy_world(seed, limited=True)
+    usual = drive(world, "backfill")
+    with without("_may_defer", SlurmBackfill, lambda *_: False):
+        other = drive(world, "backfill")
+    everything = drive(world, "backfill", cluster=planning_all(world))
+    assert usual.starts == other.starts == everything.starts
+    fates = [[e for e in d.events if e[1] not in ("PLAN", "REASON")] for d in (usual, other, everything)]
+    assert fates[0] == fates[1] == fates[2]
 
 
 @given(seed=st.integers(0, 10**9))

@@ -1,0 +1,81 @@
+"""Usage as slurmdbd sums it up hour by hour, for sreport: what was allocated to whom, and what stood idle."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.accounting_storage import DISABLED
+from slurmsim.slurmctld.association_requests import cluster_tres
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine import Engine
+    from slurmsim.slurmctld.people import Person
+
+CHANGES: frozenset[str] = frozenset()
+_HOUR = 3600
+
+
+def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The request for it."""
+    return {"usage": lambda arguments, person: usage(engine, int(arguments["start"]), int(arguments["end"]), person)}
+
+
+def usage(engine: Engine, start: int, end: int, person: Person) -> dict[str, Any]:
+    """What is known of the whole hours between `start` and `end`.
+
+    Returns
+    -------
+    dict
+        ``cluster``: TRES seconds by name as ``[allocated, down, idle, planned, total]``; ``associations``:
+        ``[account, user or None, TRES seconds]``; ``jobs``: ``[account, TRES, seconds]``.
+    """
+    if not engine.database.exists or not engine.storage.enabled:
+        raise Refusal(DISABLED)
+    begun = engine.network.start_time // _HOUR * _HOUR
+    start, end = max(start, begun), min(end, engine.now // _HOUR * _HOUR)
+    found: dict[str, Any] = {"name": engine.cluster.name, "cluster": {}, "associations": [], "jobs": []}
+    if end <= start:
+        return found
+    shares: dict[tuple[str, str | None], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    planned = 0
+    for row in engine.storage.records():
+        seconds = _overlap(row.start, row.end or engine.now, start, end) if row.start else 0
+        if row.eligible:
+            planned += _overlap(row.eligible, row.start or row.end or engine.now, start, end) * row.req_cpus
+        if not seconds:
+            continue
+        found["jobs"].append([row.account, row.tres_alloc, seconds])
+        for key in [(row.account, row.user), *((name, None) for name in _above(engine, row.account))]:
+            for name, count in row.tres_alloc.items():
+                shares[key][name] += count * seconds
+    found["associations"] = [[account, user, dict(tres)] for (account, user), tres in shares.items()]
+    found["cluster"] = _cluster(engine, start, end, dict(shares.get(("root", None), {})), planned)
+    return found
+
+
+def _overlap(first: int, last: int, start: int, end: int) -> int:
+    return max(0, min(last, end) - max(first, start))
+
+
+def _above(engine: Engine, account: str) -> list[str]:
+    """The account and those it is in, up to root."""
+    tree, found = engine.controller.tree, [account]
+    parents = {b.spec.account: b.spec.parent for b in tree.branches if not b.spec.user} if tree is not None else {}
+    while (parent := parents.get(found[-1])) and parent not in found:
+        found.append(parent)
+    return found if found[-1] == "root" else [*found, "root"]
+
+
+def _cluster(engine: Engine, start: int, end: int, used: dict[str, int], planned: int) -> dict[str, list[int]]:
+    seconds = end - start
+    counts = {name: count for name, count in cluster_tres(engine).items() if name in ("cpu", "mem", "node", "billing")}
+    out = {}
+    for name, count in counts.items():
+        total = count * seconds
+        busy = min(used.get(name, 0), total)
+        waiting = min(planned, total - busy) if name == "cpu" else 0
+        out[name] = [busy, 0, total - busy - waiting, waiting, total]
+    return out
