@@ -28,7 +28,7 @@ def keep_rejected(engine: Engine, shown: int, asked: Mapping[str, Any], person: 
         core = Job(sub, partitions, shapes, engine.now)
         if c.accounts is not None:
             c.accounts.admit(core)
-        c._set_limit(core)
+        c.set_time_limit(core)
     except SubmitError:
         return None
     core.priority = min(c.priority.submit(core, engine.now))
