@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
@@ -33,16 +33,15 @@ _LONG = {
 }
 
 
-@dataclass(slots=True)
 class Row:
-    """A job, or the tasks of an array that are still one record; `job` is the first of them."""
+    """A job, or the tasks of an array that are still one record; `job` is the first of them, `core` the core's job."""
 
-    job: LiveJob
-    tasks: tuple[LiveJob, ...] = ()
+    __slots__ = ("core", "job", "tasks")
 
-    @property
-    def core(self) -> Any:
-        return self.job.core
+    def __init__(self, job: LiveJob, tasks: tuple[LiveJob, ...] = ()) -> None:
+        self.job: LiveJob = job
+        self.tasks: tuple[LiveJob, ...] = tasks
+        self.core: Any = job.core
 
 
 Getter = Callable[[Row, "Engine"], Any]
@@ -223,9 +222,8 @@ def _node_count(row: Row, engine: Engine) -> int:
         return int(core.n_nodes)
     if core.likely_nodes:
         return int(core.likely_nodes)
-    table, members = engine.controller.table, core.partition.spec.nodes
-    most = max((int(table.cpus[table.index[name]]) for name in members), default=1)
-    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // max(most, 1)))
+    most = max(engine.most_cpus(core.partition.spec), 1)
+    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
 
 
 def _memory(row: Row, engine: Engine) -> int:
