@@ -115,7 +115,7 @@ def _transactions(engine: Engine, arguments: Mapping[str, Any], person: Person) 
 
 
 def _reservations(engine: Engine, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    from slurmsim.slurmctld.node_fields import RESERVATION_FIELDS
+    from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 
     found = []
     for r in engine.controller.reservations.all:
