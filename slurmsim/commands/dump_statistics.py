@@ -18,17 +18,62 @@ _ZERO = frozenset(
      "bf_last_depth", "bf_last_depth_try", "bf_depth_sum", "bf_depth_try_sum", "bf_queue_len", "bf_queue_len_mean",
      "bf_queue_len_sum", "bf_table_size", "bf_table_size_sum", "bf_table_size_mean"]
 )  # fmt: skip
-_ORDER = (
-    "parts_packed req_time req_time_start server_thread_count agent_queue_size agent_count agent_thread_count "
-    "dbd_agent_queue_size gettimeofday_latency schedule_cycle_max schedule_cycle_last schedule_cycle_sum "
-    "schedule_cycle_total schedule_cycle_mean schedule_cycle_mean_depth schedule_cycle_per_minute schedule_cycle_depth "
-    "schedule_exit schedule_queue_length jobs_submitted jobs_started jobs_completed jobs_canceled jobs_failed "
-    "jobs_pending jobs_running job_states_ts bf_backfilled_jobs bf_last_backfilled_jobs bf_backfilled_het_jobs "
-    "bf_cycle_counter bf_cycle_mean bf_depth_mean bf_depth_mean_try bf_cycle_sum bf_cycle_last bf_cycle_max bf_exit "
-    "bf_last_depth bf_last_depth_try bf_depth_sum bf_depth_try_sum bf_queue_len bf_queue_len_mean bf_queue_len_sum "
-    "bf_table_size bf_table_size_sum bf_table_size_mean bf_when_last_cycle bf_active rpcs_by_message_type rpcs_by_user "
-    "pending_rpcs pending_rpcs_by_hostlist"
-).split()
+_ORDER = [
+    "parts_packed",
+    "req_time",
+    "req_time_start",
+    "server_thread_count",
+    "agent_queue_size",
+    "agent_count",
+    "agent_thread_count",
+    "dbd_agent_queue_size",
+    "gettimeofday_latency",
+    "schedule_cycle_max",
+    "schedule_cycle_last",
+    "schedule_cycle_sum",
+    "schedule_cycle_total",
+    "schedule_cycle_mean",
+    "schedule_cycle_mean_depth",
+    "schedule_cycle_per_minute",
+    "schedule_cycle_depth",
+    "schedule_exit",
+    "schedule_queue_length",
+    "jobs_submitted",
+    "jobs_started",
+    "jobs_completed",
+    "jobs_canceled",
+    "jobs_failed",
+    "jobs_pending",
+    "jobs_running",
+    "job_states_ts",
+    "bf_backfilled_jobs",
+    "bf_last_backfilled_jobs",
+    "bf_backfilled_het_jobs",
+    "bf_cycle_counter",
+    "bf_cycle_mean",
+    "bf_depth_mean",
+    "bf_depth_mean_try",
+    "bf_cycle_sum",
+    "bf_cycle_last",
+    "bf_cycle_max",
+    "bf_exit",
+    "bf_last_depth",
+    "bf_last_depth_try",
+    "bf_depth_sum",
+    "bf_depth_try_sum",
+    "bf_queue_len",
+    "bf_queue_len_mean",
+    "bf_queue_len_sum",
+    "bf_table_size",
+    "bf_table_size_sum",
+    "bf_table_size_mean",
+    "bf_when_last_cycle",
+    "bf_active",
+    "rpcs_by_message_type",
+    "rpcs_by_user",
+    "pending_rpcs",
+    "pending_rpcs_by_hostlist",
+]
 _MAIN_EXIT = ("end_job_queue", "default_queue_depth", "max_job_start", "max_rpc_cnt", "max_sched_time", "licenses")
 _BF_EXIT = (
     "end_job_queue",
