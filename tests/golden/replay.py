@@ -184,9 +184,19 @@ class Session:
     def close(self) -> None:
         subprocess.run([sys.executable, "-m", "slurmsim", "down", "--state", str(self.folder)],
                        capture_output=True, check=False)  # fmt: skip
+        self._end_scripts()
         if OWN_HOME in os.environ:
             subprocess.run(["umount", "--lazy", "/home"], check=False)
         shutil.rmtree(self.top, ignore_errors=True)
+
+    def _end_scripts(self) -> None:
+        """Kill what still runs of this session: scripts outlive the daemon."""
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.fsencode(self.folder) in (entry / "cmdline").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)
+            except OSError:
+                continue
 
 
 def find_conf(path: Path, recording: dict[str, Any]) -> Path:
