@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo test clients fast nightly bench clean
+.PHONY: help demo live test clients fast nightly bench clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,6 +16,10 @@ help: ## say what there is (default)
 demo: ## replay the bundled workload into ./demo and print what happened
 	@.ci/setup
 	@$(BIN)/slurmsim run --conf $(SAMPLE).conf --workload $(SAMPLE).parquet --out demo
+
+live: ## start a live cluster, submit a job to it, watch it, account for it, stop
+	@.ci/setup
+	@.ci/live
 
 test: ## lint, types and the whole test suite
 	@.ci/setup dev
@@ -29,9 +33,10 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
-nightly: ## the property tests with thousands of examples each
+nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
+	@SLURMSIM_KILLS=100 $(BIN)/python -m pytest -s tests/live/test_kill.py
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev

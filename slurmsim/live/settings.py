@@ -167,7 +167,6 @@ def made_up_conf(settings: Settings) -> str:
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core",
         *(["GresTypes=gpu"] if gpus else []),
-        "AccountingStorageType=accounting_storage/slurmdbd",
         "MaxJobCount=1000000",
         "MaxArraySize=100001",
         *(["AccountingStorageType=accounting_storage/slurmdbd"] if settings.storage else []),

@@ -20,6 +20,7 @@ from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
@@ -46,12 +47,14 @@ from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
+from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
+from slurmsim.slurmctld.same import Same
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
@@ -113,7 +116,7 @@ class Engine:
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, self._ran, cluster, policy, start_time,
+            self._moved, self._killed, self._ran, cluster, policy, start_time, after_turn=self._after_turn,
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
@@ -138,6 +141,10 @@ class Engine:
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
         self.last_id = self._first_id - 1
         self._order = 0
+        self._same = Same()
+        self._purged = -1  # when finished jobs were forgotten last
+        self._planned: Bitmap | None = None  # of the present request
+        self._most_cpus: dict[str, tuple[Any, int]] = {}
         self._seen_pass = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
             "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
@@ -159,6 +166,7 @@ class Engine:
     def execute(self, now: int, call: str, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
         self.network.advance(now)
+        self._planned = None
         handler = self.calls.get(call)
         self.statistics.asked(call, person)
         if handler is None:
@@ -178,7 +186,7 @@ class Engine:
     # -- submitting -------------------------------------------------------------------------------------------------
 
     def _submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        asked = arguments["job"]
+        asked = self._same.share(arguments["job"])
         if arguments.get("components"):
             raise Refusal("Requested operation not supported on this system")
         if asked.get("user_name"):
@@ -556,6 +564,9 @@ class Engine:
         if not age:
             return
         last = self.now - (self.now - self.network.start_time) % PURGE_S
+        if last == self._purged:
+            return
+        self._purged = last
         done = []
         for core_id, live in self.jobs.items():
             group = live.array.tasks.values() if live.array is not None else (live,)
@@ -578,10 +589,21 @@ class Engine:
 
     def planned_nodes(self) -> Bitmap:
         """Nodes that backfill keeps for somebody whose turn is to come."""
-        mask = 0
-        for records in self.controller.queue.jobs.values():
-            mask |= records[0].job.planned_nodes
-        return mask & self.controller.table.idle
+        if self._planned is None:  # once a request, not once a node
+            mask = 0
+            for records in self.controller.queue.jobs.values():
+                mask |= records[0].job.planned_nodes
+            self._planned = mask & self.controller.table.idle
+        return self._planned
+
+    def most_cpus(self, spec: PartitionSpec) -> int:
+        """CPUs of the largest node of a partition."""
+        known = self._most_cpus.get(spec.name)
+        if known is None or known[0] is not spec.nodes:
+            table = self.controller.table
+            most = max((int(table.cpus[table.index[name]]) for name in spec.nodes), default=1)
+            known = self._most_cpus[spec.name] = (spec.nodes, most)
+        return known[1]
 
     def node_reason(self, i: int) -> tuple[str | None, int, int]:
         """Why node `i` is down or drained, since when, and who said so."""
@@ -621,6 +643,8 @@ class LiveNetwork(Network):
 
     Attributes
     ----------
+    n_told
+        How often the controller was told something.
     entering, live
         Records by the core's id: of jobs the controller is being told of, and of all it has.
     """
@@ -632,9 +656,15 @@ class LiveNetwork(Network):
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
         self._moved, self._killed, self._ran = moved, killed, ran
+        self.n_told = 0
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
+
+    def tell(self, now: int, facts: Sequence[Fact]) -> None:
+        """As the network's; counted."""
+        self.n_told += 1
+        super().tell(now, facts)
 
     def core_of(self, core_id: int) -> Job:
         """The core's job, also when it ended within the instant it was submitted."""

@@ -6,8 +6,9 @@ set), minutes, MiB, a wait status; None stands for NULL or "not set".
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
@@ -32,16 +33,15 @@ _LONG = {
 }
 
 
-@dataclass(slots=True)
 class Row:
-    """A job, or the tasks of an array that are still one record; `job` is the first of them."""
+    """A job, or the tasks of an array that are still one record; `job` is the first of them, `core` the core's job."""
 
-    job: LiveJob
-    tasks: tuple[LiveJob, ...] = ()
+    __slots__ = ("core", "job", "tasks")
 
-    @property
-    def core(self) -> Any:
-        return self.job.core
+    def __init__(self, job: LiveJob, tasks: tuple[LiveJob, ...] = ()) -> None:
+        self.job: LiveJob = job
+        self.tasks: tuple[LiveJob, ...] = tasks
+        self.core: Any = job.core
 
 
 Getter = Callable[[Row, "Engine"], Any]
@@ -79,13 +79,20 @@ def _rejected(row: Row) -> bool:
     return bool(row.core.state == JobState.FAILED and row.core.start_time is None)
 
 
-def _file(row: Row, engine: Engine, which: str) -> str | None:
+def shown_file(row: Row, engine: Engine, which: str) -> str | None:
     """A file of the job; of an array's own record with the number that stands for no task."""
     name = engine.file_of(row.job, which)
     if not row.tasks or name is None:
         return name
     unset = replace(row.job, task=None)
     return file_name(unset, which)
+
+
+def _pattern(row: Row, which: str) -> str | None:
+    """A file of the job as it was asked for, patterns and all; None for the default."""
+    asked = row.job.asked
+    text = asked.get(which)
+    return None if text is None else os.path.join(str(asked.get("work_dir") or "/"), str(text))
 
 
 def _end(row: Row, engine: Engine) -> int:
@@ -209,13 +216,14 @@ def _task_text(row: Row, engine: Engine) -> str | None:
 
 
 def _node_count(row: Row, engine: Engine) -> int:
-    """Nodes it has; of a pending job how many its CPUs need at least."""
+    """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
     core = row.core
     if core.state != JobState.PENDING or core.shape.request.max_nodes:
         return int(core.n_nodes)
-    table, members = engine.controller.table, core.partition.spec.nodes
-    most = max((int(table.cpus[table.index[name]]) for name in members), default=1)
-    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // max(most, 1)))
+    if core.likely_nodes:
+        return int(core.likely_nodes)
+    most = max(engine.most_cpus(core.partition.spec), 1)
+    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
 
 
 def _memory(row: Row, engine: Engine) -> int:
@@ -309,9 +317,10 @@ FIELDS: dict[str, Getter] = {
     "dependency": _dependency,
     "work_dir": _text("work_dir"),
     "command": _text("command"),
-    "std_out": lambda r, e: _file(r, e, "std_out"),
-    "std_err": lambda r, e: _file(r, e, "std_err"),
-    "std_in": lambda r, e: _file(r, e, "std_in"),
+    "std_out": lambda r, e: _pattern(r, "std_out"),
+    "std_err": lambda r, e: _pattern(r, "std_err"),
+    "shown_out": lambda r, e: shown_file(r, e, "std_out"),
+    "std_in": lambda r, e: shown_file(r, e, "std_in"),
     "comment": _text("comment"),
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
@@ -345,7 +354,7 @@ FIELDS: dict[str, Getter] = {
     "het_job_id": lambda r, e: 0,
     "het_job_offset": lambda r, e: None,
     "het_job_id_set": lambda r, e: None,
-    "assoc_id": lambda r, e: 0,
+    "assoc_id": lambda r, e: 0 if r.core.branch is None else e.database.id_of(r.core.branch.spec),
     "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
     "gres_detail": lambda r, e: e.controller.state.gres_per_node(r.core.alloc) if r.core.alloc is not None else "",
     **DETAILS,

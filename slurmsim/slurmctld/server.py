@@ -36,6 +36,8 @@ IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
 TEND_S = 5.0
 SLICE_S = 0.05  # of work on the clock before others are listened to
+PLAIN = frozenset({"submit", "kill", "ended", "node_action"})
+"""Calls that change nothing before they tell the controller."""
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
 Answer = dict[str, Any]
@@ -286,7 +288,7 @@ class Server:
         call, arguments = str(message.get("call")), message.get("args") or {}
         own, last_id = self._own.get(call), self.engine.last_id
         now = max(self.clock.now(), self.engine.now)
-        line = b""
+        line, told = b"", self.engine.network.n_told
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
@@ -295,15 +297,14 @@ class Server:
                 self.journal.reserve(len(line))
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
-            if self.engine.last_id != last_id:  # it used an id up
-                owner = self.engine.people.by_uid(self.engine.owner)
-                self.journal.append([now, "last_id", owner.uid, owner.name, {"id": self.engine.last_id}])
+            if self.engine.last_id != last_id:  # it used an id up, and may have left a record of what it wanted
+                self.journal.append_line(line or self.journal.line([now, call, person.uid, person.name, arguments]))
                 self._noted = now
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
             return {"refused": list(NO_ROOM)}
         except Exception as error:
-            if line:  # it may have done half of it
+            if line and (call not in PLAIN or self.engine.network.n_told != told):  # it may have done half of it
                 traceback.print_exc()
                 self._rebuild()
             return {"refused": [0, f"Invalid RPC: {error}"]}

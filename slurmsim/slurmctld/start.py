@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.clock import REAL, Clock
 from slurmsim.slurmctld.conf_facts import read_facts
@@ -81,7 +83,8 @@ def replay(engine: Engine, entries: Iterable[Sequence[Any]], mode: str = REAL, r
         person = engine.people.by_uid(uid)
         if person.name != name:
             person = engine.people.by_name(name)
-        engine.execute(found.now, call, arguments, person)
+        with suppress(Refusal):  # as it was refused then, having taken an id
+            engine.execute(found.now, call, arguments, person)
     return found
 
 

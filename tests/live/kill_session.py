@@ -176,6 +176,13 @@ class Session:
             assert time.monotonic() < last, left[:3]
             time.sleep(0.3)
 
+    def calm(self) -> None:
+        """Wait for the scripts that really run; the clock stands still, so no other one starts."""
+        last = time.monotonic() + 60
+        while any(row["job_state"] == "RUNNING" and ":real:" in row["name"] for row in self.rows()):
+            assert time.monotonic() < last
+            time.sleep(0.1)
+
     def runs(self) -> Counter[str]:
         """How often each job's script ran: by name, id and restart count."""
         return Counter(self.ran.read_text().splitlines())

@@ -1,0 +1,103 @@
+"""A live cluster to measure: its daemon as a process, clients, and what a command call costs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import statistics
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from measure import machine, write
+
+from slurmsim.live import daemon
+from slurmsim.live.settings import Settings
+from slurmsim.protocol import SOCKET, Client, connect
+
+TIMES = 20
+CLIENTS = 16
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Live:
+    """One cluster; jobs seem to run."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.folder = folder / "cluster"
+        daemon.start(self.folder, daemon.prepare(self.folder, Settings(jobs="simulate", **settings)))
+        self.client = Client(str(self.folder), timeout_s=None)
+        with connect(str(self.folder / SOCKET), 10) as connection:
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        self.pid = int(struct.unpack("3i", peer)[0])
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the daemon so far."""
+        words = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / _TICKS
+
+    def rss_mb(self) -> float:
+        """Megabytes the daemon holds."""
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) * 1024 / 1e6
+
+    def submit(self, count: int, clients: int = CLIENTS, **more: Any) -> float:
+        """`count` submissions over so many connections; real seconds."""
+        job = {
+            "name": "bench", "script": "#!/bin/sh\n#SLURMSIM runtime=60\nsleep 60\n", "work_dir": "/tmp",
+            "environment": dict(os.environ), "num_tasks": 1, "time_limit": 10, **more,
+        }  # fmt: skip
+
+        def load() -> None:
+            client = Client(str(self.folder), timeout_s=None)
+            for _ in range(count // clients):
+                client.call("submit", job=job)
+
+        threads = [threading.Thread(target=load) for _ in range(clients)]
+        began = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter() - began
+
+    def command(self, *words: str) -> float:
+        """Median milliseconds of a command call, `TIMES` of them."""
+        environ = daemon.environment(self.folder, os.environ)
+        found = []
+        for _ in range(TIMES):
+            began = time.perf_counter()
+            subprocess.run(words, env=environ, stdout=subprocess.DEVNULL, check=True)
+            found.append(time.perf_counter() - began)
+        return statistics.median(found) * 1000
+
+
+@contextmanager
+def live(folder: Path, **settings: Any) -> Iterator[Live]:
+    """A cluster for the length of a measurement."""
+    found = Live(folder, **settings)
+    try:
+        yield found
+    finally:
+        daemon.stop(found.folder)
+
+
+def judge(name: str, values: dict[str, tuple[float, str, float]]) -> None:
+    """Keep and print what was measured: name -> (value, ``<=`` or ``>=``, target); fail beyond ten per cent."""
+    rows = [
+        {"what": what, "value": round(value, 3), "bound": bound, "target": target,
+         "met": value <= target if bound == "<=" else value >= target}
+        for what, (value, bound, target) in values.items()
+    ]  # fmt: skip
+    write(name, {"live": name, "rows": rows, "machine": machine()})
+    for row in rows:
+        print(
+            f"\n{row['what']}: {row['value']:,g} ({row['bound']} {row['target']:g}) {'met' if row['met'] else 'MISSED'}"
+        )
+    for what, (value, bound, target) in values.items():
+        assert value <= target * 1.1 if bound == "<=" else value >= target / 1.1, what

@@ -1,0 +1,44 @@
+"""Requests look alike: one object for equal parts of them, so that 100,000 jobs keep one environment, not 100,000."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MOST = 100_000
+"""Parts remembered; then all are forgotten, which costs memory only."""
+_MAPS = ("environment", "rlimits")
+
+
+class Same:
+    """What has been seen before."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._maps: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def share(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """`asked` with earlier equal texts and environments in place of its own."""
+        if len(self._texts) + len(self._maps) > MOST:
+            self._texts.clear()
+            self._maps.clear()
+        texts = self._texts
+        found = {}
+        for name, value in asked.items():
+            if type(value) is str:
+                value = texts.setdefault(value, value)
+            elif type(value) is dict and name in _MAPS:
+                value = self._map(value)
+            found[texts.setdefault(name, name)] = value
+        return found
+
+    def _map(self, value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            key = tuple(value.items())
+            known = self._maps.get(key)
+        except TypeError:  # lists in it: no environment
+            return value
+        if known is None:
+            texts = self._texts
+            known = {texts.setdefault(k, k): texts.setdefault(v, v) if type(v) is str else v for k, v in value.items()}
+            self._maps[tuple(known.items())] = known
+        return known
