@@ -29,13 +29,13 @@ HEAD = """# What the commands can
 
 Made from the commands' tables by `python tests/docs/coverage_tables.py`; a test compares.
 
-- **yes**: as in Slurm, as far as a machine without a real cluster can show it. An option about other clusters or federations is read, and answered as
-  a cluster answers that has none.
+- **yes**: as in Slurm, as far as a machine without a real cluster can show it. An option about other clusters or
+  federations is read, and answered as a cluster answers that has none.
 - **partial**: accepted and checked, without effect; of fields: always what Slurm prints for "not set".
 - **refused**: by name, with exit code 1, as Slurm refuses an option it does not know.
 
-What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where that is not
-all of {releases}.
+What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where
+that is not all of {releases}.
 """
 
 
