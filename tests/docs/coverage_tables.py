@@ -155,8 +155,9 @@ def text() -> str:
         column_rows(job_columns.COLUMNS, JOB_FIELDS, constants(dict(JOB_FIELDS))))]  # fmt: skip
     steps = {field for column in step_columns.COLUMNS for field in column.fields}
     lines += ["## squeue --steps: fields", "", *table(column_rows(step_columns.COLUMNS, steps, ()))]
-    lines += ["## sinfo: fields of `-o` and `-O`", "", *table(
-        column_rows(node_columns.COLUMNS, {f for c in node_columns.COLUMNS for f in c.fields}, constants(dict(sets))))]  # fmt: skip
+    shown = {field for column in node_columns.COLUMNS for field in column.fields}
+    fields = column_rows(node_columns.COLUMNS, shown, constants(dict(sets)))
+    lines += ["## sinfo: fields of `-o` and `-O`", "", *table(fields)]
     rows: dict[str, dict[str, list[str]]] = {"yes": {}, "partial": {}}
     for field in sacct_fields.FIELDS:
         kind = "yes" if field.job is not None or field.step is not None else "partial"
