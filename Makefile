@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test fast nightly bench clean
+.PHONY: help demo live test clients fast nightly bench clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,6 +24,10 @@ live: ## start a live cluster, submit a job to it, watch it, account for it, sto
 test: ## lint, types and the whole test suite
 	@.ci/setup dev
 	@.ci/checks
+
+clients: ## programs other people wrote for Slurm, against a live cluster
+	@.ci/setup dev,clients
+	@$(BIN)/python -m pytest -q tests/clients
 
 fast: ## install the compiled build into .venv-fast (again after an edit) and compare it with pure Python
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev

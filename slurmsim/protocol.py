@@ -174,12 +174,12 @@ class Client:
         """Send on the connection there is; if the daemon hung up since the last call, on a new one."""
         if self._socket is not None:
             try:
-                self._socket.sendall(message)
+                self._socket.sendall(message, socket.MSG_NOSIGNAL)
                 return
             except OSError:
                 self.close()
         self._socket = self._connect()
-        self._socket.sendall(message)
+        self._socket.sendall(message, socket.MSG_NOSIGNAL)
 
     def close(self) -> None:
         """Hang up."""

@@ -20,7 +20,7 @@ def number(value: int | float | None, *, infinite: bool = False) -> dict[str, An
 
 def write(
     io: Io, form: str, release: str, entries: dict[str, Any], command: list[str], cluster: str,
-    storage: str = "accounting_storage/slurmdbd",
+    storage: str = "accounting_storage/slurmdbd", warnings: list[Any] | None = None,
 ) -> None:  # fmt: skip
     """Print the document: `entries`, then who asked what of whom."""
     major, minor, micro = releases.VERSIONS[release].split(".")
@@ -40,6 +40,6 @@ def write(
             },
         },
         "errors": [],
-        "warnings": [],
+        "warnings": warnings or [],
     }  # fmt: skip
     io.out(as_json(document, brief=True) + "\n" if form == "json" else as_yaml(document))

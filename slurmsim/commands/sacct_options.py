@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from slurmsim.commands import releases
@@ -19,79 +18,9 @@ from slurmsim.commands.job_state_text import parse_state
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.sacct_fields import BRIEF, DEFAULT, LONG, Field, fields_of
+from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step
 from slurmsim.commands.values import leading_number
 from slurmsim.duration import DurationError, parse_time_limit
-
-_O = LongOption
-_LONG: tuple[tuple[LongOption, str], ...] = (
-    (_O("allusers", NO, "a"), ""), (_O("accounts", REQUIRED, "A"), ""), (_O("allocations", NO, "X"), ""),
-    (_O("brief", NO, "b"), ""), (_O("batch-script", NO, "B"), ""), (_O("completion", NO, "c"), ""),
-    (_O("constraints", REQUIRED, "C"), ""), (_O("delimiter", REQUIRED, "delimiter"), ""),
-    (_O("duplicates", NO, "D"), ""), (_O("federation", NO, "federation"), ""), (_O("helpformat", NO, "e"), ""),
-    (_O("help-fields", NO, "e"), ""), (_O("endtime", REQUIRED, "E"), ""), (_O("env-vars", NO, "env-vars"), ""),
-    (_O("file", REQUIRED, "f"), ""), (_O("flags", REQUIRED, "F"), ""), (_O("gid", REQUIRED, "g"), ""),
-    (_O("group", REQUIRED, "g"), ""), (_O("help", NO, "h"), ""), (_O("local", NO, "local"), ""),
-    (_O("name", REQUIRED, "name"), ""), (_O("nnodes", REQUIRED, "i"), ""), (_O("ncpus", REQUIRED, "I"), ""),
-    (_O("jobs", REQUIRED, "j"), ""), (_O("timelimit-min", REQUIRED, "k"), ""),
-    (_O("timelimit-max", REQUIRED, "K"), ""), (_O("long", NO, "l"), ""), (_O("allclusters", NO, "L"), ""),
-    (_O("cluster", REQUIRED, "M"), ""), (_O("clusters", REQUIRED, "M"), ""), (_O("nodelist", REQUIRED, "N"), ""),
-    (_O("noconvert", NO, "noconvert"), ""), (_O("units", REQUIRED, "units"), ""), (_O("noheader", NO, "n"), ""),
-    (_O("fields", REQUIRED, "o"), ""), (_O("format", REQUIRED, "o"), ""), (_O("parsable", NO, "p"), ""),
-    (_O("parsable2", NO, "P"), ""), (_O("qos", REQUIRED, "q"), ""), (_O("partition", REQUIRED, "r"), ""),
-    (_O("reason", REQUIRED, "R"), ""), (_O("state", REQUIRED, "s"), ""), (_O("starttime", REQUIRED, "S"), ""),
-    (_O("truncate", NO, "T"), ""), (_O("uid", REQUIRED, "u"), ""), (_O("use-local-uid", NO, "use-local-uid"), ""),
-    (_O("usage", NO, "U"), ""), (_O("user", REQUIRED, "u"), ""), (_O("verbose", NO, "v"), ""),
-    (_O("version", NO, "V"), ""), (_O("wckeys", REQUIRED, "W"), ""), (_O("whole-hetjob", OPTIONAL, "whole"), ""),
-    (_O("associations", REQUIRED, "x"), ""), (_O(None, NO, "t"), ""),
-    (_O("array", NO, "array"), "24.11"), (_O("helpreason", NO, "helpreason"), "24.11"),
-    (_O("helpstate", NO, "helpstate"), "24.11"), (_O("expand-patterns", NO, "expand"), "24.11"),
-)  # fmt: skip
-_ACCOUNTED = frozenset(
-    [
-        "PENDING",
-        "RUNNING",
-        "SUSPENDED",
-        "COMPLETED",
-        "CANCELLED",
-        "FAILED",
-        "TIMEOUT",
-        "NODE_FAIL",
-        "PREEMPTED",
-        "BOOT_FAIL",
-        "DEADLINE",
-        "OUT_OF_MEMORY",
-        "REQUEUED",
-        "RESIZING",
-        "REVOKED",
-    ]
-)
-_STEPS = {"batch": -5, "extern": -4, "interactive": -6}
-_FLAGS = ("SchedNotSet", "SchedSubmit", "SchedMain", "SchedBackfill", "StartRecieved")
-_JOBCOMP = "Slurm job completion is disabled"
-Step = tuple[int, int | None, int | None]  # job, task, step
-
-
-@dataclass
-class Asked:
-    """What the command line says."""
-
-    release: str
-    cond: dict[str, Any] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
-    columns: list[tuple[Field, int]] = field(default_factory=list)
-    style: Style = field(default_factory=Style)
-    help: str = ""
-    dump: str = ""
-    parser: str | None = None
-    script: bool = False
-    env: bool = False
-    no_steps: bool = False
-    truncate: bool = False
-    convert: bool = True
-    unit: str = ""
-    expand: bool = False
-    array: bool = False
-    now: int = 0
 
 
 def _split(text: str) -> list[str]:
@@ -134,10 +63,10 @@ class Reader:
             self.me |= self.io.client.call("hello")
         self.asked.now = int(self.me["now"])
         kind = NO if self.release < "24.11" else OPTIONAL
-        options = [option for option, since in _LONG if since <= self.release]
-        options += [_O("json", kind, "json"), _O("yaml", kind, "yaml")]
+        options = [option for option, since in OPTIONS if since <= self.release]
+        options += [LongOption("json", kind, "json"), LongOption("yaml", kind, "yaml")]
         if self.release < "26.05":  # its letter was forgotten
-            options = [o if o.name != "reason" else _O("reason", REQUIRED, "reason") for o in options]
+            options = [o if o.name != "reason" else LongOption("reason", REQUIRED, "reason") for o in options]
         parser = Parser(options, permute=True)
         try:
             for key, value in parser.parse(argv):
@@ -227,8 +156,8 @@ class Reader:
         name, dot, step_text = word.partition(".")
         step: int | None = None
         if dot:
-            if step_text in _STEPS:
-                step = _STEPS[step_text]
+            if step_text in STEPS:
+                step = STEPS[step_text]
             elif step_text[:1].isdigit():
                 step = leading_number(step_text)[0]
             else:
@@ -250,7 +179,7 @@ class Reader:
         found = parse_state(word, self.release)
         if found is None:
             self.fatal(f"unrecognized job state value '{word}'")
-        if found not in _ACCOUNTED:
+        if found not in ACCOUNTED:
             self.fatal(f"job state {word} is not supported / accounted")
         return found
 
@@ -286,7 +215,7 @@ class Reader:
         """Scheduling flags."""
         found = []
         for word in _split(text):
-            name = next((flag for flag in _FLAGS if word.lower() in (flag.lower(), "none") or
+            name = next((flag for flag in FLAGS if word.lower() in (flag.lower(), "none") or
                          flag.lower() in word.lower()), None)  # fmt: skip
             if name is None:
                 self.error(f"slurmdb_str_2_job_flags: Invalid job flag {word}")
@@ -307,7 +236,7 @@ class Reader:
             self.fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.")
         self.window()
         if self.completion:
-            self.io.error(_JOBCOMP)
+            self.io.error(JOBCOMP)
             raise Stop(1)
         self.check_enabled()
         if cond.get("qos"):

@@ -20,9 +20,9 @@ _DBD = """\
 AllowNoDefAcct ?
 ArchiveDir /tmp
 ArchiveEvents ?
+ArchiveJobs ?
 >=26.05 ArchiveJobScript ?
 >=26.05 ArchiveJobEnv ?
-ArchiveJobs ?
 ArchiveResvs ?
 ArchiveScript (null)
 ArchiveSteps ?
@@ -44,8 +44,8 @@ DebugFlags (null)
 DebugLevel info
 DebugLevelSyslog (null)
 DefaultQOS (null)
->=26.05 DisableArchiveCommands ?
 >=24.11 DisableCoordDBD ?
+>=26.05 DisableArchiveCommands ?
 >=26.05 DisableRollups ?
 >=24.11 HashPlugin hash/k12
 LogFile /var/log/slurmdbd.log
@@ -58,13 +58,13 @@ PluginDir {plugins}
 PrivateData none
 PurgeEventAfter NONE
 PurgeJobAfter NONE
->=26.05 PurgeJobScriptAfter NONE
->=26.05 PurgeJobEnvAfter NONE
 PurgeResvAfter NONE
 PurgeStepAfter NONE
 PurgeSuspendAfter NONE
 PurgeTXNAfter NONE
 PurgeUsageAfter NONE
+>=26.05 PurgeJobScriptAfter NONE
+>=26.05 PurgeJobEnvAfter NONE
 SLURMDBD_CONF /etc/slurm/slurmdbd.conf
 SLURMDBD_VERSION {version}
 SlurmUser root(0)

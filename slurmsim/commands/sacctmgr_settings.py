@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from slurmsim.commands.clock_text import long_clock
 from slurmsim.commands.sacctmgr_fields import matches
-from slurmsim.commands.sacctmgr_show import tres_text
+from slurmsim.commands.sacctmgr_table import tres_text
 from slurmsim.commands.sacctmgr_words import Session, Word, known_qos
 from slurmsim.duration import DurationError, parse_time_limit
 from slurmsim.tres import TresError, parse_tres

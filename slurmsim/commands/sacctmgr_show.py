@@ -5,22 +5,29 @@ Mirrors the list functions of sacctmgr (22.05; later rows from 24.11 and 26.05).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from slurmsim.commands.clock_text import Dates, long_clock
-from slurmsim.commands.dashed_table import NUMBER, TEXT, Head, double, heading, line
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.commands.messages import Stop
 from slurmsim.commands.releases import row
-from slurmsim.commands.sacctmgr_fields import DOUBLE, F, find, matches
-from slurmsim.commands.sacctmgr_words import Session, Word, association_condition, names_in, word_of
+from slurmsim.commands.sacctmgr_fields import matches
+from slurmsim.commands.sacctmgr_table import (
+    ASSOCIATION,
+    PAIRS,
+    QOS,
+    Asked,
+    Getter,
+    associations,
+    columns,
+    of,
+    selected,
+    table,
+    tres_text,
+)
+from slurmsim.commands.sacctmgr_words import Session
 from slurmsim.commands.sshare import tree_name
-from slurmsim.commands.units import quantity
-from slurmsim.commands.values import leading_number
 
-Record = Mapping[str, Any]
-Getter = Callable[[Record], Any]  # text, number or None
 _WITHASSOC = (
     "You requested options that are only valid when querying with the withassoc option.\n"
     "Are you sure you want to continue?"
@@ -50,179 +57,6 @@ _NO_ENTITY = {
 }
 
 
-def tres_text(counts: Mapping[str, int] | None) -> str:
-    """``cpu=24,node=6``, by name."""
-    return ",".join(
-        sorted(f"{name}={quantity(count, 'M') if name == 'mem' else count}" for name, count in (counts or {}).items())
-    )
-
-
-def _of(key: str) -> Getter:
-    return lambda record: record.get(key)
-
-
-def _tres(key: str) -> Getter:
-    return lambda record: tres_text(record.get(key))
-
-
-def _one(key: str, name: str) -> Getter:
-    return lambda record: (record.get(key) or {}).get(name)
-
-
-def _time(key: str) -> Getter:
-    return lambda record: None if record.get(key) is None else long_clock(record[key])
-
-
-def _minutes(key: str) -> Getter:
-    return lambda record: None if record.get(key) is None else long_clock(record[key] // 60 * 60)
-
-
-_COMMON: dict[str, Getter] = {
-    "grpcm": _one("grp_tres_mins", "cpu"), "grpcrm": _one("grp_tres_run_mins", "cpu"), "grpc": _one("grp_tres", "cpu"),
-    "grptm": _tres("grp_tres_mins"), "grptrm": _tres("grp_tres_run_mins"), "grpt": _tres("grp_tres"),
-    "grpj": _of("grp_jobs"), "grpja": _of("grp_jobs_accrue"), "grpmem": _one("grp_tres", "mem"),
-    "grpn": _one("grp_tres", "node"), "grps": _of("grp_submit_jobs"), "grpw": _minutes("grp_wall_s"), "id": _of("id"),
-    "maxcm": _one("max_tres_mins", "cpu"), "maxc": _one("max_tres", "cpu"), "maxtm": _tres("max_tres_mins"),
-    "maxt": _tres("max_tres"), "maxtn": _tres("max_tres_per_node"), "minpt": _of("min_prio_thresh"),
-    "maxn": _one("max_tres", "node"), "maxw": _minutes("max_wall_s"), "prio": _of("priority"),
-}  # fmt: skip
-ASSOCIATION: dict[str, Getter] = {
-    **_COMMON,
-    "acct": _of("account"), "cluster": _of("cluster"), "dqos": lambda r: r.get("def_qos") or "",
-    "fairshare": _of("shares"), "lft": _of("lft"), "rgt": _of("rgt"), "maxj": _of("max_jobs"),
-    "maxja": _of("max_jobs_accrue"), "maxs": _of("max_submit_jobs"), "pid": _of("parent_id"),
-    "pname": lambda r: r.get("parent") or "", "part": lambda r: r.get("partition") or "",
-    "qos": lambda r: ",".join(r.get("qos") or ()), "qos_raw": lambda r: ",".join(r.get("qos_raw") or ()),
-    "user": lambda r: r.get("user") or "", "lineage": _of("lineage"), "maxtrm": lambda r: "",
-}  # fmt: skip
-QOS: dict[str, Getter] = {
-    **_COMMON,
-    "desc": _of("description"), "name": _of("name"),
-    "flags": lambda r: ",".join(_flag_names(r["flags"])) or None, "grace": _time("grace_time_s"),
-    "maxtrm": _tres("max_tres_run_mins_pu"), "maxtrma": _tres("max_tres_run_mins_pa"), "maxta": _tres("max_tres_pa"),
-    "maxtu": _tres("max_tres_pu"), "maxj": _of("max_jobs_pu"), "maxjpa": _of("max_jobs_pa"),
-    "maxjaa": _of("max_jobs_accrue_pa"), "maxjau": _of("max_jobs_accrue_pu"), "maxnu": _one("max_tres_pu", "node"),
-    "maxcu": _one("max_tres_pu", "cpu"), "maxs": _of("max_submit_pu"), "maxsa": _of("max_submit_pa"),
-    "maxcrm": _one("max_tres_run_mins_pu", "cpu"), "minc": _one("min_tres", "cpu"), "mint": _tres("min_tres"),
-    "pree": lambda r: ",".join(sorted(r["preempt"])), "preem": lambda r: (r["preempt_mode"] or "cluster").lower(),
-    "prxmpt": _time("preempt_exempt_time_s"), "uf": _of("usage_factor"), "ut": _of("usage_threshold"),
-    "lf": _of("limit_factor"),
-}  # fmt: skip
-_FLAG_ORDER = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes",
-               "OverPartQOS", "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
-
-
-def _flag_names(flags: Iterable[str]) -> list[str]:
-    lower = {flag.lower() for flag in flags}
-    return [flag for flag in _FLAG_ORDER if flag.lower() in lower]
-
-
-# -- printing -----------------------------------------------------------------------------------------------------
-
-
-def columns(session: Session, text: str | list[str], *, tree: bool = False) -> list[F]:
-    """The fields of a format. Raises Stop."""
-    words = names_in(",".join(text) if isinstance(text, list) else text)
-    found = []
-    for word in words:
-        name, percent, size = word.partition("%")
-        field = find(name, session.release)
-        if field is None:
-            session.wrong(f"Unknown field '{name}'")
-            raise Stop(1)
-        if field.key == "acct" and tree:
-            field = field._replace(width=-20)
-        width = leading_number(size)[0] if percent else 0
-        found.append(field._replace(width=width) if width else field)
-    return found
-
-
-def table(session: Session, fields: list[F], rows: Iterable[Mapping[str, Any]], getters: Mapping[str, Getter]) -> None:
-    """Print rows; a field nobody knows here is empty."""
-    heads = [Head(f.heading, f.width, f.kind if f.kind != DOUBLE else NUMBER) for f in fields]
-    out = [heading(heads, session.style)]
-    dates = Dates(session.io.environ, int(session.io.now()), unset="Unknown")
-    for record in rows:
-        out.append(line(heads, [_cell(session, f, record, getters, dates) for f in fields], session.style))
-    session.io.out("".join(out))
-
-
-def _cell(session: Session, f: F, record: Record, getters: Mapping[str, Getter], dates: Dates) -> str | None:
-    getter = getters.get(f.key)
-    value = getter(record) if getter is not None else None
-    if f.kind == "date":
-        return dates(int(value or 0))
-    if value is None:
-        return None
-    if f.kind == DOUBLE:
-        return double(float(value), f.width, session.style)
-    return str(value)
-
-
-# -- what the words ask ---------------------------------------------------------------------------------------------
-
-
-class Asked:
-    """Conditions and format of a show command."""
-
-    def __init__(self, session: Session, words: list[str], own: str, flags: str, extra: Mapping[str, str], *,
-                 bare: str = "names", short: bool = False) -> None:  # fmt: skip
-        """`own` are names of the entity's own list, `flags` words without ``=``, `extra` further lists by key."""
-        self.cond: dict[str, Any] = {}
-        self.flags: set[str] = set()
-        self.format: list[str] = []
-        self.of_associations = False
-        for text in words:
-            word = word_of(text)
-            if not word.equals and matches(text, "Where:5 Set:3"):
-                continue
-            flag = next((f for f in flags.split() if matches(text, f)), None) if not word.equals else None
-            if flag is not None:
-                self.flags.add(flag.partition(":")[0].lower())
-            elif not word.equals or matches(word.name, own):
-                self.cond.setdefault(bare, []).extend(names_in(word.value))
-            elif matches(word.name, "Format:1"):
-                self.format += names_in(word.value)
-            elif (key := next((k for k, names in extra.items() if matches(word.name, names)), None)) is not None:
-                self.cond.setdefault(key, []).extend(names_in(word.value))
-            elif association_condition(session, self.cond, word):
-                self.of_associations = True
-            else:
-                tail = "" if short else "\n Use keyword 'set' to modify value"
-                session.wrong(f" Unknown condition: {text}{tail}")
-
-
-def selected(records: Iterable[dict[str, Any]], cond: Mapping[str, Any], pairs: Mapping[str, str]) -> list[Any]:
-    """Records whose values are among those asked for."""
-    found = []
-    for record in records:
-        if all(not cond.get(key) or str(record.get(name) or "").lower() in [str(v).lower() for v in cond[key]]
-               for key, name in pairs.items()):  # fmt: skip
-            found.append(record)
-    return found
-
-
-_PAIRS = {"accounts": "account", "users": "user", "partitions": "partition", "clusters": "cluster", "ids": "id",
-          "parents": "parent", "default_qos": "def_qos"}  # fmt: skip
-
-
-def associations(session: Session, cond: Mapping[str, Any], flags: set[str]) -> list[dict[str, Any]]:
-    """The associations a condition selects."""
-    records = session.list("association", own="woplimits" in flags)
-    found = selected(records, cond, _PAIRS)
-    if cond.get("qos"):
-        found = [r for r in found if set(r["qos"]) & set(cond["qos"])]
-    if "onlydefaults" in flags:
-        found = [r for r in found if r["is_default"]]
-    if "withsubaccounts" in flags and cond.get("accounts"):
-        spans = [(r["lft"], r["rgt"]) for r in found if not r["user"]]
-        found = [r for r in records if any(low <= r["lft"] <= high for low, high in spans)]
-    return found
-
-
-# -- entities -----------------------------------------------------------------------------------------------------
-
-
 def show_account(session: Session, words: list[str]) -> None:
     """Accounts, with their associations if asked for."""
     flags = "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WithRawQOSLevel:5 WOPLimits:4"
@@ -245,11 +79,11 @@ def show_account(session: Session, words: list[str]) -> None:
     if session.dump:
         return _dump(session, "accounts", records)
     getters = ASSOCIATION | {
-        "acct": _of("account"), "desc": _of("description"), "org": _of("organization"),
+        "acct": of("account"), "desc": of("description"), "org": of("organization"),
         "coords": lambda r: ",".join(r["coordinators"]),
     }  # fmt: skip
     if with_assoc:
-        known = associations(session, {k: v for k, v in asked.cond.items() if k in _PAIRS}, asked.flags)
+        known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
         rows = [{**a, **record} for record in records for a in known if a["account"] == record["account"]]
     else:
         rows = [dict(record, shares=None) for record in records]
@@ -307,11 +141,11 @@ def show_user(session: Session, words: list[str]) -> None:
     if session.dump:
         return _dump(session, "users", records)
     getters = ASSOCIATION | {
-        "user": _of("user"), "dacct": lambda r: r["default_account"] or "", "admin": _of("admin_level"),
+        "user": of("user"), "dacct": lambda r: r["default_account"] or "", "admin": of("admin_level"),
         "dwckey": lambda r: r["default_wckey"] or "", "coords": lambda r: ",".join(r["coordinates"]),
     }  # fmt: skip
     if with_assoc:
-        known = associations(session, {k: v for k, v in asked.cond.items() if k in _PAIRS}, asked.flags)
+        known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
         rows = [{**a, **record} for record in records for a in known if a["user"] == record["user"]]
     else:
         rows = [dict(record) for record in records]
@@ -351,9 +185,9 @@ def show_cluster(session: Session, words: list[str]) -> None:
         return _dump(session, "clusters", records)
     rows = [{**record["association"], **record} for record in records]
     getters = ASSOCIATION | {
-        "cluster": _of("cluster"), "chost": _of("host"), "cport": _of("port"),
+        "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
         "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: _in_id_order(r["tres"]),
-        "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": _of("nodes"), "select": lambda r: 109,
+        "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": of("nodes"), "select": lambda r: 109,
         "class": lambda r: "", "flags": lambda r: "" if session.release < "24.11" else None, "federation": lambda r: "",
         "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,
         "cpus": lambda r: str(r["tres"].get("cpu", 0)),
@@ -374,7 +208,7 @@ def show_tres(session: Session, words: list[str]) -> None:
     records = selected(session.list("tres"), asked.cond, {"types": "type", "ids": "id", "names": "name"})
     if session.dump:
         return _dump(session, "tres", records)
-    table(session, fields, records, {"type": _of("type"), "name": _of("name"), "id": _of("id")})
+    table(session, fields, records, {"type": of("type"), "name": of("name"), "id": of("id")})
 
 
 def show_event(session: Session, words: list[str]) -> None:
@@ -399,11 +233,11 @@ def show_event(session: Session, words: list[str]) -> None:
     elif only.startswith("c"):
         records = [r for r in records if not r["node"]]
     getters: dict[str, Getter] = {
-        "cluster": _of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": _of("start"),
-        "timeend": _of("end"),
+        "cluster": of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": of("start"),
+        "timeend": of("end"),
         "state": lambda r: r["state"] or "", "reason": lambda r: r["reason"] or "",
         "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
-        "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": _of("nodes"),
+        "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": of("nodes"),
         "event": lambda r: "Node" if r["node"] else "Cluster", "eventraw": lambda r: 2 if r["node"] else 1,
         "duration": lambda r: long_clock(max(0, int(session.io.now()) - r["start"])),
     }  # fmt: skip
@@ -420,8 +254,8 @@ def show_transaction(session: Session, words: list[str]) -> None:
     fields = columns(session, asked.format or "Time,Action,Actor,Where,Info")
     records = selected(session.list("transaction"), asked.cond, {"actors": "actor", "ids": "id"})
     table(session, fields, records, {
-        "ts": _of("time"), "action": _of("action"), "actor": _of("actor"), "where": _of("where"), "info": _of("info"),
-        "id": _of("id"),
+        "ts": of("time"), "action": of("action"), "actor": of("actor"), "where": of("where"), "info": of("info"),
+        "id": of("id"),
     })  # fmt: skip
 
 
@@ -443,7 +277,7 @@ def show_problem(session: Session, words: list[str]) -> None:
     ids = session.io.client.call("users", names=names)["uids"] if names else []
     missing = {name for name, uid in zip(names, ids, strict=True) if uid is None}
     rows += [{**r, "problem": "User does not have a uid"} for r in records if r["user"] in missing]
-    table(session, fields, rows, ASSOCIATION | {"problem": _of("problem")})
+    table(session, fields, rows, ASSOCIATION | {"problem": of("problem")})
 
 
 def show_reservation(session: Session, words: list[str]) -> None:
@@ -455,9 +289,9 @@ def show_reservation(session: Session, words: list[str]) -> None:
     fields = columns(session, asked.format or "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,Unused")
     records = selected(session.list("reservation"), asked.cond, {"names": "name", "clusters": "cluster", "ids": "id"})
     table(session, fields, records, {
-        "cluster": _of("cluster"), "name": _of("name"), "tres": lambda r: tres_text(r["tres"]),
-        "timestart": _of("start"),
-        "timeend": _of("end"), "id": _of("id"), "unused": lambda r: 0.0,
+        "cluster": of("cluster"), "name": of("name"), "tres": lambda r: tres_text(r["tres"]),
+        "timestart": of("start"),
+        "timeend": of("end"), "id": of("id"), "unused": lambda r: 0.0,
     })  # fmt: skip
 
 
@@ -517,12 +351,9 @@ def show(session: Session, words: list[str]) -> None:
 
 
 def _dump(session: Session, key: str, records: list[dict[str, Any]]) -> None:
-    from slurmsim.commands.openapi_accounts import dump
+    from slurmsim.commands.dump_accounts import dump
 
     try:
-        dump(session, key, records)
+        dump(session, key, records, session.argv)
     except FAILED_CALLS as error:
         session.wrong(f"sacctmgr: error: {error}")
-
-
-__all__ = ["ASSOCIATION", "QOS", "TEXT", "Word", "associations", "show", "tres_text"]

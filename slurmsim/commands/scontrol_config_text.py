@@ -65,6 +65,8 @@ def _value(
     text = given.get(name.lower())
     if text is None:
         return _assumed(name, default, given, answer, release)
+    if release >= "24.11" and (text.endswith("/none") or (text == "none" and name == "MpiDefault")):
+        return "(null)"  # no plugin at all
     if name in _UPPER or name == "PreemptMode":
         return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))
     if name.endswith("Debug") and text.isdigit():

@@ -15,8 +15,8 @@ from slurmsim.commands.values import leading_number
 Words = Sequence[str]
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _DEBUG_FLAGS = frozenset({
-    "accrue", "agent", "audittls", "backfill", "backfillmap", "burstbuffer", "cgroup", "conmgr", "cpu_bind", "cpufrequency",
-    "data",
+    "accrue", "agent", "audittls", "backfill", "backfillmap", "burstbuffer", "cgroup", "conmgr", "cpu_bind",
+    "cpufrequency", "data",
     "dbd_agent", "dependency", "elasticsearch", "energy", "extsensors", "federation", "frontend", "gang",
     "glob_silence",
     "gres", "hetjob", "interconnect", "jobaccountgather", "jobcomp", "jobcontainer", "license", "metrics", "namespace",

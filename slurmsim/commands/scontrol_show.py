@@ -7,6 +7,7 @@ from typing import Any
 
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.scontrol_hosts import host_list, host_names
 from slurmsim.commands.scontrol_session import Session
 
 Words = Sequence[str]
@@ -69,7 +70,7 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
             continue
         if task is not None and row["array_task_str"]:
             row["array_task_str"], row["array_task_id"] = None, task
-            for name in ("std_out", "shown_err", "std_in"):
+            for name in ("shown_out", "shown_err", "std_in"):
                 row[name] = row[name] and row[name].replace(NO_TASK, str(task))
         session.io.out(job_text(row, session, dates))
         shown += 1
@@ -331,54 +332,6 @@ def _not_modelled(session: Session, value: str | None, words: Words) -> None:
     session.error(f"show {words[1]} is not modelled")
 
 
-# -- host lists ------------------------------------------------------------------------------------------------------
-
-
-def _host_names(session: Session, value: str | None, words: Words) -> None:
-    from slurmsim.hostlist import expand
-
-    text = value if value is not None else session.io.environ.get("SLURM_NODELIST")
-    if text is None:
-        session.error("host list is empty")
-        return
-    try:
-        names = expand(text) if text else []
-    except ValueError:
-        session.io.error(f"Invalid hostlist: {text}")
-        return
-    for name in names:
-        session.io.out(f"{name}\n")
-
-
-def _host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
-    def handler(session: Session, value: str | None, words: Words) -> None:
-        from slurmsim.commands.host_list_text import encode
-        from slurmsim.hostlist import expand
-
-        if value is None:
-            from slurmsim.commands.scontrol import usage
-
-            session.fail("invalid encode argument")
-            usage(session)
-            return
-        text = value
-        if value.startswith("/"):
-            try:
-                with open(value, encoding="utf-8", errors="surrogateescape") as file:
-                    text = ",".join(filter(None, file.read().replace("\n", ",").split(",")))
-            except OSError:
-                session.fail(f"Can not open {value}")
-                return
-        try:
-            names = expand(text) if text else []
-        except ValueError:
-            session.fail(f"Invalid hostlist: {text}")
-            return
-        session.io.out(encode(names, ordered) + "\n")
-
-    return handler
-
-
 # -- small things ----------------------------------------------------------------------------------------------------
 
 
@@ -408,8 +361,8 @@ ENTITIES: tuple[Entity, ...] = (
     ("aliases", 1, "", "", _aliases), ("bbstat", 2, "", "", _buffer_status), ("dwstat", 2, "", "", _buffer_status),
     ("burstbuffer", 2, "", "", _burst_buffers), ("assoc_mgr", 2, "", "", _assoc_mgr), ("cache", 2, "", "", _assoc_mgr),
     ("config", 1, "", "", _config), ("daemons", 1, "", "", _daemons), ("Federations", 1, "", "", _federation),
-    ("FrontendName", 1, "", "26.05", _front_ends), ("hostnames", 5, "", "", _host_names),
-    ("hostlist", 5, "", "", _host_list(False)), ("hostlistsorted", 9, "", "", _host_list(True)),
+    ("FrontendName", 1, "", "26.05", _front_ends), ("hostnames", 5, "", "", host_names),
+    ("hostlist", 5, "", "", host_list(False)), ("hostlistsorted", 9, "", "", host_list(True)),
     ("jobs", 1, "", "", _jobs), ("jobid", 1, "", "", _jobs), ("licenses", 2, "", "", _licenses),
     ("nodes", 1, "", "", _nodes), ("partitions", 2, "", "", _partitions), ("partitionname", 2, "", "", _partitions),
     ("reservations", 1, "", "", _reservations), ("reservationname", 1, "", "", _reservations),

@@ -69,7 +69,7 @@ def _run(argv: list[str], io: Io) -> int:
         io.error(f"{'slurm_reset_statistics' if 'r' in on else 'slurm_get_statistics'}: {text_of(error)}")
         return 1
     if dump:
-        from slurmsim.commands.openapi_diag import dump_statistics
+        from slurmsim.commands.dump_statistics import dump_statistics
 
         return dump_statistics(found, dump, io, release, argv)
     io.out(_text(found, release, on))

@@ -226,7 +226,7 @@ _ROWS = """\
 2188 | - | = | Step queued as pending
 2189 | - | = | Invalid configuration for external job
 2190 | - | = | Unable to load file for reading
-"""
+"""  # noqa: E501
 
 
 def texts(release: str) -> dict[int, str]:

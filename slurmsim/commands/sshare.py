@@ -86,9 +86,9 @@ class _Call:
             self.io.error(f"Couldn't get shares from controller: {text_of(error)}")
             return 1
         if self.dump:
-            from slurmsim.commands.openapi_shares import dump_shares
+            from slurmsim.commands.dump_shares import dump_shares
 
-            return dump_shares(self, answer)
+            return dump_shares(answer, self.dump, self.io, self.release, argv)
         self.print(answer)
         return 0
 

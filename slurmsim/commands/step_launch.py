@@ -24,6 +24,7 @@ _ABORT_S = 2
 _EXEC_LATE = {"22.05": True, "26.05": False}
 """Whether "execve(): …" comes after the news of the task's end."""
 _AGAIN_S = 1.0
+_REQUEUE_GRACE_S = 0.5
 
 
 class Launch:
@@ -49,7 +50,7 @@ class Launch:
         self._opened: dict[str, int] = {}
         self._late: list[str] = []
         self._mail = io.client.patient()
-        self._after = 0
+        self._after = int(step["after"])  # messages from before are for others
         self._aborted = self._cancelled = self._told = self._first = False
         self._over = self._noticed = False
         self._killed_by = 0
@@ -333,9 +334,16 @@ class Launch:
     def _told_over(self, why: str, now: float, job: bool) -> None:
         """The job, or this step alone, was ended."""
         self._over = True
-        self._say_aborted()
         gentle = job or why == "TIMEOUT"
-        self._end(signal.SIGTERM if gentle else signal.SIGKILL, why, now)
+
+        def end() -> None:
+            self._say_aborted()
+            self._end(signal.SIGTERM if gentle else signal.SIGKILL, why, now)
+
+        if why in ("REQUEUED", "PENDING"):  # a task may have asked for it, and is to see the answer first
+            self.runner.after(_REQUEUE_GRACE_S, end)
+        else:
+            end()
 
 
 def _ranges(numbers: list[int]) -> str:

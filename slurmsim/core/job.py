@@ -31,15 +31,16 @@ class Job:
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
     `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
     that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
-    it last made others do so. `branch` is its association and `qos_spec` its QOS, None without accounting data;
+    it last made others do so; `likely_nodes` is how many nodes were found when only a limit held it. `branch` is its
+    association and `qos_spec` its QOS, None without accounting data;
     `bars` has the partitions that do not take its account or QOS, None when all do.
     """
 
     __slots__ = (
         "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims", "deadline",
         "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
-        "licenses", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition", "partitions",
-        "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued",
+        "licenses", "likely_nodes", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition",
+        "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued",
         "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape", "shapes",
         "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold",
         "time_limit_s", "time_min_s", "user", "waits_for", "within_limits",
@@ -82,6 +83,7 @@ class Job:
         self.array_limit = sub.array_limit
         self.planned_start: int | None = None
         self.planned_nodes: Bitmap = 0
+        self.likely_nodes = 0
         self.scheduler = ""
         self.depth = 0
         self.waits_for: list[tuple[str, int, int]] = []

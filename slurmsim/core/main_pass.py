@@ -172,6 +172,8 @@ class MainPass:
         seconds = time_limit or job.time_limit_s
         alloc = c.place_now(record, self.usable, seconds) if held is None else None
         if limits is not None and (held := held or limits.after(record, alloc)) is not None:
+            if alloc is not None:
+                job.likely_nodes = alloc.n_nodes
             self._held(record, held)
             return True
         if alloc is None and c.preemption is not None:

@@ -601,6 +601,8 @@ class PolicyHost:
             alloc = c.place_now(record, within, seconds)
             asked = limits is not None and (alloc is not None or c.preemption is not None)
             if asked and limits is not None and (held := limits.after(record, alloc)) is not None:
+                if alloc is not None:
+                    job.likely_nodes = alloc.n_nodes
                 continue
             if alloc is None and c.preemption is not None:
                 alloc = c.preemption.make_room(record, c.reach(record, within, seconds))

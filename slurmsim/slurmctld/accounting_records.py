@@ -179,7 +179,8 @@ def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
 
 def _reason(live: LiveJob, core: Job) -> str:
     """The last thing it waited for that is neither its turn nor nodes (state_reason_prev_db)."""
-    if core.state == JobState.PENDING and core.reason not in _BRIEF_REASONS:
+    described = str(core.reason).startswith("Nodes required")  # Resources, in more words
+    if core.state == JobState.PENDING and core.reason not in _BRIEF_REASONS and not described:
         return str(core.reason).partition(",")[0]
     if core.sub.hold:
         return Reason.HELD_USER

@@ -47,12 +47,13 @@ from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
+from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.same import Same
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
@@ -115,7 +116,7 @@ class Engine:
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, self._ran, cluster, policy, start_time,
+            self._moved, self._killed, self._ran, cluster, policy, start_time, after_turn=self._after_turn,
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller

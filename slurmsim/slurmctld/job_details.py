@@ -97,9 +97,9 @@ def _licenses_given(row: Row, engine: Engine) -> str | None:
 def _error_file(row: Row, engine: Engine) -> str | None:
     if engine.release >= "26.05" and row.job.asked.get("std_err") is None:
         return ""
-    from slurmsim.slurmctld.job_fields import FIELDS
+    from slurmsim.slurmctld.job_fields import shown_file
 
-    return FIELDS["std_err"](row, engine)
+    return shown_file(row, engine, "std_err")
 
 
 def _per_task(row: Row, engine: Engine) -> str | None:

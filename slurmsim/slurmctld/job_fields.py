@@ -6,6 +6,7 @@ set), minutes, MiB, a wait status; None stands for NULL or "not set".
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -78,13 +79,20 @@ def _rejected(row: Row) -> bool:
     return bool(row.core.state == JobState.FAILED and row.core.start_time is None)
 
 
-def _file(row: Row, engine: Engine, which: str) -> str | None:
+def shown_file(row: Row, engine: Engine, which: str) -> str | None:
     """A file of the job; of an array's own record with the number that stands for no task."""
     name = engine.file_of(row.job, which)
     if not row.tasks or name is None:
         return name
     unset = replace(row.job, task=None)
     return file_name(unset, which)
+
+
+def _pattern(row: Row, which: str) -> str | None:
+    """A file of the job as it was asked for, patterns and all; None for the default."""
+    asked = row.job.asked
+    text = asked.get(which)
+    return None if text is None else os.path.join(str(asked.get("work_dir") or "/"), str(text))
 
 
 def _end(row: Row, engine: Engine) -> int:
@@ -208,10 +216,12 @@ def _task_text(row: Row, engine: Engine) -> str | None:
 
 
 def _node_count(row: Row, engine: Engine) -> int:
-    """Nodes it has; of a pending job how many its CPUs need at least."""
+    """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
     core = row.core
     if core.state != JobState.PENDING or core.shape.request.max_nodes:
         return int(core.n_nodes)
+    if core.likely_nodes:
+        return int(core.likely_nodes)
     most = max(engine.most_cpus(core.partition.spec), 1)
     return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
 
@@ -307,9 +317,10 @@ FIELDS: dict[str, Getter] = {
     "dependency": _dependency,
     "work_dir": _text("work_dir"),
     "command": _text("command"),
-    "std_out": lambda r, e: _file(r, e, "std_out"),
-    "std_err": lambda r, e: _file(r, e, "std_err"),
-    "std_in": lambda r, e: _file(r, e, "std_in"),
+    "std_out": lambda r, e: _pattern(r, "std_out"),
+    "std_err": lambda r, e: _pattern(r, "std_err"),
+    "shown_out": lambda r, e: shown_file(r, e, "std_out"),
+    "std_in": lambda r, e: shown_file(r, e, "std_in"),
     "comment": _text("comment"),
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
@@ -343,7 +354,7 @@ FIELDS: dict[str, Getter] = {
     "het_job_id": lambda r, e: 0,
     "het_job_offset": lambda r, e: None,
     "het_job_id_set": lambda r, e: None,
-    "assoc_id": lambda r, e: 0,
+    "assoc_id": lambda r, e: 0 if r.core.branch is None else e.database.id_of(r.core.branch.spec),
     "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
     "gres_detail": lambda r, e: e.controller.state.gres_per_node(r.core.alloc) if r.core.alloc is not None else "",
     **DETAILS,

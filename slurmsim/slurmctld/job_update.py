@@ -7,13 +7,10 @@ core on a copy of the job, before anything is said to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.core.messages import (
-    AlterJob,
-    Fact,
     ResizeJob,
     SetArrayLimit,
     SetDependency,
@@ -24,123 +21,30 @@ from slurmsim.core.messages import (
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.control_ids import Record
+from slurmsim.slurmctld.job_change import (
+    ALL_NODES,
+    BAD_NODE_COUNT,
+    BAD_NODES,
+    BAD_TIME,
+    BAD_TIME_MIN,
+    BAD_USER,
+    DENIED,
+    FINISHED,
+    GRES,
+    HELD,
+    NEITHER,
+    NOT_PERSISTENT,
+    NOT_SUPPORTED,
+    Done,
+    Update,
+)
 from slurmsim.slurmctld.refusals import check_access, check_gres
-from slurmsim.slurmctld.submit_request import INFINITE, names_of, resources
+from slurmsim.slurmctld.submit_request import INFINITE, names_of
 from slurmsim.states import JobState, is_held
 
 if TYPE_CHECKING:
-    from slurmsim.model.submission import Submission
     from slurmsim.slurmctld.engine import Engine
     from slurmsim.slurmctld.people import Person
-
-DENIED, NOT_PENDING = "Access/permission denied", "Job is no longer pending execution"
-FINISHED, BAD_USER = "Job has already finished", "Invalid user id"
-NOT_SUPPORTED = "Requested operation not supported on this system"
-BAD_NODES, BAD_NODE_COUNT = "Invalid node name specified", "Node count specification invalid"
-BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
-BAD_TIME = "Invalid time specified"
-HELD = "Job is in held state, pending scheduler release"
-NOT_PERSISTENT = "Changes to job priority are not persistent, change nice instead"
-NEITHER = "Job is not pending nor running"
-ALL_NODES = 0xFFFFFFFF
-_RAN = (JobState.RUNNING, JobState.SUSPENDED)
-_GRES = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "mem_per_tres")
-# what makes another request of a waiting job
-_REQUEST = frozenset({
-    "min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_memory", "mem_per_cpu", "shared",
-    "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch", "sockets_per_node", *_GRES,
-})  # fmt: skip
-_SUB = {
-    "account": "account", "qos": "qos", "reservation": "reservation", "licenses": "licenses", "deadline": "deadline",
-    "name": "name",
-}  # fmt: skip
-
-
-class Update:
-    """One update of one record, as far as it has been looked at."""
-
-    def __init__(self, engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
-        self.engine, self.record, self.person = engine, record, person
-        self.live = record.first
-        self.core: Job = record.first.core
-        self.asked = {key: value for key, value in job.items() if value is not None}
-        self.operator = person.uid in (0, engine.owner)
-        self.pending, self.runs = self.core.state == JobState.PENDING, self.core.state in _RAN
-        self.new: dict[str, Any] = {}
-        self.facts: list[Callable[[int], Fact]] = []
-
-    def get(self, name: str) -> Any:
-        """What is asked for a field; None leaves it."""
-        return self.asked.get(name)
-
-    def present(self, name: str) -> Any:
-        """What the job asked for."""
-        return self.live.asked.get(name)
-
-    def set(self, *names: str) -> None:
-        """Note new values of fields."""
-        for name in names:
-            if name in self.asked:
-                self.new[name] = self.asked[name]
-
-    def need_pending(self) -> None:
-        """Refuse what only waiting jobs can be given."""
-        if not self.pending:
-            raise Refusal(NOT_PENDING)
-
-    def need_operator(self) -> None:
-        """Refuse what only operators may do."""
-        if not self.operator:
-            raise Refusal(DENIED, 2002)
-
-    def submission_of(self, core: Job) -> Submission:
-        """The job's submission with what has been noted. Raises SubmitError."""
-        new = self.new
-        changes: dict[str, Any] = {field: new[name] or type(getattr(core.sub, field) or "")()
-                                   for name, field in _SUB.items() if name in new and name != "deadline"}  # fmt: skip
-        if "deadline" in new:
-            changes["deadline"] = new["deadline"]
-        if "partition" in new:
-            changes["partitions"] = tuple(filter(None, new["partition"].split(",")))
-        if "time_min" in new:
-            changes["time_min_s"] = new["time_min"] * 60 or None
-        if "begin_time" in new:
-            begin = int(new["begin_time"])
-            changes["begin"] = begin if begin > self.engine.now else None
-        if not _REQUEST.isdisjoint(new):
-            changes["request"] = resources({**self.live.asked, **new})
-        return replace(core.sub, **changes)
-
-    def test(self) -> None:
-        """Have the core look at what has been noted. Raises Refusal with Slurm's text."""
-        try:
-            self.engine.controller.alterations.probe(self.core, self.submission_of(self.core))
-        except SubmitError as error:
-            raise Refusal(error.text) from None
-
-    # -- doing it -----------------------------------------------------------------------------------------------------
-
-    def apply(self) -> None:
-        """Tell the core, and keep what it need not know. Raises Refusal."""
-        engine, network = self.engine, self.engine.network
-        alters = not (_REQUEST | set(_SUB) | {"partition", "time_min", "begin_time"}).isdisjoint(self.new)
-        facts: list[Fact] = []
-        for live in self.record.jobs:
-            core = live.core
-            if alters and (self.pending or "licenses" in self.new):
-                facts.append(AlterJob(core.id, self.submission_of(core)))
-            facts += [make(core.id) for make in self.facts]
-        already = len(network.refused_edits)
-        changed = {**self.live.asked, **self.new}
-        for live in self.record.jobs:
-            live.asked = changed
-            if "requeue" in self.new:
-                live.core.sub.requeue = bool(self.new["requeue"])
-        network.tell(engine.now, facts)
-        refused = network.refused_edits[already:]
-        del network.refused_edits[already:]
-        if refused:
-            raise Refusal(refused[0][1].partition(" for job ")[0])
 
 
 def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
@@ -184,13 +88,6 @@ def _authority(u: Update) -> None:
         u.need_operator()
     if u.person.uid != u.live.person.uid and not u.operator:
         raise Refusal(BAD_USER)
-
-
-class Done(Refusal):
-    """Nothing more is looked at, and nothing is wrong."""
-
-    def __init__(self) -> None:
-        super().__init__("No error")
 
 
 def _partition(u: Update) -> None:
@@ -280,14 +177,14 @@ def _reservation(u: Update) -> None:
 
 
 def _gres(u: Update) -> None:
-    if any(u.get(name) is not None for name in _GRES):
+    if any(u.get(name) is not None for name in GRES):
         u.need_pending()
         try:
             check_gres(u.engine, u.asked)
         except SubmitError as error:
             raise Refusal(error.text) from None
-        u.set(*_GRES)
-        _tested(u, *_GRES)
+        u.set(*GRES)
+        _tested(u, *GRES)
 
 
 def _licenses(u: Update) -> None:

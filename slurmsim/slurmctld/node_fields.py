@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.partitions import Partition
-from slurmsim.core.reservation import Reservation
 from slurmsim.model.node import NodeSpec
 from slurmsim.slurmctld.conf_facts import SLURMD_PORT
 from slurmsim.slurmctld.live_job import task_ranges
@@ -316,88 +315,3 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "tres_fmt_str": _partition_tres,
 }
 """Field -> its value for a partition."""
-
-
-ReservationGetter = Callable[[Reservation, "Engine"], Any]
-
-
-def _names(r: Reservation, engine: Engine) -> str | None:
-    table = engine.controller.table
-    names = [table.names[i] for i in range(table.n) if r.nodes >> i & 1]
-    return engine.controller.state.compress(names) if names else None
-
-
-_FLAG_ORDER = (
-    "MAINT", "FLEX", "OVERLAP", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "SPEC_NODES",
-    "ALL_NODES", "ANY_NODES", "STATIC", "PART_NODES", "FIRST_CORES", "TIME_FLOAT", "REPLACE", "REPLACE_DOWN",
-    "PURGE_COMP", "NO_HOLD_JOBS_AFTER", "MAGNETIC",
-)  # fmt: skip
-
-
-def _flag_text(r: Reservation, engine: Engine) -> str:
-    words = []
-    for flag in _FLAG_ORDER:
-        if flag not in r.flags:
-            continue
-        if flag == "PURGE_COMP":
-            seconds = r.purge_comp_s
-            words.append(f"PURGE_COMP={seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}")
-        else:
-            words.append("NO_HOLD_JOBS_AFTER_END" if flag == "NO_HOLD_JOBS_AFTER" else flag)
-    return ",".join(words)
-
-
-def _cores(r: Reservation, engine: Engine) -> dict[int, int]:
-    """Cores it has on each node."""
-    specs = engine.controller.table.specs
-    if r.cores is not None:
-        return {i: cpus // max(specs[i].threads_per_core, 1) for i, cpus in sorted(r.cores.items())}
-    return {i: specs[i].sockets * specs[i].cores_per_socket for i in range(len(specs)) if r.nodes >> i & 1}
-
-
-def _reserved_tres(r: Reservation, engine: Engine) -> str | None:
-    specs = engine.controller.table.specs
-    if r.cores is not None:
-        cpus = sum(r.cores.values())
-    else:
-        cpus = sum(int(engine.controller.table.cpus[i]) for i in range(len(specs)) if r.nodes >> i & 1)
-    parts = [f"cpu={cpus}"] if cpus else []
-    return ",".join([*parts, *[f"license/{name}={count}" for name, count in r.licenses]]) or None
-
-
-def _core_lists(r: Reservation, engine: Engine) -> list[list[str]]:
-    if r.cores is None:
-        return []
-    names = engine.controller.table.names
-    return [[names[i], task_ranges(range(count))] for i, count in _cores(r, engine).items()]
-
-
-def _listed(names: tuple[str, ...]) -> str | None:
-    return ",".join(names) or None
-
-
-def _of_reservation(r: Reservation, engine: Engine, field: str) -> Any:
-    return engine.reservation_texts.get(r.name, {}).get(field) or None
-
-
-RESERVATION_FIELDS: dict[str, ReservationGetter] = {
-    "name": lambda r, e: r.name,
-    "start_time": lambda r, e: r.start,
-    "end_time": lambda r, e: r.end,
-    "node_list": _names,
-    "node_cnt": lambda r, e: r.nodes.bit_count(),
-    "flags": lambda r, e: sorted(r.flags),
-    "flag_text": _flag_text,
-    "core_cnt": lambda r, e: sum(_cores(r, e).values()),
-    "core_spec": _core_lists,
-    "features": lambda r, e: r.spec.features or None,
-    "partition": lambda r, e: r.partition.name if r.partition is not None else None,
-    "tres_str": _reserved_tres,
-    "users": lambda r, e: _listed(r.users),
-    "groups": lambda r, e: _of_reservation(r, e, "groups"),
-    "accounts": lambda r, e: _listed(r.accounts),
-    "licenses": lambda r, e: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,
-    "max_start_delay": lambda r, e: _of_reservation(r, e, "max_start_delay"),
-    "comment": lambda r, e: _of_reservation(r, e, "comment"),
-}
-"""Field -> its value for an advance reservation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +30,9 @@ def is_real(asked: Mapping[str, Any]) -> bool:
     script = asked.get("script")
     environment = asked.get("environment") or {}
     return bool(script) and not DIRECTIVE.search(str(script)) and "SLURMSIM_RUNTIME" not in environment
+
+
+REQUEUE_GRACE_S = 0.5
 
 
 class RealJobs:
@@ -93,12 +97,22 @@ class RealJobs:
         self.executor.start(core.id, core.restarts, str(live.asked["script"]), spec)
 
     def terminate(self, live: LiveJob, run: Job) -> None:
-        """End a run: say so in its output, then TERM; KILL comes when KillWait is over."""
-        node, path = self._node(run), file_name(live, "std_err")
-        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.engine.now, str(run.state), self.engine.release)
-        if path is not None and self.executor.pid(run.id, run.restarts) is not None:
-            self.executor.note(path, notice)
-        self.executor.terminate(run.id, run.restarts)
+        """End a run: say so in its output, then TERM; KILL comes when KillWait is over.
+
+        A requeue is often asked for from within: that command is to see its answer first.
+        """
+        node, path, why = self._node(run), file_name(live, "std_err"), str(run.state)
+        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.engine.now, why, self.engine.release)
+
+        def end() -> None:
+            if path is not None and self.executor.pid(run.id, run.restarts) is not None:
+                self.executor.note(path, notice)
+            self.executor.terminate(run.id, run.restarts)
+
+        if why == "REQUEUED":
+            asyncio.get_running_loop().call_later(REQUEUE_GRACE_S, end)
+        else:
+            end()
 
     def _node(self, core: Job) -> str:
         """The first node of a job that has or had some."""

@@ -93,6 +93,7 @@ def create(engine: Engine, asked: Mapping[str, Any], person: Person, *, wait: bo
     return {
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
         "cpus": place.cpus, "node_list": node_list(engine, step),
+        "after": len(live.mail),
     }  # fmt: skip
 
 

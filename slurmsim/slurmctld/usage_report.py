@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.accounting_storage import DISABLED
-from slurmsim.slurmctld.association_requests import cluster_tres
+from slurmsim.slurmctld.association_lists import cluster_tres
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine

@@ -85,3 +85,36 @@ def test_a_frozen_clock_is_stepped(up: Up) -> None:
     assert up.run("squeue -h -t all -o '%T'") == "COMPLETED\n"
     calls = Client(str(up.folder / "c")).call("calls", command="squeue")["calls"]
     assert [one["rc"] for one in calls] == [0, 0]
+
+
+def test_srun_and_salloc(up: Up) -> None:
+    up.slurmsim("up", "--nodes", "2", "--cpus-per-node", "4")
+    assert (
+        up.run("srun -N2 -n3 -l bash -c 'echo $SLURMD_NODENAME $SLURM_LOCALID' | sort") == "0: n1 0\n1: n1 1\n2: n2 0\n"
+    )
+    assert up.run("srun bash -c 'exit 7' 2>&1; echo $?") == "srun: error: n1: task 0: Exited with exit code 7\n7\n"
+    assert up.run("echo in | srun -n2 cat") == "in\nin\n"
+    inside = "salloc -n2 bash -c 'srun -n1 --exact sh -c \"echo step \\$SLURM_STEP_ID\"; squeue -h -o %j' 2>&1"
+    assert up.run(inside).split("\n")[1:4] == ["step 0", "interactive", "salloc: Relinquishing job allocation 4"]
+
+
+def test_an_allocation_dies_with_its_client(up: Up) -> None:
+    up.slurmsim("up", "--nodes", "1", "--cpus-per-node", "1")
+    with subprocess.Popen(["srun", "sleep", "600"], env=up.environ) as client:
+        up.wait_for("squeue -h -o '%i %T'", "1 RUNNING")
+        client.kill()
+    up.wait_for("squeue -h -t all -o '%i %T'", "1 CANCELLED")
+
+
+def test_a_step_is_signalled_and_cancelled(up: Up) -> None:
+    up.slurmsim("up", "--nodes", "1", "--cpus-per-node", "2")
+    script = "trap 'echo got it' USR1; while :; do sleep 0.1; done"
+    up.run(f'sbatch -o out.txt --wrap "srun -n1 bash -c \\"{script}\\"; echo ended \\$?"')
+    up.wait_for("squeue -h -s -j 1 -o %i | grep -c 1.0 || true", "1")
+    up.run("sleep 0.5; scancel -s USR1 1")
+    up.wait_for("grep -c 'got it' out.txt || true", "1")
+    up.run("scancel 1.0")
+    up.wait_for("squeue -h -t all -o %T", "COMPLETED")
+    lines = (up.folder / "out.txt").read_text().splitlines()
+    assert lines[-1] == "ended 137"
+    assert any("*** STEP 1.0 ON n1 CANCELLED AT " in line for line in lines)

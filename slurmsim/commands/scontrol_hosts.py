@@ -1,0 +1,54 @@
+"""``scontrol show hostnames``, ``hostlist`` and ``hostlistsorted``: nothing is asked of the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from slurmsim.commands.scontrol_session import Session
+
+Words = Sequence[str]
+
+
+def host_names(session: Session, value: str | None, words: Words) -> None:
+    from slurmsim.hostlist import expand
+
+    text = value if value is not None else session.io.environ.get("SLURM_NODELIST")
+    if text is None:
+        session.error("host list is empty")
+        return
+    try:
+        names = expand(text) if text else []
+    except ValueError:
+        session.io.error(f"Invalid hostlist: {text}")
+        return
+    for name in names:
+        session.io.out(f"{name}\n")
+
+
+def host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
+    def handler(session: Session, value: str | None, words: Words) -> None:
+        from slurmsim.commands.host_list_text import encode
+        from slurmsim.hostlist import expand
+
+        if value is None:
+            from slurmsim.commands.scontrol import usage
+
+            session.fail("invalid encode argument")
+            usage(session)
+            return
+        text = value
+        if value.startswith("/"):
+            try:
+                with open(value, encoding="utf-8", errors="surrogateescape") as file:
+                    text = ",".join(filter(None, file.read().replace("\n", ",").split(",")))
+            except OSError:
+                session.fail(f"Can not open {value}")
+                return
+        try:
+            names = expand(text) if text else []
+        except ValueError:
+            session.fail(f"Invalid hostlist: {text}")
+            return
+        session.io.out(encode(names, ordered) + "\n")
+
+    return handler

@@ -1,0 +1,57 @@
+"""Programs other people wrote for Slurm, unmodified, against a live cluster.
+
+Their packages are an extra: ``pip install .[clients]``. Each script in `scripts/` says ``OK NAME`` when every check
+of it held; another folder with such scripts is named with SLURMSIM_CLIENTS.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(os.environ.get("SLURMSIM_CLIENTS") or Path(__file__).with_name("scripts"))
+SECONDS = 280
+
+
+@pytest.fixture
+def environ(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """The environment of a shell on a new cluster; its clock runs as fast as the test asks."""
+    state = tmp_path / "cluster"
+    found = {
+        **os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "SLURMSIM_CLUSTER_DIR": str(state),
+        "PATH": f"{Path(sys.executable).parent}:{state / 'bin'}:{os.environ['PATH']}", "SMOKE_TIMEOUT": str(SECONDS),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "slurmsim", "up", "--state", str(state), "--jobs", "run", *request.param]
+    subprocess.run(command, env=found, check=True, capture_output=True)
+    yield found
+    subprocess.run([*command[:3], "down", "--state", str(state)], env=found, check=False, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    ("module", "script", "words", "environ"),
+    [
+        ("submitit", "submitit_smoke.py", [], []),
+        # the job that asks to be queued again waits two minutes of the cluster's clock
+        ("submitit", "submitit_smoke.py", ["--requeue"], ["--rate", "10"]),
+        ("cfut", "clusterfutures_smoke.py", [], []),
+        ("dask_jobqueue", "dask_jobqueue_smoke.py", [], []),
+        ("parsl", "parsl_smoke.py", [], []),
+    ],
+    ids=["submitit", "submitit-requeue", "clusterfutures", "dask-jobqueue", "parsl"],
+    indirect=["environ"],
+)
+def test_a_real_client(module: str, script: str, words: list[str], environ: dict[str, str], tmp_path: Path) -> None:
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed: pip install .[clients]")
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / script), *words], env=environ, cwd=tmp_path, capture_output=True, text=True,
+        timeout=SECONDS + 20, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
+    assert done.stdout.splitlines()[-1].startswith("OK ")

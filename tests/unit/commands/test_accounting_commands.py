@@ -1,0 +1,151 @@
+"""sacct, sacctmgr, sprio, sshare, sdiag, sreport: what is stored, who may change it, and that the scheduler obeys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from engine_client import CONF, START, Cluster
+
+from slurmsim.protocol import Refusal
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    """alice in physics, bob in chem."""
+    made = Cluster(tmp_path)
+    for command in (
+        "add account physics,chem", "add user alice account=physics", "add user bob account=chem",
+        "add qos high priority=10", "modify user alice set qos+=high",
+    ):  # fmt: skip
+        code, _, error = made.run(f"sacctmgr -i {command}")
+        assert code == 0, error
+    return made
+
+
+def states(cluster: Cluster, *words: str) -> list[str]:
+    return cluster.text(f"sacct -anPX -o jobid,state {' '.join(words)}").split()
+
+
+def test_jobs_that_slurmctld_has_forgotten_are_still_told_of(cluster: Cluster) -> None:
+    cluster.submit()
+    cluster.submit(seconds=7000, time_limit=200)
+    cluster.now += 2000
+    assert states(cluster) == ["1|COMPLETED", "2|RUNNING"]
+    assert 1 not in cluster.engine.jobs
+    assert cluster.text("sacct -nP -j 1 -a -o jobid,elapsed,exitcode").split() == [
+        "1|00:01:40|0:0",
+        "1.batch|00:01:40|0:0",
+    ]
+
+
+def test_every_run_of_a_requeued_job_is_a_row_with_d(cluster: Cluster) -> None:
+    cluster.submit(requeue=1)
+    cluster.now += 10
+    assert cluster.run("scontrol requeue 1")[0] == 0
+    assert states(cluster, "-j 1") == ["1|PENDING"]
+    assert sorted(states(cluster, "-j 1 -D")) == ["1|PENDING", "1|REQUEUED"]
+
+
+@pytest.mark.parametrize("how", ["conf", "switch"])
+def test_a_cluster_that_stores_nothing_says_so(tmp_path: Path, how: str) -> None:
+    conf = CONF.replace("/slurmdbd", "/none").replace("AccountingStorageEnforce=associations,limits,qos\n", "")
+    cluster = Cluster(tmp_path, conf if how == "conf" else CONF, "none" if how == "switch" else "")
+    assert cluster.run("sacct") == (1, "", "Slurm accounting storage is disabled\n")
+    assert cluster.run("sacctmgr show account")[0] == 1
+
+
+def test_without_a_database_jobs_are_stored_all_the_same(tmp_path: Path) -> None:
+    conf = "".join(f"{line}\n" for line in CONF.splitlines() if not line.startswith("AccountingStorage"))
+    cluster = Cluster(tmp_path, conf)
+    cluster.submit()
+    cluster.now += 10
+    assert states(cluster) == ["1|RUNNING"]
+
+
+def test_a_limit_holds_from_the_moment_it_is_set(cluster: Cluster) -> None:
+    cluster.submit("bob", seconds=50)
+    assert cluster.text("sacctmgr -i modify user bob set maxjobs=1").startswith(" Modified user associations...\n")
+    cluster.submit("bob")
+    cluster.now += 10
+    assert states(cluster) == ["1|RUNNING", "2|PENDING"]
+    assert "AssocMaxJobsLimit" in cluster.text("squeue -h -o %r -j 2")
+    cluster.text("sacctmgr -i modify user bob set maxjobs=-1")
+    cluster.now += 70
+    assert states(cluster) == ["1|COMPLETED", "2|RUNNING"]
+    cluster.engine.controller.check()
+
+
+def test_whom_the_database_no_longer_knows_may_not_submit(cluster: Cluster) -> None:
+    assert cluster.text("sacctmgr -i delete user bob") == " Deleting users...\n  bob\n"
+    with pytest.raises(Refusal, match="Invalid account or account/partition combination specified"):
+        cluster.submit("bob")
+
+
+def test_shares_follow_changes(cluster: Cluster) -> None:
+    cluster.submit("alice", seconds=5000, time_limit=200)
+    cluster.now += 1000
+    before = cluster.text("sshare -anP -o account,user,normshares")
+    cluster.text("sacctmgr -i modify account chem set fairshare=3")
+    after = cluster.text("sshare -anP -o account,user,normshares")
+    assert before != after
+    assert " chem||0.600000" in after
+
+
+def test_only_administrators_and_coordinators_change_things(cluster: Cluster) -> None:
+    assert cluster.run("sacctmgr -i add account more", "alice")[0] == 1
+    cluster.text("sacctmgr -i add coordinator account=physics names=alice")
+    code, _, error = cluster.run("sacctmgr -i modify user where name=alice account=physics set maxjobs=3", "alice")
+    assert (code, error) == (0, "")
+    cluster.text("sacctmgr -i modify user bob set adminlevel=operator")
+    assert cluster.run("sacctmgr -i add account more", "bob")[0] == 0
+    assert "Add Accounts|bob|" in cluster.text("sacctmgr -nP list transactions format=action,actor,where")
+
+
+def test_the_journal_makes_the_database_and_the_rows_again(cluster: Cluster) -> None:
+    cluster.text("sacctmgr -i modify user bob set maxjobs=1")
+    for user in ("alice", "bob", "bob"):
+        cluster.submit(user)
+    cluster.now += 2000
+    shown = [
+        cluster.text(c) for c in ("sacct -aP", "sacctmgr -P show assoc", "sshare -aP", "sacctmgr -P list transactions")
+    ]
+    cluster.engine = cluster.again()
+    assert shown == [
+        cluster.text(c) for c in ("sacct -aP", "sacctmgr -P show assoc", "sshare -aP", "sacctmgr -P list transactions")
+    ]
+
+
+def test_priorities_diagnostics_and_reports(cluster: Cluster) -> None:
+    cluster.submit("alice", seconds=8000, time_limit=200, num_tasks=8)
+    cluster.submit("bob", num_tasks=8)
+    cluster.now += 5400
+    assert cluster.text("sprio -h -o %i").split() == ["2"]
+    counters = cluster.text("sdiag")
+    assert "Jobs submitted: 2\n" in counters
+    assert "REQUEST_SUBMIT_BATCH_JOB" in counters
+    cluster.run("sdiag -r")
+    assert "Jobs submitted: 0\n" in cluster.text("sdiag")
+    used = cluster.text(
+        "sreport -nP cluster AccountUtilizationByUser start=2026-01-05T08:00:00 end=2026-01-05T09:00:00"
+    )
+    assert used.splitlines()[0].startswith("tux|root|||")
+    assert cluster.journal[0][0] == START
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_json_documents(cluster: Cluster, release: str) -> None:
+    cluster.submit()
+    cluster.now += 30
+    cluster.release = release
+    for command, key in (
+        ("sacct -a", "jobs"), ("sacctmgr show account", "accounts"), ("sacctmgr show user", "users"),
+        ("sacctmgr show assoc", "associations"), ("sacctmgr show qos", "qos"), ("sacctmgr show tres", "TRES"),
+        ("sacctmgr show cluster", "clusters"), ("sshare -a", "shares"), ("sdiag", "statistics"),
+    ):  # fmt: skip
+        document = json.loads(cluster.text(f"{command} --json"))
+        assert list(document) == [key, "meta", "errors", "warnings"]
+        assert document[key]
+    (job,) = json.loads(cluster.text("sacct -a --json"))["jobs"]
+    assert (job["state"]["current"], job["time"]["elapsed"]) == (["RUNNING"], job["time"]["elapsed"])

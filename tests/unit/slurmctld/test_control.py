@@ -1,0 +1,140 @@
+"""scontrol's side of the daemon: who may change what, and what becomes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.start import make_engine, new_header
+
+START = 1_767_600_000
+ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
+BOB = Person("bob", 2002, "bob", 2002, "/home/bob")
+
+
+@pytest.fixture
+def cluster() -> Engine:
+    """Two nodes of four CPUs; alice's job 1 runs on all of them, job 2 waits, 3 is an array of three that waits."""
+    header = new_header(start=START, mode="frozen", rate=1.0, nodes=2, cpus=4, owner=0)
+    e = make_engine(header, Path("."))
+    script = "#!/bin/sh\nsleep 500\n"
+    asked = {"name": "j", "script": script, "work_dir": "/tmp", "time_limit": 10, "num_tasks": 8}
+    for more in ({}, {}, {"array_inx": "1-3"}):
+        e.execute(START, "submit", {"job": {**asked, **more}}, ALICE)
+    e.execute(START + 10, "ping", {}, ROOT)
+    return e
+
+
+def do(e: Engine, call: str, person: Person = ROOT, **arguments: Any) -> dict[str, Any]:
+    return e.execute(e.now, call, arguments, person)
+
+
+def refused(e: Engine, call: str, person: Person, **arguments: Any) -> str:
+    with pytest.raises(Refusal) as caught:
+        do(e, call, person, **arguments)
+    return caught.value.text
+
+
+def show(e: Engine, job_id: str, *fields: str) -> list[Any]:
+    found = do(e, "jobs", job_id=job_id, fields=list(fields))["columns"]
+    return [found[name][0] for name in fields]
+
+
+def nodes(e: Engine, *fields: str) -> list[Any]:
+    found = do(e, "nodes", fields=list(fields))["columns"]
+    return [found[name][0] for name in fields]
+
+
+def test_users_hold_their_own_jobs_and_release_what_they_held(cluster: Engine) -> None:
+    assert refused(cluster, "hold_job", BOB, job_id="2", kind="hold") == "Invalid user id"
+    do(cluster, "hold_job", ALICE, job_id="2", kind="hold")
+    assert show(cluster, "2", "state_reason", "priority") == ["JobHeldUser", 0]
+    do(cluster, "hold_job", ROOT, job_id="2", kind="hold")
+    assert show(cluster, "2", "state_reason") == ["JobHeldAdmin"]
+    assert refused(cluster, "hold_job", ALICE, job_id="2", kind="release") == "Access/permission denied"
+    do(cluster, "hold_job", ROOT, job_id="2", kind="release")
+    assert show(cluster, "2", "state_reason") == ["None"]  # until somebody looks
+
+
+def test_a_running_job_can_be_held_for_its_requeue(cluster: Engine) -> None:
+    do(cluster, "hold_job", ALICE, job_id="1", kind="hold")
+    assert show(cluster, "1", "job_state", "state_reason", "priority") == ["RUNNING", "JobHeldUser", 0]
+    do(cluster, "requeue_job", ALICE, job_id="1", hold=False)
+    assert show(cluster, "1", "job_state", "state_reason") == ["PENDING", "JobHeldUser"]
+
+
+def test_time_limits_are_raised_by_operators_alone(cluster: Engine) -> None:
+    do(cluster, "update_job", ALICE, job_id="1", job={"time_limit": 5})
+    assert refused(cluster, "update_job", ALICE, job_id="1", job={"time_limit": 50}) == "Access/permission denied"
+    do(cluster, "update_job", ROOT, job_id="1", job={"time_limit": 50})
+    assert show(cluster, "1", "time_limit") == [50]
+
+
+def test_what_only_waiting_jobs_can_be_given(cluster: Engine) -> None:
+    text = "Job is no longer pending execution"
+    for change in ({"num_tasks": 2}, {"features": "x"}, {"dependency": "afterok:2"}, {"begin_time": START + 900}):
+        assert refused(cluster, "update_job", ALICE, job_id="1", job=change) == text
+    do(cluster, "update_job", ALICE, job_id="2", job={"num_tasks": 2, "comment": "less", "nice": 7})
+    assert show(cluster, "2", "num_tasks", "comment", "nice") == [2, "less", 7]
+
+
+def test_what_precedes_a_refused_field_stays_changed(cluster: Engine) -> None:
+    change = {"comment": "kept", "time_limit": 900}
+    assert refused(cluster, "update_job", ALICE, job_id="1", job=change) == "Access/permission denied"
+    assert show(cluster, "1", "comment") == ["kept"]
+
+
+def test_a_task_named_alone_leaves_the_record_of_its_array(cluster: Engine) -> None:
+    assert do(cluster, "update_job", ALICE, job_id="3_2", job={"name": "second"}) == {
+        "responses": [["3_2", "No error"]]
+    }
+    found = do(cluster, "jobs", job_id="3", fields=["array_task_str", "array_task_id", "name"])["columns"]
+    assert found["array_task_str"] == ["1,3", None]
+    assert found["name"] == ["j", "second"]
+    answer = do(cluster, "requeue_job", ROOT, job_id="3_1", hold=True)
+    assert answer == {"responses": [["3_1,3", "Job is pending execution"]]}  # the whole record is meant
+    answer = do(cluster, "hold_job", ALICE, job_id="3_[2,9]", kind="hold")
+    assert answer == {"responses": [["3_2", "No error"], ["3_9", "Invalid job id specified"]]}
+
+
+def test_drained_nodes_tell_why_until_they_are_resumed(cluster: Engine) -> None:
+    assert refused(cluster, "update_node", ALICE, names="n1", state="DRAIN", reason="x") == "Invalid user id"
+    assert refused(cluster, "update_node", ROOT, names="n9", state="DRAIN", reason="x") == "Invalid node name specified"
+    do(cluster, "update_node", ROOT, names="n1", state="DRAIN", reason="disk")
+    assert nodes(cluster, "state_flags", "reason", "reason_time", "reason_uid") == [["DRAIN"], "disk", START + 10, 0]
+    do(cluster, "update_node", ROOT, names="n1", state="RESUME")
+    assert nodes(cluster, "state_flags", "reason") == [[], None]
+    assert refused(cluster, "update_node", ROOT, names="n1", state="RESUME") == "Invalid node state specified"
+
+
+def test_partitions_come_and_go(cluster: Engine) -> None:
+    do(cluster, "create_partition", ROOT, partition={"name": "new", "nodes": "n[1-2]", "max_time": 60})
+    do(cluster, "update_partition", ROOT, partition={"name": "new", "state_up": "DOWN", "nodes": "n2"})
+    found = do(cluster, "partitions", fields=["name", "state_up", "nodes", "max_time"])["columns"]
+    assert [found[name][-1] for name in ("name", "state_up", "nodes", "max_time")] == ["new", "DOWN", "n2", 60]
+    assert refused(cluster, "delete_partition", ROOT, target="debug") == "Partition is in use"
+    do(cluster, "delete_partition", ROOT, target="new")
+    assert "new" not in do(cluster, "partitions", fields=["name"])["columns"]["name"]
+
+
+def test_reservations_are_made_changed_and_deleted(cluster: Engine) -> None:
+    asked = {"start_time": START + 3600, "duration": 60, "node_list": "n1", "users": "root", "flags": []}
+    assert refused(cluster, "create_reservation", ALICE, reservation=asked) == "Invalid user id"
+    assert do(cluster, "create_reservation", ROOT, reservation=asked) == {"name": "root_1"}
+    do(cluster, "update_reservation", ROOT, reservation={"name": "root_1", "duration": 30, "flags": []})
+    found = do(cluster, "reservations", fields=["end_time", "flag_text", "tres_str"])["columns"]
+    assert found == {"end_time": [START + 5400], "flag_text": ["SPEC_NODES"], "tres_str": ["cpu=4"]}
+    do(cluster, "delete_reservation", ROOT, target="root_1")
+    assert refused(cluster, "delete_reservation", ROOT, target="root_1") == "Requested reservation is invalid"
+
+
+def test_a_finished_job_can_be_requeued(cluster: Engine) -> None:
+    cluster.execute(START + 520, "ping", {}, ROOT)
+    assert show(cluster, "1", "job_state") == ["COMPLETED"]
+    do(cluster, "requeue_job", ALICE, job_id="1", hold=False)
+    assert show(cluster, "1", "job_state", "restart_cnt", "job_id") == ["PENDING", 1, 1]
