@@ -20,7 +20,8 @@ from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE
 from slurmsim.live.programs import NAMES, imitated
 from slurmsim.protocol import Unreachable
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 SUBMITTING = ("sbatch", "srun", "salloc")
