@@ -42,6 +42,10 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
     add_accounting(p)
     add_impossible(p)
+    p.add_argument(
+        "--one-by-one", action="store_true",
+        help="what comes within a second comes one after the other, and passes after all of it, as in a live cluster",
+    )  # fmt: skip
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
     p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
@@ -89,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
-        reservations=args.reservations, impossible_jobs=args.impossible_jobs,
+        reservations=args.reservations, impossible_jobs=args.impossible_jobs, one_by_one=args.one_by_one,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

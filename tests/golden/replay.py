@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gzip
 import json
 import os
 import re
@@ -199,6 +200,13 @@ class Session:
                 continue
 
 
+def read(path: Path) -> dict[str, Any]:
+    """A recording; it may be compressed."""
+    data = path.read_bytes()
+    found: dict[str, Any] = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return found
+
+
 def find_conf(path: Path, recording: dict[str, Any]) -> Path:
     """The slurm.conf a recording was made with."""
     name = recording["conf"]
@@ -236,7 +244,7 @@ def normal(text: str, volatile: list[list[str]]) -> str:
 
 def replay(path: Path, jobs: str, times: bool = False) -> Group:
     """Run one recording."""
-    recording = json.loads(path.read_text("utf-8"))
+    recording = read(path)
     group = Group(recording["group"])
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"

@@ -86,8 +86,9 @@ def test_replayed(session: Callable[[Cluster, random.Random], None], conf: str, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trace = slurmsim.run(
-            str(tmp_path / "session.txt"), conf=str(tmp_path / "slurm.conf"), out=str(tmp_path / "out"), report=False
-        )
+            str(tmp_path / "session.txt"), conf=str(tmp_path / "slurm.conf"), out=str(tmp_path / "out"), report=False,
+            one_by_one=True,
+        )  # fmt: skip
     again = {}
     for row in trace.jobs_frame().itertuples():
         task = None if pd.isna(row.array_task_id) else int(row.array_task_id)
