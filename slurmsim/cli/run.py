@@ -42,16 +42,17 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
     add_accounting(p)
     add_impossible(p)
-    p.add_argument(
-        "--one-by-one", action="store_true",
-        help="what comes within a second comes one after the other, and passes after all of it, as in a live cluster",
-    )  # fmt: skip
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
     p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
     p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+    p.add_argument(
+        "--as-live",
+        action="store_true",
+        help="passes come as in a live cluster, where a second's facts are told one by one",
+    )
     p.set_defaults(func=run)
 
 
@@ -93,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
         tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
-        reservations=args.reservations, impossible_jobs=args.impossible_jobs, one_by_one=args.one_by_one,
+        reservations=args.reservations, impossible_jobs=args.impossible_jobs,
+        as_live=args.as_live or None,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

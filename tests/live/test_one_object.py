@@ -86,9 +86,12 @@ def test_replayed(session: Callable[[Cluster, random.Random], None], conf: str, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trace = slurmsim.run(
-            str(tmp_path / "session.txt"), conf=str(tmp_path / "slurm.conf"), out=str(tmp_path / "out"), report=False,
-            one_by_one=True,
-        )  # fmt: skip
+            str(tmp_path / "session.txt"),
+            conf=str(tmp_path / "slurm.conf"),
+            out=str(tmp_path / "out"),
+            as_live=True,
+            report=False,
+        )
     again = {}
     for row in trace.jobs_frame().itertuples():
         task = None if pd.isna(row.array_task_id) else int(row.array_task_id)
