@@ -28,6 +28,7 @@ from slurmsim.sim.network import Behaviour, Network
 from slurmsim.slurmctld import (
     accounting_storage,
     allocations,
+    array_cancel,
     association_requests,
     control_jobs,
     control_nodes,
@@ -45,7 +46,7 @@ from slurmsim.slurmctld import (
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.job_fields import Row
+from slurmsim.slurmctld.job_fields import Row, waits_for
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
@@ -410,7 +411,8 @@ class Engine:
             raise Refusal(DENIED, 2002)
         number = arguments.get("signal")
         alive = [live for live in found if not live.over]
-        if not alive:
+        unheard = arguments.get("step") is None and array_cancel.is_unheard(self, str(arguments["job_id"]), found[0])
+        if not alive or unheard:
             raise Refusal("Job/step already completing or completed", 2021)
         if arguments.get("step") is not None:
             if not steps.cancel(self, alive, int(arguments["step"]), number, person.uid):
@@ -419,7 +421,8 @@ class Engine:
         if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
             self._signal(alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
             return {}
-        waited = {live: live.core.reason for live in alive if live.core.state == JobState.PENDING}
+        waited = {live: waits_for(live, self) for live in alive if live.core.state == JobState.PENDING}
+        array_cancel.take_out(self, alive, whole="_" not in str(arguments["job_id"]))
         for live in alive:
             live.cancelled_by = person.uid
         self.network.tell(self.now, [Cancel(live.core.id) for live in alive])
@@ -427,6 +430,16 @@ class Engine:
             if live.over:
                 live.core.reason = reason  # slurmctld leaves it as it was
         return {}
+
+    def drop(self, live: LiveJob) -> None:
+        """Nobody will see this task again: it goes without ever having had a record."""
+        del self.jobs[live.core.id]
+        self.network.live.pop(live.core.id, None)
+        self.storage.dropped(live)
+
+    def keep(self, live: LiveJob) -> None:
+        """This task stands for its array's own record from now on."""
+        self._shown[live.id] = live
 
     def warn(self, live: LiveJob, number: int, batch: bool) -> None:
         """The job's time limit is near: its script alone is told, or the tasks of its steps."""
@@ -464,23 +477,23 @@ class Engine:
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
         self._purge()
-        base, underscore, tasks = text.partition("_")
+        base, underscore, tasks = text.removesuffix("_*").partition("_")
         if not base.isdigit():
             return []
         number = int(base)
         array = self.arrays.get(number)
         if not underscore:
             if array is not None:
-                return [live for _, live in sorted(array.tasks.items())]
+                return list(dict.fromkeys(live for _, live in sorted(array.tasks.items())))
             live = self._shown.get(number)
             return [live] if live is not None else []
         if array is None:
             return []
         try:
-            wanted, _ = array_tasks(tasks, 1 << 31)
+            wanted, _ = array_tasks(tasks.strip("[]"), 1 << 31)
         except SubmitError:
             return []
-        return [array.tasks[task] for task in wanted if task in array.tasks]
+        return list(dict.fromkeys(array.tasks[task] for task in wanted if task in array.tasks))
 
     # -- looking ----------------------------------------------------------------------------------------------------
 
@@ -490,7 +503,7 @@ class Engine:
         seen: set[int] = set()
         for live in self.jobs.values():
             if live.array is None or live.own_id is not None:
-                yield Row(live)
+                yield Row(live, () if live.emptied else live.record_of)
             elif live.array.id not in seen:
                 seen.add(live.array.id)
                 tasks = live.array.unsplit()

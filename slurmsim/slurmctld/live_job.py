@@ -52,6 +52,8 @@ class LiveJob:
         Messages to whoever looks after its tasks.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
+    record_of, emptied
+        The tasks of an array's own record that was cancelled, for which this one stands; whether it has lost them.
     """
 
     asked: Mapping[str, Any]
@@ -67,6 +69,8 @@ class LiveJob:
     edited_at: int = -1
     resized_at: int = 0
     planned_before_hold: int = 0
+    record_of: tuple[LiveJob, ...] = ()
+    emptied: bool = False
     _core: Job | None = None
 
     @property
