@@ -673,6 +673,7 @@ class LiveNetwork(Network):
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
+        self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
 
     def tell(self, now: int, facts: Sequence[Fact]) -> None:
         """As the network's; counted."""
