@@ -31,7 +31,7 @@ def take_out(engine: Engine, named: Sequence[LiveJob], whole: bool) -> None:
                 engine.drop(live)
         if kept is None:
             continue
-        kept.record_of = tuple(going)
+        kept.record_of, kept.order = tuple(going), array.order
         engine.keep(kept)
         if whole:
             array.tasks |= {live.task: kept for live in going if live.task is not None}

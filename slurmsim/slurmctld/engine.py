@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
@@ -279,7 +280,7 @@ class Engine:
         """Tell the controller and keep the records; a refusal leaves nothing behind. Raises SubmitError."""
         network = self.network
         already = len(network.refused)
-        array = Array(shown, str(asked["array_inx"])) if made[0][2] is not None else None
+        array = Array(shown, str(asked["array_inx"]), order=self._order) if made[0][2] is not None else None
         for sub, behaviour, task in made:
             live = LiveJob(asked, None if array is not None else shown, person, self._order, array, task)
             self._order += 1
@@ -382,10 +383,13 @@ class Engine:
         """The task started, ended, or was edited alone: it gets an id of its own; the last one left the array's."""
         if live.own_id is not None or live.array is None:
             return
+        live.order = live.array.order
         if len(live.array.unsplit()) == 1:
             live.own_id = live.array.id
         else:
             live.own_id = self.last_id = self._next_id()
+            live.array.order = self._order  # what is left of the array goes to the end of the job table
+            self._order += 1
         self._shown[live.own_id] = live
 
     def _after_turn(self, now: int) -> None:
@@ -501,13 +505,16 @@ class Engine:
         """Everything slurmctld still has, in the order of its job table; unsplit tasks of an array as one."""
         self._purge()
         seen: set[int] = set()
+        found: list[tuple[int, Row]] = []
         for live in self.jobs.values():
             if live.array is None or live.own_id is not None:
-                yield Row(live, () if live.emptied else live.record_of)
+                found.append((live.order, Row(live, () if live.emptied else live.record_of)))
             elif live.array.id not in seen:
                 seen.add(live.array.id)
                 tasks = live.array.unsplit()
-                yield Row(tasks[0], tuple(tasks))
+                found.append((live.array.order, Row(tasks[0], tuple(tasks))))
+        found.sort(key=itemgetter(0))
+        return (row for _, row in found)
 
     def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""

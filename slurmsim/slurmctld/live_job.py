@@ -21,11 +21,12 @@ TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
 
 @dataclass(slots=True, eq=False)
 class Array:
-    """A job array: its id, its tasks by index, and the text of what was asked for."""
+    """A job array: its id, its tasks by index, the text of what was asked for, and its place in the job table."""
 
     id: int
     asked: str
     tasks: dict[int, LiveJob] = field(default_factory=dict)
+    order: int = 0
 
     def unsplit(self) -> list[LiveJob]:
         """Tasks without an id of their own, by index."""
