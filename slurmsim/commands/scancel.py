@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim.commands import array_text, releases
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.plugin_lines import plugin_lines
@@ -225,7 +225,8 @@ def _send_chosen(asked: Asked, io: Io) -> int:
         told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
         if told:
             io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
-    for row in rows:
+    pending = [row for row in rows if row["job_state"] == "PENDING"]  # they first, lest they start meanwhile
+    for row in pending + [row for row in rows if row["job_state"] != "PENDING"]:
         for word in _words(row, asked):
             if asked.interactive and not _confirmed(row, word, io):
                 continue
@@ -256,17 +257,28 @@ def _hosts(text: str) -> list[str]:
 
 
 def _words(row: dict[str, Any], asked: Asked) -> list[str]:
-    """The id to send for a row: what was typed where it names that row, else its own."""
-    array, task = row["array_job_id"], row["array_task_id"]
-    own = f"{array}_{task}" if array and task is not None else str(row["job_id"])
+    """The ids to send for a row: the record's own, and its steps that were named; none where nothing names it."""
+    array, task, text = row["array_job_id"], row["array_task_id"], row["array_task_str"]
+    own = f"{array}_[{text}]" if text else f"{array}_{task}" if array and task is not None else str(row["job_id"])
     if not asked.ids:
         return [own]
     found = []
     for word in asked.ids:
-        base, _, tasks = word.partition("_")
-        if int(base) in (row["job_id"], array) and (not tasks or task is None or tasks == str(task)):
-            found.append(word if tasks else own)
-    return found[:1]
+        base, _, step = word.partition(".")
+        number, _, tasks = base.partition("_")
+        if step and row["job_state"] == "PENDING":
+            continue
+        if not tasks:
+            named = int(number) == row["job_id"] or (int(number) == array and not step)
+        else:
+            named = int(number) == array and (tasks == "*" or not _tasks_of(tasks).isdisjoint(_tasks_of(text or task)))
+        if named:
+            found.append(f"{own}.{step}" if step else own)
+    return list(dict.fromkeys(found))
+
+
+def _tasks_of(text: str | int | None) -> set[int]:
+    return set() if text is None else set(array_text.tasks_of(str(text).strip("[]").partition("%")[0]))
 
 
 def _confirmed(row: dict[str, Any], word: str, io: Io) -> bool:

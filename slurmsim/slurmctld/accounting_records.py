@@ -137,7 +137,7 @@ def _exit_code(core: Job) -> int:
 
 
 def _eligible(core: Job) -> int | None:
-    if core.state == JobState.PENDING and core.reason == Reason.ARRAY_TASK_LIMIT:
+    if core.start_time is None and core.reason == Reason.ARRAY_TASK_LIMIT:
         return None
     return int(core.eligible_time or core.begin or 0)
 

@@ -94,9 +94,13 @@ class Storage:
         index, self._next_index = self._next_index, self._next_index + 1
         self._first[run.id] = First(index, live.core.priority, live.core.restarts)
 
+    def dropped(self, live: LiveJob) -> None:
+        """A task left its array's row without one of its own."""
+        self._first.pop(live.core.id, None)
+
     def forgotten(self, live: LiveJob) -> None:
         """slurmctld forgets a job that is over."""
-        self.kept.append(record_of(self.engine, Row(live)))
+        self.kept.append(record_of(self.engine, Row(live, live.record_of)))
         self._first.pop(live.core.id, None)
 
     # -- what rows are made of ----------------------------------------------------------------------------------------
@@ -114,7 +118,8 @@ class Storage:
 
     def records(self) -> list[JobRecord]:
         """All rows there are, kept ones first."""
-        live = [record_of(self.engine, row) for row in self.engine.rows()]
+        rows = self.engine.rows()
+        live = [record_of(self.engine, Row(row.job, row.tasks or row.job.record_of)) for row in rows]
         return self.kept + live
 
     def query(self, cond: Mapping[str, Any], person: Person) -> list[JobRecord]:

@@ -59,7 +59,7 @@ def records_of(engine: Engine, text: str, *, split: bool) -> Named:
                 raise Refusal(INVALID_JOB, 2017)
             return Named([Record(found)])
         unsplit = array.unsplit()
-        apart = sorted((t for t in array.tasks.values() if t.own_id is not None), key=lambda t: t.order)
+        apart = sorted({t for t in array.tasks.values() if t.own_id is not None}, key=lambda t: t.order)
         return Named(([Record(unsplit)] if unsplit else []) + [Record([task]) for task in apart], number)
     try:
         wanted, _ = array_tasks(tasks, 1 << 31)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
@@ -28,6 +29,7 @@ from slurmsim.sim.network import Behaviour, Network
 from slurmsim.slurmctld import (
     accounting_storage,
     allocations,
+    array_cancel,
     association_requests,
     control_jobs,
     control_nodes,
@@ -45,7 +47,7 @@ from slurmsim.slurmctld import (
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.job_fields import Row
+from slurmsim.slurmctld.job_fields import Row, waits_for
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
@@ -278,7 +280,7 @@ class Engine:
         """Tell the controller and keep the records; a refusal leaves nothing behind. Raises SubmitError."""
         network = self.network
         already = len(network.refused)
-        array = Array(shown, str(asked["array_inx"])) if made[0][2] is not None else None
+        array = Array(shown, str(asked["array_inx"]), order=self._order) if made[0][2] is not None else None
         for sub, behaviour, task in made:
             live = LiveJob(asked, None if array is not None else shown, person, self._order, array, task)
             self._order += 1
@@ -381,10 +383,13 @@ class Engine:
         """The task started, ended, or was edited alone: it gets an id of its own; the last one left the array's."""
         if live.own_id is not None or live.array is None:
             return
+        live.order = live.array.order
         if len(live.array.unsplit()) == 1:
             live.own_id = live.array.id
         else:
             live.own_id = self.last_id = self._next_id()
+            live.array.order = self._order  # what is left of the array goes to the end of the job table
+            self._order += 1
         self._shown[live.own_id] = live
 
     def _after_turn(self, now: int) -> None:
@@ -410,7 +415,8 @@ class Engine:
             raise Refusal(DENIED, 2002)
         number = arguments.get("signal")
         alive = [live for live in found if not live.over]
-        if not alive:
+        unheard = arguments.get("step") is None and array_cancel.is_unheard(self, str(arguments["job_id"]), found[0])
+        if not alive or unheard:
             raise Refusal("Job/step already completing or completed", 2021)
         if arguments.get("step") is not None:
             if not steps.cancel(self, alive, int(arguments["step"]), number, person.uid):
@@ -419,7 +425,8 @@ class Engine:
         if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
             self._signal(alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
             return {}
-        waited = {live: live.core.reason for live in alive if live.core.state == JobState.PENDING}
+        waited = {live: waits_for(live, self) for live in alive if live.core.state == JobState.PENDING}
+        array_cancel.take_out(self, alive, whole="_" not in str(arguments["job_id"]))
         for live in alive:
             live.cancelled_by = person.uid
         self.network.tell(self.now, [Cancel(live.core.id) for live in alive])
@@ -427,6 +434,16 @@ class Engine:
             if live.over:
                 live.core.reason = reason  # slurmctld leaves it as it was
         return {}
+
+    def drop(self, live: LiveJob) -> None:
+        """Nobody will see this task again: it goes without ever having had a record."""
+        del self.jobs[live.core.id]
+        self.network.live.pop(live.core.id, None)
+        self.storage.dropped(live)
+
+    def keep(self, live: LiveJob) -> None:
+        """This task stands for its array's own record from now on."""
+        self._shown[live.id] = live
 
     def warn(self, live: LiveJob, number: int, batch: bool) -> None:
         """The job's time limit is near: its script alone is told, or the tasks of its steps."""
@@ -464,23 +481,23 @@ class Engine:
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
         self._purge()
-        base, underscore, tasks = text.partition("_")
+        base, underscore, tasks = text.removesuffix("_*").partition("_")
         if not base.isdigit():
             return []
         number = int(base)
         array = self.arrays.get(number)
         if not underscore:
             if array is not None:
-                return [live for _, live in sorted(array.tasks.items())]
+                return list(dict.fromkeys(live for _, live in sorted(array.tasks.items())))
             live = self._shown.get(number)
             return [live] if live is not None else []
         if array is None:
             return []
         try:
-            wanted, _ = array_tasks(tasks, 1 << 31)
+            wanted, _ = array_tasks(tasks.strip("[]"), 1 << 31)
         except SubmitError:
             return []
-        return [array.tasks[task] for task in wanted if task in array.tasks]
+        return list(dict.fromkeys(array.tasks[task] for task in wanted if task in array.tasks))
 
     # -- looking ----------------------------------------------------------------------------------------------------
 
@@ -488,13 +505,16 @@ class Engine:
         """Everything slurmctld still has, in the order of its job table; unsplit tasks of an array as one."""
         self._purge()
         seen: set[int] = set()
+        found: list[tuple[int, Row]] = []
         for live in self.jobs.values():
             if live.array is None or live.own_id is not None:
-                yield Row(live)
+                found.append((live.order, Row(live, () if live.emptied else live.record_of)))
             elif live.array.id not in seen:
                 seen.add(live.array.id)
                 tasks = live.array.unsplit()
-                yield Row(tasks[0], tuple(tasks))
+                found.append((live.array.order, Row(tasks[0], tuple(tasks))))
+        found.sort(key=itemgetter(0))
+        return (row for _, row in found)
 
     def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
@@ -660,6 +680,7 @@ class LiveNetwork(Network):
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
+        self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
 
     def tell(self, now: int, facts: Sequence[Fact]) -> None:
         """As the network's; counted."""

@@ -127,8 +127,14 @@ def _current(row: Row, engine: Engine) -> str:
     core = row.core
     if row.job.edited_at >= engine.controller.main.last_pass and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
-    if core.reason == Reason.ARRAY_TASK_LIMIT and row.job.array is not None:
-        return _task_limit(row.job.array, core)
+    return waits_for(row.job, engine)
+
+
+def waits_for(live: LiveJob, engine: Engine) -> str:
+    """What slurmctld says the job waits for, or waited for when it ended."""
+    core = live.core
+    if core.reason == Reason.ARRAY_TASK_LIMIT and live.array is not None and core.state == JobState.PENDING:
+        return _task_limit(live.array, core)
     return str(core.reason)
 
 
@@ -255,7 +261,7 @@ def _dependency(row: Row, engine: Engine) -> str | None:
 FIELDS: dict[str, Getter] = {
     "job_id": lambda r, e: r.job.id,
     "array_job_id": lambda r, e: r.job.array.id if r.job.array is not None else 0,
-    "array_task_id": lambda r, e: None if r.tasks else r.job.task,
+    "array_task_id": lambda r, e: None if r.tasks or r.job.emptied else r.job.task,
     "array_task_str": _task_text,
     "array_max_tasks": lambda r, e: r.core.array_limit or 0,
     "name": lambda r, e: r.job.asked.get("name"),

@@ -21,11 +21,12 @@ TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
 
 @dataclass(slots=True, eq=False)
 class Array:
-    """A job array: its id, its tasks by index, and the text of what was asked for."""
+    """A job array: its id, its tasks by index, the text of what was asked for, and its place in the job table."""
 
     id: int
     asked: str
     tasks: dict[int, LiveJob] = field(default_factory=dict)
+    order: int = 0
 
     def unsplit(self) -> list[LiveJob]:
         """Tasks without an id of their own, by index."""
@@ -52,6 +53,8 @@ class LiveJob:
         Messages to whoever looks after its tasks.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
+    record_of, emptied
+        The tasks of an array's own record that was cancelled, for which this one stands; whether it has lost them.
     """
 
     asked: Mapping[str, Any]
@@ -67,6 +70,8 @@ class LiveJob:
     edited_at: int = -1
     resized_at: int = 0
     planned_before_hold: int = 0
+    record_of: tuple[LiveJob, ...] = ()
+    emptied: bool = False
     _core: Job | None = None
 
     @property

@@ -15,6 +15,7 @@ from slurmsim.core.messages import JobEnded
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.step_places import lay_out
+from slurmsim.slurmctld.submit_request import array_tasks
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.executor import Executor
 from slurmsim.slurmd.supervisor import LAUNCH_FAILED
@@ -163,7 +164,7 @@ class RealJobs:
             "simulated": live.person.uid != self.engine.owner,
         }  # fmt: skip
         if live.array is not None:
-            indices = sorted(live.array.tasks)
+            indices, _ = array_tasks(live.array.asked, 1 << 31)
             step = re.findall(r":(\d+)", live.array.asked.partition("%")[0])
             facts |= {
                 "array_job_id": live.array.id, "array_task_id": live.task, "array_count": len(indices),

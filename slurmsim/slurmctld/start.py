@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ __all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]
 def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
     """The engine a header describes, at its first instant."""
     cluster, draft = _cluster(header, folder)
+    # users see when every waiting job is expected to start, also where that decides nothing
+    cluster = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, "slurmsim_plan_all": ""})
     database = engine_database(cluster, draft, int(header["owner"]), int(header["start"]))
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     engine = Engine(
