@@ -311,7 +311,13 @@ def main() -> int:
     parser.add_argument("--verbose", "-v", action="store_true", help="show every difference")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     args = parser.parse_args()
-    groups = [replay(path, args.jobs, args.times) for path in args.files]
+    groups = []
+    for path in args.files:
+        group = replay(path, args.jobs, args.times)
+        groups.append(group)
+        if not args.json:
+            show(group, verbose=args.verbose)
+    passed, total = sum(g.passed for g in groups), sum(len(g.outcomes) for g in groups)
     if args.json:
         rows = [
             {"group": g.name, "passed": g.passed, "total": len(g.outcomes),
@@ -320,15 +326,16 @@ def main() -> int:
         ]  # fmt: skip
         print(json.dumps(rows, indent=1))
         return 0
-    for g in groups:
-        if args.verbose:
-            for o in g.outcomes:
-                if not o.ok:
-                    print(f"--- {g.name} {o.n}: {o.cmd}\n{o.difference}")
-        print(f"{g.name:24} {g.passed:4}/{len(g.outcomes)}")
-    passed, total = sum(g.passed for g in groups), sum(len(g.outcomes) for g in groups)
     print(f"{'all':24} {passed:4}/{total}")
     return 0 if passed == total else 1
+
+
+def show(group: Group, *, verbose: bool) -> None:
+    """Print what became of one recording."""
+    for o in group.outcomes if verbose else ():
+        if not o.ok:
+            print(f"--- {group.name} {o.n}: {o.cmd}\n{o.difference}")
+    print(f"{group.name:24} {group.passed:4}/{len(group.outcomes)}", flush=True)
 
 
 if __name__ == "__main__":
