@@ -168,6 +168,9 @@ class Engine:
     def execute(self, now: int, call: str, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
         self.network.advance(now)
+        usage = self.controller.recalculation
+        if usage.next_at < now:  # it decays while nothing else happens
+            usage.catch_up(now)
         self._planned = None
         handler = self.calls.get(call)
         self.statistics.asked(call, person)
@@ -647,15 +650,14 @@ class Engine:
         """The path of a job's std_out, std_err or std_in."""
         return file_name(live, which)
 
-    def ran_before_suspension(self, core: Job) -> int:
-        """Seconds the job had run before it was suspended last."""
-        if core.suspended_at is None or core.start_time is None:
-            return 0
-        return core.suspended_at - core.start_time - core.suspended_s
-
     def last_evaluated(self, core: Job) -> int:
         """When a scheduler last looked at the pending job, as far as is kept."""
-        return max(self.controller.main.last_pass, core.submit_time)
+        return max(self.controller.main.last_pass, core.submit_time, self.last_cycle if core.queued else 0)
+
+    @property
+    def last_cycle(self) -> int:
+        """When backfill last walked over the queue; 0: never."""
+        return int(getattr(self.controller.host.policy, "last_cycle", 0))
 
 
 class LiveNetwork(Network):
@@ -692,7 +694,23 @@ class LiveNetwork(Network):
         job = self.controller.jobs.get(core_id)
         return job if job is not None else self._over.pop(core_id)
 
+    def _pause(self, job: Job) -> None:
+        super()._pause(job)
+        live = self.live.get(job.id)
+        if live is not None:
+            live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
+            live.suspended_or_resumed = int(self.env.now)
+
+    def _restart_timer(self, job: Job, left: int) -> None:
+        live = self.live.get(job.id)
+        if live is not None and live.suspended_or_resumed:
+            live.suspended_or_resumed = int(self.env.now)
+        super()._restart_timer(job, left)
+
     def _launch(self, job: Job) -> None:
+        live = self.live.get(job.id)
+        if live is not None:
+            live.suspended_or_resumed = live.ran_before_suspension = 0
         super()._launch(job)
         self._note(job, "launched")
 
