@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import statistics
 import struct
@@ -67,13 +68,18 @@ class Live:
         return time.perf_counter() - began
 
     def command(self, *words: str) -> float:
-        """Median milliseconds of a command call, `TIMES` of them."""
+        """Median milliseconds of a command call, `TIMES` of them; prints the CPU time too, command and daemon."""
         environ = daemon.environment(self.folder, os.environ)
+        before, mine = self.cpu_s(), resource.getrusage(resource.RUSAGE_CHILDREN)
         found = []
         for _ in range(TIMES):
             began = time.perf_counter()
             subprocess.run(words, env=environ, stdout=subprocess.DEVNULL, check=True)
             found.append(time.perf_counter() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        own = after.ru_utime + after.ru_stime - mine.ru_utime - mine.ru_stime
+        print(f"\n{words[0]}: CPU ms a call: command {own / TIMES * 1000:.0f}, daemon "
+              f"{(self.cpu_s() - before) / TIMES * 1000:.0f}")  # fmt: skip
         return statistics.median(found) * 1000
 
 

@@ -74,6 +74,7 @@ class RunOptions:
     boot_s: int | None = None
     reservations: str | None = None
     impossible_jobs: str = "stop"
+    as_live: bool | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -274,6 +275,7 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
         on_refused=recorder.refused, after_turn=after,
         boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
     )  # fmt: skip
+    simulation.controller.main.ticks = bool(prepared.options.as_live)
     recorder.attach(simulation.controller)
     return simulation
 
@@ -296,6 +298,7 @@ def run(
     shares: int | None = None,
     reservations: str | Path | None = None,
     impossible_jobs: str = "stop",
+    as_live: bool = False,
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -311,6 +314,7 @@ def run(
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
         accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
         reservations=None if reservations is None else str(reservations), impossible_jobs=impossible_jobs,
+        as_live=as_live or None,
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:

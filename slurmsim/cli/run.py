@@ -48,6 +48,11 @@ def add_parser(subparsers: Any) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+    p.add_argument(
+        "--as-live",
+        action="store_true",
+        help="passes come as in a live cluster, where a second's facts are told one by one",
+    )
     p.set_defaults(func=run)
 
 
@@ -90,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
         reservations=args.reservations, impossible_jobs=args.impossible_jobs,
+        as_live=args.as_live or None,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

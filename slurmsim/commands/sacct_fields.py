@@ -232,9 +232,7 @@ def _of_job(make: Maker) -> Maker:
 
 
 def _energy(show: Show, job: Record) -> str | None:
-    if job["tres_alloc"]:
-        return None if show.release < "24.11" else "0"
-    return "0"
+    return None if job["tres_alloc"] else "0"
 
 
 def _energy_raw(show: Show, job: Record) -> str | None:

@@ -88,7 +88,10 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
     array = live.array
     end = int(core.end_time or 0)
     steps = [step for step in live.steps if step.run == core.restarts] if started else []
-    numbered = [step.exit_code for step in steps if step.number not in NAMES and step.end is not None]
+    # of a job that was ended, steps that went with it were reported too late to count
+    late = core.end_time if state in (JobState.CANCELLED, JobState.TIMEOUT) else None
+    ended = [step for step in steps if step.end is not None and (late is None or step.end < late)]
+    numbered = [step.exit_code for step in ended if step.number not in NAMES]
     return JobRecord(
         db_index=first.db_index, job_id=live.id, array_job_id=array.id if array is not None else 0,
         array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),

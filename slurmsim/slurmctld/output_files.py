@@ -34,18 +34,18 @@ def expand(text: str, values: Mapping[str, str]) -> str:
     return _PATTERN.sub(fill, text)
 
 
-def values_of(live: LiveJob) -> dict[str, str]:
-    """What the patterns of a batch job stand for; its host is this machine, as for any node that is only played."""
+def values_of(live: LiveJob, host: str | None = None) -> dict[str, str]:
+    """What the patterns of a batch job stand for; `host` is this machine unless it is said."""
     array = live.array.id if live.array is not None else live.id
     task = live.task if live.task is not None else NO_TASK
     return {
         "A": str(array), "a": str(task), "j": str(live.id), "J": str(live.id), "u": live.person.name,
         "x": str(live.asked.get("name") or ""), "n": "0", "t": "0", "s": "batch",
-        "N": os.uname().nodename.partition(".")[0],
+        "N": host or os.uname().nodename.partition(".")[0],
     }  # fmt: skip
 
 
-def file_name(live: LiveJob, which: str) -> str | None:
+def file_name(live: LiveJob, which: str, host: str | None = None) -> str | None:
     """The path of a batch job's ``std_out``, ``std_err`` or ``std_in``; None for jobs without a script."""
     if not live.asked.get("script"):
         return None
@@ -58,4 +58,4 @@ def file_name(live: LiveJob, which: str) -> str | None:
         text = "slurm-%A_%a.out" if live.array is not None else "slurm-%j.out"
     if text == "none":
         return "/dev/null"
-    return os.path.join(str(live.asked.get("work_dir") or "/"), expand(str(text), values_of(live)))
+    return os.path.join(str(live.asked.get("work_dir") or "/"), expand(str(text), values_of(live, host)))

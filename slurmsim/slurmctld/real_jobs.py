@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import stepd_notices
+from slurmsim.commands.releases import row
 from slurmsim.core.job import Job
 from slurmsim.core.messages import JobEnded
 from slurmsim.slurmctld.live_job import LiveJob
@@ -34,6 +35,7 @@ def is_real(asked: Mapping[str, Any]) -> bool:
 
 
 REQUEUE_GRACE_S = 0.5
+_NAMED_BY_NODE = {"22.05": False, "26.05": True}
 
 
 class RealJobs:
@@ -90,8 +92,8 @@ class RealJobs:
         spec = {
             "work_dir": live.asked.get("work_dir") or "/", "umask": live.asked.get("umask", 0o22),
             "append": live.asked.get("open_mode") == "append" or core.restarts > 0,
-            "std_in": file_name(live, "std_in") or "/dev/null", "std_out": file_name(live, "std_out"),
-            "std_err": file_name(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
+            "std_in": self._file(live, "std_in") or "/dev/null", "std_out": self._file(live, "std_out"),
+            "std_err": self._file(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
             "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
             "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
@@ -102,7 +104,7 @@ class RealJobs:
 
         A requeue is often asked for from within: that command is to see its answer first.
         """
-        node, path, why = self._node(run), file_name(live, "std_err"), str(run.state)
+        node, path, why = self._node(run), self._file(live, "std_err", run), str(run.state)
         notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.engine.now, why, self.engine.release)
 
         def end() -> None:
@@ -114,6 +116,11 @@ class RealJobs:
             asyncio.get_running_loop().call_later(REQUEUE_GRACE_S, end)
         else:
             end()
+
+    def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
+        """A file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
+        by_node = row(_NAMED_BY_NODE, self.engine.release)
+        return file_name(live, which, self._node(run or live.core) if by_node else None)
 
     def _node(self, core: Job) -> str:
         """The first node of a job that has or had some."""

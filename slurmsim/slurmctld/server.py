@@ -367,7 +367,7 @@ class Server:
         elif action == "until-idle":
             last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s", 366 * 86400)))
             done = self._run_on(last, stop_when_idle=True)
-            done = done or self.clock.now() >= last
+            done = done or self.clock.now() >= last or is_idle(self.engine)
         elif action != "show":
             raise Refusal(f"no such action: {action}")
         if action != "show":

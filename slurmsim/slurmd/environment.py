@@ -9,6 +9,7 @@ from typing import Any
 _ROWS = """
 SLURM_JOB_ID job_id
 SLURM_JOBID job_id
+SLURM_JOB_NAME name 26.05
 SLURM_JOB_PARTITION partition
 SLURM_JOB_USER user
 SLURM_JOB_UID uid

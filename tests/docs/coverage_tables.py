@@ -20,7 +20,8 @@ from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE
 from slurmsim.live.programs import NAMES, imitated
 from slurmsim.protocol import Unreachable
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS, RESERVATION_FIELDS
+from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 SUBMITTING = ("sbatch", "srun", "salloc")
@@ -29,13 +30,13 @@ HEAD = """# What the commands can
 
 Made from the commands' tables by `python tests/docs/coverage_tables.py`; a test compares.
 
-- **yes**: as in Slurm, as far as a machine without a real cluster can show it. An option about other clusters or federations is read, and answered as
-  a cluster answers that has none.
+- **yes**: as in Slurm, as far as a machine without a real cluster can show it. An option about other clusters or
+  federations is read, and answered as a cluster answers that has none.
 - **partial**: accepted and checked, without effect; of fields: always what Slurm prints for "not set".
 - **refused**: by name, with exit code 1, as Slurm refuses an option it does not know.
 
-What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where that is not
-all of {releases}.
+What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where
+that is not all of {releases}.
 """
 
 
@@ -155,8 +156,9 @@ def text() -> str:
         column_rows(job_columns.COLUMNS, JOB_FIELDS, constants(dict(JOB_FIELDS))))]  # fmt: skip
     steps = {field for column in step_columns.COLUMNS for field in column.fields}
     lines += ["## squeue --steps: fields", "", *table(column_rows(step_columns.COLUMNS, steps, ()))]
-    lines += ["## sinfo: fields of `-o` and `-O`", "", *table(
-        column_rows(node_columns.COLUMNS, {f for c in node_columns.COLUMNS for f in c.fields}, constants(dict(sets))))]  # fmt: skip
+    shown = {field for column in node_columns.COLUMNS for field in column.fields}
+    fields = column_rows(node_columns.COLUMNS, shown, constants(dict(sets)))
+    lines += ["## sinfo: fields of `-o` and `-O`", "", *table(fields)]
     rows: dict[str, dict[str, list[str]]] = {"yes": {}, "partial": {}}
     for field in sacct_fields.FIELDS:
         kind = "yes" if field.job is not None or field.step is not None else "partial"

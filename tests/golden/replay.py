@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gzip
 import json
 import os
 import re
@@ -184,9 +185,26 @@ class Session:
     def close(self) -> None:
         subprocess.run([sys.executable, "-m", "slurmsim", "down", "--state", str(self.folder)],
                        capture_output=True, check=False)  # fmt: skip
+        self._end_scripts()
         if OWN_HOME in os.environ:
             subprocess.run(["umount", "--lazy", "/home"], check=False)
         shutil.rmtree(self.top, ignore_errors=True)
+
+    def _end_scripts(self) -> None:
+        """Kill what still runs of this session: scripts outlive the daemon."""
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if os.fsencode(self.folder) in (entry / "cmdline").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)
+            except OSError:
+                continue
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A recording; it may be compressed."""
+    data = path.read_bytes()
+    found: dict[str, Any] = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    return found
 
 
 def find_conf(path: Path, recording: dict[str, Any]) -> Path:
@@ -226,7 +244,7 @@ def normal(text: str, volatile: list[list[str]]) -> str:
 
 def replay(path: Path, jobs: str, times: bool = False) -> Group:
     """Run one recording."""
-    recording = json.loads(path.read_text("utf-8"))
+    recording = read(path)
     group = Group(recording["group"])
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"

@@ -86,7 +86,11 @@ def test_replayed(session: Callable[[Cluster, random.Random], None], conf: str, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trace = slurmsim.run(
-            str(tmp_path / "session.txt"), conf=str(tmp_path / "slurm.conf"), out=str(tmp_path / "out"), report=False
+            str(tmp_path / "session.txt"),
+            conf=str(tmp_path / "slurm.conf"),
+            out=str(tmp_path / "out"),
+            as_live=True,
+            report=False,
         )
     again = {}
     for row in trace.jobs_frame().itertuples():

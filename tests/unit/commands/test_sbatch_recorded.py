@@ -50,7 +50,12 @@ class Recorded:
         self.now = start + int(step["t"])
         self.asked: list[dict[str, Any]] = []
 
+    def patient(self) -> Recorded:
+        return self
+
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        if name == "wait_over":
+            return {"over": True}
         if name == "hello":
             return {"slurm_version": self.release, "cluster": "oracle", "now": self.now, "uid": 2001, "user": "alice"}
         if name == "config":
