@@ -69,6 +69,7 @@ PARTS = (
     control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
+_KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 
 
@@ -367,7 +368,7 @@ class Engine:
         steps.batch_over(live, self.now, run, status)
         fact, unlaunched = ended(core, run, status)
         running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
-        if core.state == JobState.CANCELLED and run == core.restarts and status:
+        if core.state in _KILLED and run == core.restarts and status:
             core.exit_code = fact.exit_code
         self.network.tell(self.now, [fact])
         if running and live.over:
@@ -644,7 +645,9 @@ class Engine:
     def dependency_text(self, live: LiveJob) -> str:
         """Dependencies not met yet, as slurmctld prints them: ``afterok:12(unfulfilled)``."""
         eligibility = self.controller.eligibility
-        return eligibility.describe(live.core) if live.core.state == JobState.PENDING else ""
+        if live.core.state == JobState.PENDING:
+            return eligibility.describe(live.core)
+        return eligibility.left.get(live.core.id, "")
 
     def file_of(self, live: LiveJob, which: str) -> str | None:
         """The path of a job's std_out, std_err or std_in."""

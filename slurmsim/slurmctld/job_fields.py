@@ -16,6 +16,7 @@ from slurmsim.hostlist import compress
 from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
 from slurmsim.slurmctld.output_files import file_name
+from slurmsim.slurmctld.real_jobs import is_real
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
@@ -154,7 +155,12 @@ def _description(row: Row, engine: Engine) -> str | None:
 
 
 def _exit_code(row: Row, engine: Engine) -> int:
-    code, _, signal = str(row.core.exit_code).partition(":")
+    core = row.core
+    text = str(core.exit_code)
+    simulated = not (engine.runs_jobs and is_real(row.job.asked))
+    if simulated and core.state in (JobState.TIMEOUT, JobState.NODE_FAIL) and text == "0:0":
+        text = "0:15"  # its processes were told to go
+    code, _, signal = text.partition(":")
     return int(code) << 8 | int(signal or 0)
 
 
