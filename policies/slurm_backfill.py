@@ -70,6 +70,7 @@ class SlurmBackfill(Policy):
         # cycles go on while anybody waits, as planned idle nodes make Slurm's do, so that their phase is kept
         self.every_cycle = "slurmsim_every_cycle" in p
         self._last_cycle = self._start_time = start_time
+        self.last_cycle = 0  # when one was made, for whoever shows it
         self._started = self._left_waiting = self._left_idle = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
@@ -120,7 +121,7 @@ class SlurmBackfill(Policy):
         return soonest + (self._start_time - soonest) % self.full_pass
 
     def schedule(self, view: Any, now: int) -> Decisions:
-        self._last_cycle = now
+        self._last_cycle = self.last_cycle = now
         self._started = self._cut = False
         cycle = _Cycle(self, view, now)
         for records in self._independent(view):

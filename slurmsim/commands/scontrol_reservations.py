@@ -198,8 +198,8 @@ def _tres(session: Session, request: dict[str, Any], value: str) -> None:
 
 def _flags(session: Session, request: dict[str, Any], text: str, sign: str, tail: str) -> list[str]:
     """Names with ``+`` or ``-`` before them."""
-    found = []
-    for word in text.split(","):
+    found: list[str] = []
+    for word in text.split(",") if text else ():
         mark = sign or (word[0] if word[:1] in ("+", "-") and word else "")
         bare = word[1:] if word[:1] in ("+", "-") and word else word
         name, equals, value = bare.partition("=")

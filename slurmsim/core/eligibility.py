@@ -40,6 +40,7 @@ class Eligibility:
         self.kill_invalid = kill_invalid
         self.arrays = JobArrays(controller)
         self._terms: dict[int, tuple[tuple[Term, ...], bool]] = {}
+        self.left: dict[int, str] = {}  # what jobs that ended still waited for, in a live cluster
         self._never: set[int] = set()  # whose terms have failed, which stays so when what they name is forgotten
         self.dependents: dict[int, list[int]] = {}
         self._singletons: dict[tuple[str, str], list[int]] = {}
@@ -121,7 +122,10 @@ class Eligibility:
             self._remember(job, now)
             if self._ages and self._ages[0] <= now:
                 self._purge(now)
-        if self._terms.pop(job.id, None) is not None:
+        if job.id in self._terms:
+            if self.c.main.ticks:
+                self.left[job.id] = self.describe(job)
+            del self._terms[job.id]
             self._never.discard(job.id)
         if job.sub.array_task_id is not None:
             self.arrays.leave(job)
@@ -178,19 +182,26 @@ class Eligibility:
             self.arrays.take_place(job)
         c.enqueue(job)
 
+    def depends(self, job: Job) -> bool:
+        """Whether `job` still waits for others."""
+        return job.id in self._terms
+
     def describe(self, job: Job) -> str:
         """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``."""
-        if job.id not in self._terms:
+        if job.id in self.left:
+            return self.left[job.id]
+        met = job.id not in self._terms  # as no pass has noticed while that is the reason
+        if met and (job.reason != Reason.DEPENDENCY or job.state != JobState.PENDING or not job.sub.dependency):
             return ""
-        terms, any_one = self._terms[job.id]
+        terms, any_one = parse(job.sub.dependency, job.id) if met else self._terms[job.id]
         shown = []
         for term in terms:
             if term.kind == "singleton":
                 shown.append(f"singleton({Outcome.WAITING.value})")
                 continue
-            # a held job's dependencies are not looked at
-            held = is_held(job.reason)
-            outcome = Outcome.WAITING if held else judge(term, self._known(term, job), self.c.now)
+            # nor are a held job's dependencies looked at
+            unseen = met or is_held(job.reason)
+            outcome = Outcome.WAITING if unseen else judge(term, self._known(term, job), self.c.now)
             if outcome is Outcome.MET:
                 continue
             task = f"_{term.task}" if term.task is not None else "_*" if term.job_id in self.arrays.by_id else ""

@@ -102,6 +102,7 @@ class Storage:
         """slurmctld forgets a job that is over."""
         self.kept.append(record_of(self.engine, Row(live, live.record_of)))
         self._first.pop(live.core.id, None)
+        self.engine.controller.eligibility.left.pop(live.core.id, None)
 
     # -- what rows are made of ----------------------------------------------------------------------------------------
 

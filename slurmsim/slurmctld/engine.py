@@ -69,6 +69,7 @@ PARTS = (
     control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
+_KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 
 
@@ -168,6 +169,9 @@ class Engine:
     def execute(self, now: int, call: str, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
         self.network.advance(now)
+        usage = self.controller.recalculation
+        if usage.next_at < now:  # it decays while nothing else happens
+            usage.catch_up(now)
         self._planned = None
         handler = self.calls.get(call)
         self.statistics.asked(call, person)
@@ -364,7 +368,7 @@ class Engine:
         steps.batch_over(live, self.now, run, status)
         fact, unlaunched = ended(core, run, status)
         running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
-        if core.state == JobState.CANCELLED and run == core.restarts and status:
+        if core.state in _KILLED and run == core.restarts and status:
             core.exit_code = fact.exit_code
         self.network.tell(self.now, [fact])
         if running and live.over:
@@ -641,21 +645,22 @@ class Engine:
     def dependency_text(self, live: LiveJob) -> str:
         """Dependencies not met yet, as slurmctld prints them: ``afterok:12(unfulfilled)``."""
         eligibility = self.controller.eligibility
-        return eligibility.describe(live.core) if live.core.state == JobState.PENDING else ""
+        if live.core.state == JobState.PENDING:
+            return eligibility.describe(live.core)
+        return eligibility.left.get(live.core.id, "")
 
     def file_of(self, live: LiveJob, which: str) -> str | None:
         """The path of a job's std_out, std_err or std_in."""
         return file_name(live, which)
 
-    def ran_before_suspension(self, core: Job) -> int:
-        """Seconds the job had run before it was suspended last."""
-        if core.suspended_at is None or core.start_time is None:
-            return 0
-        return core.suspended_at - core.start_time - core.suspended_s
-
     def last_evaluated(self, core: Job) -> int:
         """When a scheduler last looked at the pending job, as far as is kept."""
-        return max(self.controller.main.last_pass, core.submit_time)
+        return max(self.controller.main.last_pass, core.submit_time, self.last_cycle if core.queued else 0)
+
+    @property
+    def last_cycle(self) -> int:
+        """When backfill last walked over the queue; 0: never."""
+        return int(getattr(self.controller.host.policy, "last_cycle", 0))
 
 
 class LiveNetwork(Network):
@@ -692,7 +697,23 @@ class LiveNetwork(Network):
         job = self.controller.jobs.get(core_id)
         return job if job is not None else self._over.pop(core_id)
 
+    def _pause(self, job: Job) -> None:
+        super()._pause(job)
+        live = self.live.get(job.id)
+        if live is not None:
+            live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
+            live.suspended_or_resumed = int(self.env.now)
+
+    def _restart_timer(self, job: Job, left: int) -> None:
+        live = self.live.get(job.id)
+        if live is not None and live.suspended_or_resumed:
+            live.suspended_or_resumed = int(self.env.now)
+        super()._restart_timer(job, left)
+
     def _launch(self, job: Job) -> None:
+        live = self.live.get(job.id)
+        if live is not None:
+            live.suspended_or_resumed = live.ran_before_suspension = 0
         super()._launch(job)
         self._note(job, "launched")
 

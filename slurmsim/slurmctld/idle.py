@@ -35,7 +35,7 @@ def is_idle(engine: Engine) -> bool:
 
 def _stuck(engine: Engine, live: LiveJob) -> bool:
     """It is held, or depends on a job that is not over."""
-    return not live.core.priority or bool(engine.dependency_text(live))
+    return not live.core.priority or engine.controller.eligibility.depends(live.core)
 
 
 def runs_something_real(engine: Engine) -> bool:

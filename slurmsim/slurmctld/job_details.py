@@ -32,8 +32,11 @@ def _preemptable(row: Row, engine: Engine) -> int:
         engine.cluster.option("PreemptType")
     ):
         return 0
+    preemption = engine.controller.preemption
+    if core.state == JobState.PENDING or (preemption is not None and preemption.mode(core) == "OFF"):
+        return 0
     if core.start_time is None:
-        return int(core.end_time or 0) if core.state != JobState.PENDING else 0
+        return int(core.end_time or 0)
     qos = core.qos_spec
     exempt = qos.preempt_exempt_time_s if qos is not None else None
     if exempt is None:
@@ -46,6 +49,8 @@ def _most_nodes(row: Row, engine: Engine) -> int:
     most = int(core.sub.request.max_nodes or 0)
     if engine.release >= "24.11" and not most and core.state == JobState.PENDING and not core.priority:
         return int(core.n_nodes)
+    if core.restarts and core.state == JobState.PENDING:
+        return 0  # the number of the run before is known
     return most
 
 

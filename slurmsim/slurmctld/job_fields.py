@@ -16,6 +16,7 @@ from slurmsim.hostlist import compress
 from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
 from slurmsim.slurmctld.output_files import file_name
+from slurmsim.slurmctld.real_jobs import is_real
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
@@ -100,7 +101,7 @@ def _end(row: Row, engine: Engine) -> int:
     if core.end_time is not None:
         return int(core.end_time)
     if core.state in _RAN:
-        return 0 if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit)
+        return int(core.start_time or 0) + ONE_YEAR_S if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit)
     start = _start(row, engine)
     return start + int(core.time_limit_s) if start and core.time_limit_s < ONE_YEAR_S else 0
 
@@ -154,7 +155,12 @@ def _description(row: Row, engine: Engine) -> str | None:
 
 
 def _exit_code(row: Row, engine: Engine) -> int:
-    code, _, signal = str(row.core.exit_code).partition(":")
+    core = row.core
+    text = str(core.exit_code)
+    simulated = not (engine.runs_jobs and is_real(row.job.asked))
+    if simulated and core.state in (JobState.TIMEOUT, JobState.NODE_FAIL) and text == "0:0":
+        text = "0:15"  # its processes were told to go
+    code, _, signal = text.partition(":")
     return int(code) << 8 | int(signal or 0)
 
 
@@ -258,6 +264,15 @@ def _dependency(row: Row, engine: Engine) -> str | None:
     return engine.dependency_text(row.job) or None
 
 
+def _scheduler(row: Row, engine: Engine) -> str:
+    """Who started it, or looked at it last while it waits; the star: in backfill's last cycle."""
+    core = row.core
+    if core.state != JobState.PENDING:
+        return core.scheduler or "Main"
+    cycle = engine.last_cycle
+    return "Backfill:*" if core.queued and max(engine.controller.main.last_pass, core.submit_time) < cycle else "Main"
+
+
 FIELDS: dict[str, Getter] = {
     "job_id": lambda r, e: r.job.id,
     "array_job_id": lambda r, e: r.job.array.id if r.job.array is not None else 0,
@@ -279,18 +294,18 @@ FIELDS: dict[str, Getter] = {
     "state_reason": _reason,
     "state_desc": _description,
     "submit_time": lambda r, e: r.core.submit_time,
-    "eligible_time": lambda r, e: r.core.eligible_time or 0,
+    "eligible_time": lambda r, e: r.core.eligible_time or (r.core.begin if r.core.restarts else 0) or 0,
     "accrue_time": lambda r, e: 0 if _rejected(r) else r.core.accrue_time or r.core.eligible_time or 0,
     "start_time": _start,
     "end_time": _end,
     "time_limit": _limit,
     "time_min": lambda r, e: (r.core.time_min_s or 0) // 60,
     "deadline": lambda r, e: r.core.deadline or 0,
-    "pre_sus_time": lambda r, e: e.ran_before_suspension(r.core),
-    "suspend_time": lambda r, e: r.core.suspended_at or 0,
+    "pre_sus_time": lambda r, e: r.job.ran_before_suspension,
+    "suspend_time": lambda r, e: r.job.suspended_or_resumed,
     "suspended_s": lambda r, e: e.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
     "last_sched_eval": lambda r, e: r.core.start_time or e.last_evaluated(r.core),
-    "scheduler": lambda r, e: r.core.scheduler or "Main",
+    "scheduler": _scheduler,
     "nodes": _nodes,
     "sched_nodes": _planned_nodes,
     "batch_host": _batch_host,

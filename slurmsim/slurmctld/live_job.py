@@ -53,6 +53,8 @@ class LiveJob:
         Messages to whoever looks after its tasks.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
+    suspended_or_resumed, ran_before_suspension
+        Of the present run: when that happened last (0: never), and for how long it ran until it was suspended last.
     record_of, emptied
         The tasks of an array's own record that was cancelled, for which this one stands; whether it has lost them.
     """
@@ -70,6 +72,8 @@ class LiveJob:
     edited_at: int = -1
     resized_at: int = 0
     planned_before_hold: int = 0
+    suspended_or_resumed: int = 0
+    ran_before_suspension: int = 0
     record_of: tuple[LiveJob, ...] = ()
     emptied: bool = False
     _core: Job | None = None

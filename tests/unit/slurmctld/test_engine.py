@@ -144,3 +144,58 @@ def test_a_torn_last_line_was_never_acknowledged(tmp_path: Path) -> None:
 )
 def test_task_lists(tasks: list[int], limit: int | None, text: str) -> None:
     assert task_list(tasks, limit) == text
+
+
+def held_array() -> Engine:
+    e = engine()
+    e.execute(START, "submit", job(array_inx="1-6", hold=True, priority=0), ALICE)
+    return e
+
+
+def test_tasks_cancelled_before_they_were_split_off_leave_neither_records_nor_ids() -> None:
+    e = held_array()
+    e.execute(START + 5, "kill", {"job_id": "1_[2,4]"}, ALICE)
+    (row,) = table(e, 6)
+    assert (row["job_id"], row["array_task_str"], row["job_state"]) == (1, "1,3,5-6", "PENDING")
+    assert e.last_id == 1
+    with pytest.raises(Refusal):
+        e.execute(START + 7, "kill", {"job_id": "1_2"}, ALICE)
+
+
+@pytest.mark.parametrize(("named", "left"), [("1", "1-6"), ("1_[1-6]", None)])
+def test_the_rest_of_an_array_is_cancelled_as_the_one_record_it_is(named: str, left: str | None) -> None:
+    e = held_array()
+    e.execute(START + 5, "kill", {"job_id": named}, ALICE)
+    (row,) = table(e, 6)
+    assert (row["job_id"], row["job_state"], row["array_task_str"]) == (1, "CANCELLED", left)
+    assert row["array_task_id"] is None
+    assert row["state_reason"] == "JobHeldUser"
+
+
+def test_a_task_is_not_cancelled_by_the_id_it_took() -> None:
+    e = engine()
+    e.execute(START, "submit", job(array_inx="1-2"), ALICE)
+    assert {row["job_id"] for row in table(e, 10)} == {1, 2}
+    with pytest.raises(Refusal):
+        e.execute(START + 11, "kill", {"job_id": "2"}, ALICE)
+    e.execute(START + 12, "kill", {"job_id": "1_1"}, ALICE)
+    assert [row["job_state"] for row in table(e, 13)] == ["CANCELLED", "RUNNING"]
+
+
+def test_what_is_left_of_an_array_goes_to_the_end_of_the_job_table() -> None:
+    e = engine()
+    e.execute(START, "submit", job(array_inx="1-3", num_tasks=4), ALICE)
+    e.execute(START, "submit", job("other"), ALICE)
+    assert [row["job_id"] for row in table(e, 10)] == [3, 2, 4, 1]
+
+
+def test_a_rejected_job_is_there_again_after_a_restart() -> None:
+    e = engine()
+    asked = job(req_nodes="n1", exc_nodes="n1")
+    with pytest.raises(Refusal):
+        e.execute(START, "submit", asked, ALICE)
+    assert [row["job_state"] for row in table(e, 1)] == ["FAILED"]
+    again = engine()
+    replay(again, [[START, "submit", ALICE.uid, ALICE.name, asked]])
+    assert table(again, 1) == table(e, 1)
+    assert again.last_id == e.last_id
