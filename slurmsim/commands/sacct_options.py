@@ -153,6 +153,8 @@ class Reader:
 
     def step(self, word: str) -> Step:
         """``12``, ``12_3``, ``12.batch``, ``12_3.0``."""
+        if not word[:1].isdigit():
+            self.fatal(f"Bad job/step specified: {word}")
         name, dot, step_text = word.partition(".")
         step: int | None = None
         if dot:
