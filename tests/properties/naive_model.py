@@ -56,6 +56,7 @@ class Known:
     nodes: frozenset[int] = frozenset()
     started_once: bool = False
     was_held: bool = False  # meanwhile slurmctld may forget the jobs it depends on, without looking at them
+    marked: bool = False  # held while it runs: it will be held once it is requeued
     special: bool = False  # it was once in SPECIAL_EXIT, which is as good as failed to whoever waits for that
     ended: int = -1
 
@@ -158,6 +159,8 @@ class Model:
             elif (job := self.jobs.get(getattr(fact, "job_id", -1))) is not None:
                 job = sketch.setdefault(job.sub.job_id, replace(job))
                 self.asked.setdefault(job.sub.job_id, set()).add(type(fact))
+                if isinstance(fact, Hold) and job.holds:
+                    self.jobs[job.sub.job_id].marked = True
                 if job.state in LIVE:
                     self._one(fact, job)
 
@@ -238,7 +241,7 @@ class Model:
         job = self.jobs[job_id]
         before = {
             "START": ("PENDING",), "SUSPEND": ("RUNNING",), "RESUME": ("SUSPENDED",), "END": LIVE,
-            "REQUEUE": ("RUNNING", "SUSPENDED"), "HOLD": ("PENDING",), "RELEASE": ("PENDING",),
+            "REQUEUE": ("RUNNING", "SUSPENDED"), "HOLD": ("PENDING",), "RELEASE": LIVE if job.marked else ("PENDING",),
         }[kind]  # fmt: skip
         assert job.state in before, f"job {job_id}: {kind} while {job.state}"
         if kind == "START":
@@ -256,8 +259,10 @@ class Model:
         elif kind == "HOLD":
             reasons = {Hold, RequeueHold, JobEnded, LaunchFailed}
             deleted = held and bool(job.sub.reservation)
-            assert deleted or reasons & self.asked.get(job_id, set()), f"job {job_id} is held without a reason"
+            wanted = deleted or job.marked or reasons & self.asked.get(job_id, set())
+            assert wanted, f"job {job_id} is held without a reason"
             job.held = job.was_held = True
+            job.marked = False
         else:
             assert Release in self.asked.get(job_id, ())
-            job.held = False
+            job.held = job.marked = False
