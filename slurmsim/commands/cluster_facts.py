@@ -4,8 +4,29 @@ from __future__ import annotations
 
 import os
 
-from slurmsim.commands.io import FAILED_CALLS, Io
+from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE, short
+
+
+def cannot_reach(names: str) -> str:
+    """What commands say of ``-M names`` when one of them is no cluster here."""
+    return (
+        f"'{names}' can't be reached now, or it is an invalid entry for --cluster.  "
+        "Use 'sacctmgr list clusters' to see available clusters."
+    )
+
+
+def named_cluster(io: Io, program: str, names: str) -> str | None:
+    """The one cluster there is, which ``-M names`` may name; None, and said why, where it does not."""
+    try:
+        own = str(io.client.call("hello")["cluster"])
+    except FAILED_CALLS as error:
+        io.error(f"{program}: error: {text_of(error)}")
+        return None
+    if any(name not in (own, "all", "") for name in names.split(",")):
+        io.error(f"{program}: error: {cannot_reach(names)}")
+        return None
+    return own
 
 
 class Cluster:

@@ -1,26 +1,44 @@
-"""File name patterns of a job filled in: ``slurm-%A_%a.out`` (squeue --expand-patterns, 24.11 and later)."""
+"""File name patterns of a job filled in: ``slurm-%A_%a.out`` (fname.c of slurmstepd and srun, 22.05)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-_PATTERN = re.compile(r"%(\d*)([%AabjJNnstux])")
+PATTERN = re.compile(r"%(\d*)([%AabjJNnstux])", re.ASCII)
+NUMBERS = frozenset("AabjJnt")
+"""Those that a width fills up with zeros."""
+
+
+def filled(text: str, values: Mapping[str, str], numbers: frozenset[str] = NUMBERS) -> str:
+    r"""`text` with its patterns filled in; a backslash anywhere turns them off.
+
+    >>> filled("out-%5j.%x", {"j": "33", "x": "name"}), filled(r"a\%j", {"j": "1"})
+    ('out-00033.name', 'a%j')
+    """
+    if "\\" in text:
+        return text.replace("\\", "")
+
+    def fill(match: re.Match[str]) -> str:
+        width, letter = match[1], match[2]
+        if letter == "%":
+            return "%"
+        value = values.get(letter)
+        if value is None:
+            return match[0]
+        return value.zfill(min(int(width), 10)) if width and letter in numbers else value
+
+    return PATTERN.sub(fill, text)
 
 
 def expand_path(
     path: str, job: int, array: int | None, task: int | None, host: str | None, name: str, user: str, folder: str
 ) -> str:
-    """`path` with its patterns filled in and made absolute in `folder`; a backslash in it turns patterns off."""
-    if "\\" in path:
-        text = path.replace("\\", "")
-    else:
-        index = 4294967294 if task is None else task
-        numbers = {"A": array or job, "a": index, "b": (task or 0) % 10, "j": job, "n": 0, "t": 0}
-        words = {"%": "%", "J": f"{job}.batch", "N": (host or "").partition(".")[0], "s": "batch", "u": user, "x": name}
-
-        def filled(match: re.Match[str]) -> str:
-            width, letter = min(int(match[1] or 0), 10), match[2]
-            return f"{numbers[letter]:0{width}d}" if letter in numbers else words[letter]
-
-        text = _PATTERN.sub(filled, path)
+    """`path` of a batch job as squeue shows it (--expand-patterns, 24.11 and later), absolute in `folder`."""
+    values = {
+        "A": str(array or job), "a": str(4294967294 if task is None else task), "b": str((task or 0) % 10),
+        "j": str(job), "n": "0", "t": "0", "J": f"{job}.batch", "N": (host or "").partition(".")[0], "s": "batch",
+        "u": user, "x": name,
+    }  # fmt: skip
+    text = filled(path, values, NUMBERS - {"J"})
     return text if text.startswith("/") else f"{folder}/{text}"

@@ -14,7 +14,7 @@ from slurmsim.commands import batch_script, job_environment, sbatch_usage
 from slurmsim.commands.batch_script import BadScript
 from slurmsim.commands.chosen_options import BAD_OPTION, Chosen, error_code, said
 from slurmsim.commands.clock_text import Dates
-from slurmsim.commands.cluster_facts import Cluster
+from slurmsim.commands.cluster_facts import Cluster, cannot_reach
 from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
@@ -248,10 +248,7 @@ class _Call:
         else:
             for name in unknown:
                 self.say.error(f"No cluster '{name}' known by database.")
-        self.say.error(
-            f"'{names}' can't be reached now, or it is an invalid entry for --cluster.  "
-            "Use 'sacctmgr list clusters' to see available clusters."
-        )
+        self.say.error(cannot_reach(names))
         raise Stop(self.error_code)
 
     def _client_checked(self, chosen: Chosen) -> tuple[str, ...]:

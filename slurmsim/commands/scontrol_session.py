@@ -99,10 +99,9 @@ class Session:
         if names in ("", own) or not own:
             return
         self.io.error(f"No cluster '{names}' known by database.")
-        self.io.error(
-            f"'{names}' can't be reached now, or it is an invalid entry for --cluster.  "
-            "Use 'sacctmgr list clusters' to see available clusters."
-        )
+        from slurmsim.commands.cluster_facts import cannot_reach
+
+        self.io.error(cannot_reach(names))
         if self.release >= "24.11":
             self.io.error("scontrol: fatal: Could not get cluster information")
         raise Quit(1)

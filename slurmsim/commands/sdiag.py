@@ -104,12 +104,11 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
 
 
 def _check_cluster(names: str, io: Io) -> None:
-    from slurmsim.commands.cluster_facts import Cluster
+    from slurmsim.commands.cluster_facts import Cluster, cannot_reach
 
     for name in Cluster(io).unknown(names):
         io.error(f"sdiag: error: No cluster '{name}' known by database.")
-        io.error(f"sdiag: error: '{names}' can't be reached now, or it is an invalid entry for --cluster.  "
-                 "Use 'sacctmgr list clusters' to see available clusters.")  # fmt: skip
+        io.error(f"sdiag: error: {cannot_reach(names)}")
         raise Stop(1)
 
 

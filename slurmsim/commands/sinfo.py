@@ -13,6 +13,7 @@ from typing import Any
 
 from slurmsim.commands import print_fields, releases
 from slurmsim.commands.clock_text import Dates, date_line, long_clock
+from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.print_fields import Layout, Table
 from slurmsim.commands.sinfo_options import Asked, read
@@ -49,7 +50,7 @@ def _print(asked: Asked, io: Io) -> int:
     code = 0
     while True:
         if not asked.no_header and (asked.iterate or asked.verbose or asked.long):
-            io.out(date_line(_now(io)) + "\n")
+            io.out(date_line(Cluster(io).now) + "\n")
         if asked.clusters is not None and not asked.no_header:
             io.out(f"CLUSTER: {asked.clusters}\n")
         code |= _print_reservations(asked, io) if layout is None else _print_nodes(asked, layout, io)
@@ -60,30 +61,12 @@ def _print(asked: Asked, io: Io) -> int:
         time.sleep(asked.iterate)
 
 
-def _now(io: Io) -> int:
-    try:
-        return int(io.client.call("hello")["now"])
-    except FAILED_CALLS:
-        return int(io.now())
-
-
 def _check_clusters(asked: Asked, io: Io) -> None:
     """There is one cluster; -M may name it."""
-    if asked.clusters is None:
-        return
-    try:
-        own = str(io.client.call("hello")["cluster"])
-    except FAILED_CALLS as error:
-        io.error(f"sinfo: error: {text_of(error)}")
-        raise Stop(1) from None
-    for name in asked.clusters.split(","):
-        if name not in (own, "all", ""):
-            io.error(
-                f"sinfo: error: '{asked.clusters}' can't be reached now, or it is an invalid entry for --cluster.  "
-                "Use 'sacctmgr list clusters' to see available clusters."
-            )
+    if asked.clusters is not None:
+        asked.clusters = named_cluster(io, "sinfo", asked.clusters)
+        if asked.clusters is None:
             raise Stop(1)
-    asked.clusters = own
 
 
 def _layout(asked: Asked, io: Io) -> Layout:

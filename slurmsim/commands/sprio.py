@@ -230,12 +230,11 @@ class _Call:
             self.sort = value or ""
 
     def cluster(self, names: str) -> None:
-        from slurmsim.commands.cluster_facts import Cluster
+        from slurmsim.commands.cluster_facts import Cluster, cannot_reach
 
         for name in Cluster(self.io).unknown(names):
             self.error(f"No cluster '{name}' known by database.")
-            self.error(f"'{names}' can't be reached now, or it is an invalid entry for --cluster.  "
-                       "Use 'sacctmgr list clusters' to see available clusters.")  # fmt: skip
+            self.error(cannot_reach(names))
             raise Stop(1)
 
     def ids(self, text: str) -> list[int]:

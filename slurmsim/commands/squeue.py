@@ -14,6 +14,7 @@ from typing import Any
 
 from slurmsim.commands import array_text, job_rows, print_fields, releases
 from slurmsim.commands.clock_text import Dates, date_line
+from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.job_order import SortError, sort_fields, sort_jobs, sort_letters, sort_steps
 from slurmsim.commands.job_rows import Wanted
@@ -72,7 +73,7 @@ def _print(asked: Asked, io: Io) -> int:
     code = 0
     while True:
         if not asked.no_header and (asked.iterate or asked.verbose or asked.long):
-            io.out(date_line(_now(io)) + "\n")
+            io.out(date_line(Cluster(io).now) + "\n")
         if asked.clusters is not None and not asked.no_header:
             io.out(f"CLUSTER: {asked.clusters}\n")
         code |= once(asked, wanted, io)
@@ -89,13 +90,6 @@ def _set(words: list[str] | None) -> frozenset[str] | None:
 
 def _folded(words: list[str] | None) -> frozenset[str] | None:
     return None if words is None else frozenset(word.lower() for word in words)
-
-
-def _now(io: Io) -> int:
-    try:
-        return int(io.client.call("hello")["now"])
-    except FAILED_CALLS:
-        return int(io.now())
 
 
 def _my_id(io: Io) -> int:
@@ -153,21 +147,10 @@ def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
 
 def _check_clusters(asked: Asked, io: Io) -> None:
     """There is one cluster; -M may name it."""
-    if asked.clusters is None:
-        return
-    try:
-        own = str(io.client.call("hello")["cluster"])
-    except FAILED_CALLS as error:
-        io.error(f"squeue: error: {text_of(error)}")
-        raise Stop(1) from None
-    for name in asked.clusters.split(","):
-        if name not in (own, "all", ""):
-            io.error(
-                f"squeue: error: '{asked.clusters}' can't be reached now, or it is an invalid entry for --cluster.  "
-                "Use 'sacctmgr list clusters' to see available clusters."
-            )
+    if asked.clusters is not None:
+        asked.clusters = named_cluster(io, "squeue", asked.clusters)
+        if asked.clusters is None:
             raise Stop(1)
-    asked.clusters = own
 
 
 # ---- jobs ----

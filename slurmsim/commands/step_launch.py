@@ -14,9 +14,10 @@ from slurmsim.commands.allocation_options import Part
 from slurmsim.commands.io import Io
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.multi_prog import BadFile, read_programs
+from slurmsim.commands.path_patterns import NUMBERS, filled
 from slurmsim.commands.releases import row
 from slurmsim.commands.step_environment import exported, step_environment, task_environment
-from slurmsim.commands.task_files import ALL, EACH, ONE, Target, filled, target
+from slurmsim.commands.task_files import ALL, EACH, ONE, Target, target
 from slurmsim.commands.task_runner import Runner, Task
 from slurmsim.protocol import Refusal, Unreachable
 
@@ -157,7 +158,7 @@ class Launch:
         }  # fmt: skip
         if task is not None:
             values |= {"t": str(task.number), "n": str(task.node), "N": host}
-        return os.path.join(self.chosen.get("work_dir") or self.io.cwd, filled(text, values))
+        return os.path.join(self.chosen.get("work_dir") or self.io.cwd, filled(text, values, NUMBERS | {"s"}))
 
     def _open(self, path: str, mode: int, what: str) -> int:
         """A file, opened once. Raises Stop."""

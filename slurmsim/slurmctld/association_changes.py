@@ -5,6 +5,7 @@ Mirrors as_mysql_assoc.c, as_mysql_user.c, as_mysql_acct.c, as_mysql_qos.c (22.0
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ DEFAULT_ACCOUNT = "You can not remove the default account of a user"
 HERE = Place()
 
 
-class Change:
+class Change(ABC):
     """One request, carried out on a copy that takes the database's place when all went well."""
 
     def __init__(self, engine: Engine, person: Person, *, commit: bool) -> None:
@@ -62,9 +63,9 @@ class Change:
             raise Refusal(str(error)) from None
         return answer
 
+    @abstractmethod
     def actions(self) -> Mapping[str, Action]:
         """What can be asked for."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         """Make it so, also for the scheduler."""

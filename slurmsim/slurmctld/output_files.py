@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping
 
+from slurmsim.commands.path_patterns import filled
 from slurmsim.slurmctld.live_job import LiveJob
 
 NO_TASK = 4_294_967_294
-_PATTERN = re.compile(r"%(\d*)([%AabjJNnstux])", re.ASCII)
-_NUMERIC = frozenset("AabjJnt")
-
-
-def expand(text: str, values: Mapping[str, str]) -> str:
-    r"""`text` with its patterns filled in; a backslash anywhere turns them off.
-
-    >>> expand("out-%5j.%x", {"j": "33", "x": "name"}), expand(r"a\%j", {"j": "1"})
-    ('out-00033.name', 'a%j')
-    """
-    if "\\" in text:
-        return text.replace("\\", "")
-
-    def fill(match: re.Match[str]) -> str:
-        width, letter = match[1], match[2]
-        if letter == "%":
-            return "%"
-        value = values.get(letter)
-        if value is None:
-            return match[0]
-        return value.zfill(min(int(width), 10)) if width and letter in _NUMERIC else value
-
-    return _PATTERN.sub(fill, text)
 
 
 def values_of(live: LiveJob, host: str | None = None) -> dict[str, str]:
@@ -58,4 +34,4 @@ def file_name(live: LiveJob, which: str, host: str | None = None) -> str | None:
         text = "slurm-%A_%a.out" if live.array is not None else "slurm-%j.out"
     if text == "none":
         return "/dev/null"
-    return os.path.join(str(live.asked.get("work_dir") or "/"), expand(str(text), values_of(live, host)))
+    return os.path.join(str(live.asked.get("work_dir") or "/"), filled(str(text), values_of(live, host)))

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from slurmsim.commands.multi_prog import BadFile, read_programs
+from slurmsim.commands.path_patterns import filled
 from slurmsim.commands.step_environment import exported
 from slurmsim.commands.stepd_notices import cancelled
-from slurmsim.commands.task_files import ALL, EACH, ONE, filled, target
+from slurmsim.commands.task_files import ALL, EACH, ONE, target
 
 
 @pytest.mark.parametrize(
