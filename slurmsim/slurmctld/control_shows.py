@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.hostlist import compress
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.assoc_usage import assoc_mgr
 from slurmsim.slurmctld.control_nodes import operators_only
-from slurmsim.slurmctld.qos_usage import qos_records
 
 if TYPE_CHECKING:
     from slurmsim.model.topology import SwitchSpec
@@ -25,7 +25,7 @@ def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]
     return {
         "licenses": control.licenses, "topology": control.topology, "show_config": control.config,
         "reconfigure": control.reconfigure, "shutdown": control.shutdown, "set_debug": control.set_debug,
-        "assoc_mgr": lambda arguments, person: {"qos": qos_records(engine)},
+        "assoc_mgr": lambda arguments, person: assoc_mgr(engine, arguments, person),
     }  # fmt: skip
 
 
