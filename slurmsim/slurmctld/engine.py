@@ -137,6 +137,7 @@ class Engine:
         self.partition_texts: dict[str, dict[str, Any]] = {}
         self.reservation_texts: dict[str, dict[str, Any]] = {}
         self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
+        self.given_gres: dict[tuple[tuple[int, int], int, int], tuple[int, ...]] = {}
         self.release: str = release
         self.version: str = VERSIONS[release]
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
+from slurmsim.slurmctld.gres_ids import gres_details
 from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
 from slurmsim.slurmctld.output_files import file_name
@@ -377,7 +378,7 @@ FIELDS: dict[str, Getter] = {
     "het_job_id_set": lambda r, e: None,
     "assoc_id": lambda r, e: 0 if r.core.branch is None else e.database.id_of(r.core.branch.spec),
     "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
-    "gres_detail": lambda r, e: e.controller.state.gres_per_node(r.core.alloc) if r.core.alloc is not None else "",
+    "gres_detail": lambda r, e: gres_details(r.core, e),
     **DETAILS,
 }
 """Field -> its value for a row."""
