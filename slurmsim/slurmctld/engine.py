@@ -330,6 +330,7 @@ class Engine:
             steps.over(self, live, live.core)
         if what == "ended":
             self.statistics.ended(live)
+            self.storage.ended(live)
         self.changed(live)
 
     def _killed(self, job: Job) -> None:

@@ -125,6 +125,7 @@ class Session:
         """Run one command as `user`; the clock goes on while it waits."""
         home = self.home(user)
         command = re.sub(r"(?<![\w/])/home/(?=alice|bob|carol|dave)", f"{self.homes}/", command)
+        command = re.sub(r"(?<![\w/])/var/log/", f"{self.folder / 'var' / 'log'}/", command)
         environment = {
             "PATH": f"{self.folder / 'bin'}:{self._safe()}", "HOME": str(home), "USER": user,
             "LOGNAME": user, "SHELL": "/bin/bash", "TZ": "UTC", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1",
@@ -176,7 +177,7 @@ class Session:
     def _as_recorded(self, text: str) -> str:
         for ours, theirs in (
             (self.homes, "/home"), (self.top / "root", "/root"), (self.folder / "spool", "/var/spool/slurmd"),
-            (self.folder / "slurm.conf", "/etc/slurm/slurm.conf"),
+            (self.folder / "slurm.conf", "/etc/slurm/slurm.conf"), (self.folder / "var" / "log", "/var/log"),
         ):  # fmt: skip
             text = text.replace(str(ours), theirs).replace(str(ours).replace("/", "\\/"), theirs.replace("/", "\\/"))
         text = re.sub(rf"\b{re.escape(os.uname().nodename)}\b", "head", text)
