@@ -777,6 +777,8 @@ class Controller:
         if job.state != JobState.PENDING:
             job.priority = min(self.priority.submit(job, self.now))
             return
+        if job.priority == 0:  # at once, also of one that has to wait for something else
+            job.priority = min(self.priority.submit(job, self.now))
         self.eligibility.consider(job)
         self.main.request()
         self.host.changed = True

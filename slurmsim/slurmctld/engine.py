@@ -16,7 +16,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
+from slurmsim.core.messages import Cancel, Fact, JobEnded, Resized, Submit
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
@@ -119,8 +119,8 @@ class Engine:
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, self._ran, cluster, policy, start_time, after_turn=self._after_turn,
-            accounting=self.database.accounting() if self.database.exists else None,
+            self._moved, self._killed, self._ran, self.storage.requeued, cluster, policy, start_time,
+            after_turn=self._after_turn, accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
         self.controller.main.ticks = True
@@ -678,11 +678,11 @@ class LiveNetwork(Network):
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        *arguments: Any, **options: Any,
+        changed_size: Callable[[Job], None], *arguments: Any, **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
-        self._moved, self._killed, self._ran = moved, killed, ran
+        self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
         self.n_told = 0
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
@@ -723,8 +723,14 @@ class LiveNetwork(Network):
         self._killed(job)
 
     def _requeued(self, run: Job) -> None:
+        again = self.behaviour[run.id]
         super()._requeued(run)
+        self.behaviour[run.id] = again  # the script does what it did before
         self._ran(run)
+
+    def _resized(self, action: Resized) -> None:
+        super()._resized(action)
+        self._changed_size(action.run)
 
     def _finished(self, job: Job) -> None:
         if job.id in self.entering:

@@ -127,7 +127,11 @@ def _reason(row: Row, engine: Engine) -> str:
 def _current(row: Row, engine: Engine) -> str:
     """The reason, which an update clears until a scheduler looks again."""
     core = row.core
-    if row.job.edited_at >= engine.controller.main.last_pass and core.state == JobState.PENDING:
+    main = engine.controller.main
+    unseen = row.job.edited_at >= main.last_pass
+    if unseen and not engine.controller.queue.jobs and engine.now - row.job.edited_at > main.delay:
+        unseen = False  # passes over an empty queue are not made, but slurmctld makes them
+    if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
     return waits_for(row.job, engine)
 
