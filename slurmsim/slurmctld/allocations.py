@@ -113,7 +113,7 @@ def cancel(engine: Engine, live: LiveJob, by: int) -> None:
 def allocation(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """What a running job has, as srun and salloc are told. Raises Refusal."""
     live = one(engine, arguments["job_id"])
-    if person.uid not in (live.person.uid, engine.owner, 0):
+    if person.uid != live.person.uid and not engine.is_operator(person):
         raise Refusal(DENIED, 2002)
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)

@@ -162,6 +162,14 @@ class Engine:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
 
+    def is_operator(self, person: Person) -> bool:
+        """Whether `person` may do to others' jobs and to reservations what their owners may (validate_operator)."""
+        return self.database.is_admin(person)
+
+    def is_administrator(self, person: Person) -> bool:
+        """Whether `person` may change nodes, partitions and the cluster itself (validate_super_user)."""
+        return self.database.admin_level(person) == "Administrator"
+
     @property
     def now(self) -> int:
         """The present instant."""
@@ -417,7 +425,7 @@ class Engine:
         found = self.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
-        if any(person.uid not in (live.person.uid, self.owner) for live in found):
+        if any(person.uid != live.person.uid for live in found) and not self.is_operator(person):
             raise Refusal(DENIED, 2002)
         number = arguments.get("signal")
         alive = [live for live in found if not live.over]
@@ -541,7 +549,7 @@ class Engine:
 
     def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         state = self.controller.state
-        free = bool(arguments.get("show_all")) or person.uid in (0, self.owner)
+        free = bool(arguments.get("show_all")) or self.is_operator(person)
         rows = [
             p for p in self.controller.partitions if p.index not in state.gone and (free or self.visible(p, person))
         ]
@@ -610,7 +618,7 @@ class Engine:
         return {
             "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
             "slurm_version": self.release, "version": self.version, "host": self.conf.host,
-            "operator": person.uid in (0, self.owner), "accounting": self.database.exists,
+            "operator": self.is_operator(person), "accounting": self.database.exists,
         }  # fmt: skip
 
     def planned_nodes(self) -> Bitmap:

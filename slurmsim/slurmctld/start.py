@@ -45,6 +45,7 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
         database=database, run_time=behaviour,
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    database.operators = frozenset(map(str, header.get("operators", ())))
     engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
