@@ -117,7 +117,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     return Settings(
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
-        release=args.slurm_version, storage=not args.no_accounting, operators=tuple(name for item in args.operator for name in item.split(",")),
+        release=args.slurm_version, storage=not args.no_accounting,
+        operators=tuple(name for item in args.operator for name in item.split(",")),
     )  # fmt: skip
 
 

@@ -222,6 +222,7 @@ def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> No
         return
     admin = kind == "hold" and operator
     for one in record.jobs:
-        one.planned_before_hold = one.core.planned_start or 0
+        planned = one.core.planned_start
+        one.planned_before_hold = (planned, engine.now) if planned else None
     if core.priority or operator or not is_held(core.reason):
         engine.network.tell(engine.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

@@ -73,8 +73,18 @@ def _start(row: Row, engine: Engine) -> int:
     if core.planned_start is not None:
         return int(core.planned_start)
     if engine.release < "24.11" and row.job.planned_before_hold and is_held(core.reason):
-        return row.job.planned_before_hold
+        planned, held_at = row.job.planned_before_hold
+        if engine.now < next_backfill(engine, held_at):  # which forgets what it planned
+            return planned
     return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
+
+
+def next_backfill(engine: Engine, since: int) -> int:
+    """When backfill looks at the queue next after `since`."""
+    policy = engine.controller.host.policy
+    interval = max(int(getattr(policy, "interval", 0)), 1)
+    last = int(getattr(policy, "last_cycle", 0)) or engine.network.start_time
+    return since + interval - (since - last) % interval if last <= since else last
 
 
 def _rejected(row: Row) -> bool:
@@ -256,13 +266,17 @@ def _tasks(row: Row, engine: Engine) -> int:
 
 
 def _shared(row: Row, engine: Engine) -> str:
-    """OVER_SUBSCRIBE as squeue prints it."""
+    """OVER_SUBSCRIBE as squeue prints it (_resolve_shared_status, _pack_default_job_details)."""
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
-    if shared == "user":
-        return "USER"
-    if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole:
+    if spec.oversubscribe == "EXCLUSIVE":
         return "NO"
-    return "YES" if shared == "ok" or spec.oversubscribe == "FORCE" else "OK"
+    if spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1:
+        return "YES"
+    if shared == "exclusive" or (row.core.shape.whole and (shared != "ok" or spec.oversubscribe == "NO")):
+        return "NO"
+    if shared == "ok":
+        return "YES"
+    return "USER" if shared == "user" or spec.exclusive_user else "OK"
 
 
 def _dependency(row: Row, engine: Engine) -> str | None:
