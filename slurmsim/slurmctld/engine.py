@@ -70,6 +70,7 @@ PARTS = (
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
+_REBOOTS = "reboot issued"
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 
 
@@ -120,7 +121,8 @@ class Engine:
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, self.storage.requeued, cluster, policy, start_time,
-            after_turn=self._after_turn, accounting=self.database.accounting() if self.database.exists else None,
+            boots=self._reboots, after_turn=self._after_turn,
+            accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
         self.controller.main.ticks = True
@@ -641,7 +643,23 @@ class Engine:
 
     def node_reason(self, i: int) -> tuple[str | None, int, int]:
         """Why node `i` is down or drained, since when, and who said so."""
-        return self._node_reasons.get(i, (None, 0, 0))
+        found = self._node_reasons.get(i, (None, 0, 0))
+        states = self.controller.node_states
+        if (found[0] or "").endswith(_REBOOTS) and not (
+            states.booting | states.drained | states.failing | self.controller.table.down
+        ) >> i & 1:
+            del self._node_reasons[i]  # it is back
+            return None, 0, 0
+        return found
+
+    def _reboots(self, names: Sequence[str]) -> None:
+        """These nodes are rebooted now, or come back from being powered down."""
+        for name in names:
+            i = self.controller.table.index[name]
+            text = self._node_reasons.get(i, ("", 0, 0))[0] or ""
+            if self.controller.node_states.booting >> i & 1:
+                joined = f"{text} : {_REBOOTS}" if text and _REBOOTS not in text else _REBOOTS
+                self.set_reason(i, joined, self.people.by_name(self.conf.scalar("SlurmUser") or "root").uid)
 
     def set_reason(self, i: int, text: str | None, uid: int) -> None:
         """Say why node `i` is down or drained; None: it is not any more."""
@@ -686,11 +704,12 @@ class LiveNetwork(Network):
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        changed_size: Callable[[Job], None], *arguments: Any, **options: Any,
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None], **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
+        self._boots = boots
         self.n_told = 0
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
@@ -729,6 +748,10 @@ class LiveNetwork(Network):
 
     def _kill(self, job: Job) -> None:
         self._killed(job)
+
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        super()._boot(nodes)
+        self._boots(nodes)
 
     def _requeued(self, run: Job) -> None:
         again = self.behaviour[run.id]

@@ -41,7 +41,7 @@ _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
 """A recording with such a command shows what scripts did: they have to run."""
 TIMEOUT_S = 60
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
-SLURMCTLD_AT_S = 3
+SLURMCTLD_AT_S = 1
 """When slurmctld comes up on a recording machine that has no database to start before it."""
 
 
@@ -209,7 +209,7 @@ def lead_s(start: int) -> int:
     database, some seconds before the recording: two, or on a clock that runs ten times as fast some four.
     """
     since = start % 3600
-    if since <= 2 * SLURMCTLD_AT_S + 3:
+    if since < 10:
         return max(since - SLURMCTLD_AT_S, 1)
     return 2 if since < 30 else 4
 
