@@ -41,7 +41,7 @@ _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
 """A recording with such a command shows what scripts did: they have to run."""
 TIMEOUT_S = 60
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
-SLURMCTLD_AT_S = 1
+SLURMCTLD_AT_S = 3
 """When slurmctld comes up on a recording machine that has no database to start before it."""
 
 
