@@ -105,8 +105,8 @@ def gres_totals(core: Job, engine: Engine) -> str:
     return ",".join(parts)
 
 
-def gres_used(node: int, engine: Engine) -> str:
-    """What is in use on a node: devices of a type with their numbers, others counted."""
+def gres_used(node: int, engine: Engine) -> str | None:
+    """What is in use on a node: devices of a type with their numbers, others counted; None where GRES are unknown."""
     table = engine.controller.table
     held: Held | None = None
     parts: list[str] = []
@@ -127,4 +127,4 @@ def gres_used(node: int, engine: Engine) -> str:
             devices = tuple(d for key, mine in held.items() if key[1:] == (node, kind) for d in mine)
             numbers = _indices(engine, node, kind, tuple(sorted(devices))) or "N/A"
             parts.append(f"{name}:{of_type}:{len(devices)}(IDX:{numbers})")
-    return ",".join(parts)
+    return ",".join(parts) or None

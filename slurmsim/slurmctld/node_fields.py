@@ -75,7 +75,7 @@ def flags(i: int, engine: Engine) -> list[str]:
     found: list[tuple[str, Bitmap]] = [
         ("DRAIN", states.drained), ("FAIL", states.failing), ("NOT_RESPONDING", states.silent),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
-        ("MAINTENANCE", maintained), ("RESERVED", reserved & ~maintained),
+        ("MAINTENANCE", maintained), ("RESERVED", reserved),
         ("PLANNED", engine.planned_nodes()),
     ]  # fmt: skip
     if power is not None:

@@ -206,12 +206,12 @@ def lead_s(start: int) -> int:
     """Seconds slurmctld had been up when a recording began: its passes and scans keep that phase.
 
     The clock of a recording machine is set to a full hour, and slurmctld is started at once or, where there is a
-    database, some seconds before the recording: two, or on a clock that runs ten times as fast three.
+    database, some seconds before the recording: two, or three to four on a clock that runs ten times as fast.
     """
     since = start % 3600
     if since < 10:
         return max(since - SLURMCTLD_AT_S, 1)
-    return 2 if since < 30 else 3
+    return 2 if since < 30 else 3 if since < 60 else 4
 
 
 def read(path: Path) -> dict[str, Any]:
