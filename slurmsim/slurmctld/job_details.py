@@ -56,9 +56,10 @@ def _most_nodes(row: Row, engine: Engine) -> int:
 
 
 def _tasks_unknown(row: Row, engine: Engine) -> bool:
-    """Whole nodes without a word on tasks: nobody can say before it runs."""
-    asked = row.job.asked
-    return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and row.core.start_time is None
+    """Whole nodes without a word on tasks: one each while it waits, and nobody can say if it never ran."""
+    asked, core = row.job.asked, row.core
+    never_ran = core.state != JobState.PENDING and core.start_time is None
+    return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and never_ran
 
 
 def _placed(row: Row, engine: Engine) -> list[list[Any]]:
