@@ -1,7 +1,7 @@
 """``--switches=n@t``: how long a job waits for nodes on few enough leaf switches.
 
-The wait begins with the first look at the job and nothing happens when it is over: the next pass, or with idle nodes
-the next cycle of backfill, takes what there is (select/cons_tres _eval_nodes_topo, 22.05).
+The wait begins with the first look at the job and nothing happens when it is over: the next pass takes what there is
+(select/cons_tres _eval_nodes_topo, 22.05).
 """
 
 from __future__ import annotations
@@ -48,5 +48,3 @@ class Patience:
             self.c.host.changed = True
         else:
             self.c.main.time_came()
-            if self.c.table.idle & ~self.c.table.down:
-                self.c.host.changed = True  # while nodes are idle, a cycle of backfill follows another
