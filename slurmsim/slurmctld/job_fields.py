@@ -70,12 +70,12 @@ def _start(row: Row, engine: Engine) -> int:
         return int(core.start_time)
     if core.end_time is not None:
         return int(core.end_time)
-    if core.planned_start is not None:
+    before_hold = row.job.planned_before_hold if is_held(core.reason) else None
+    forgotten = before_hold is not None and engine.now >= next_backfill(engine, before_hold[1])
+    if core.planned_start is not None and not forgotten:
         return int(core.planned_start)
-    if engine.release < "24.11" and row.job.planned_before_hold and is_held(core.reason):
-        planned, held_at = row.job.planned_before_hold
-        if engine.now < next_backfill(engine, held_at):  # which forgets what it planned
-            return planned
+    if engine.release < "24.11" and before_hold is not None and not forgotten:
+        return before_hold[0]
     return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
 
 
