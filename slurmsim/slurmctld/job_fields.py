@@ -313,7 +313,7 @@ FIELDS: dict[str, Getter] = {
     "state_reason": _reason,
     "state_desc": _description,
     "submit_time": lambda r, e: r.core.submit_time,
-    "eligible_time": lambda r, e: r.core.eligible_time or (r.core.begin if r.core.restarts else 0) or 0,
+    "eligible_time": lambda r, e: r.core.eligible_time or r.core.begin or 0,
     "accrue_time": lambda r, e: 0 if _rejected(r) else r.core.accrue_time or r.core.eligible_time or 0,
     "start_time": _start,
     "end_time": _end,
