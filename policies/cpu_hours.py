@@ -172,19 +172,15 @@ class CpuHours(Policy):
     def _next_turn(self, view: Any, records: Sequence[Any], held: set[Any], now: int) -> int | None:
         """When a pass may decide otherwise though nothing happens, with `records` the queue this one began with.
 
-        Time may bring one of `held` within the limit; and who was within it when the pass began may be over it by
-        what the pass has started. None while nothing is free. Where calls have a cadence it is the next of it.
+        Time may bring one of `held` within the limit; and what the pass has started may have put others over it, or
+        changed the number of users who share. None while nothing is free. Where calls have a cadence it is the next.
         """
         if not view.free_cpus:
             return None
         budgets = Budgets(self.limits, view, view.records(), now)
-        waiting = [record for record in records if record.job.queued]
-        if self._one_plan:
-            over = [(record, room) for record in waiting if (room := budgets.room(record)) < 0]
-        else:
-            over = budgets.over(waiting)
+        over = budgets.over([record for record in records if record.job.queued], first_only=self._one_plan)
         soonest = now + self._interval
-        if any(record not in held for record, _ in over):
+        if {record for record, _ in over} != {record for record in held if record.job.queued}:
             return soonest
         at = budgets.release(over)
         return None if at is None else max(soonest, now - (now - at) // self._interval * self._interval)
