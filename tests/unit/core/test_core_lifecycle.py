@@ -156,8 +156,8 @@ def test_hold_of_a_running_job_or_of_none_is_nothing() -> None:
     w.tell(Hold(w.id("a")))
     w.tell(Hold(77))
     w.tell(Release(w.id("a")))
-    assert not {"HOLD", "RELEASE"} & {event[1] for event in w.controller.events}
     w.until(50)
+    assert not {"HOLD", "RELEASE"} & {event[1] for event in w.controller.events}
     assert (w.state("a"), w["a"].end_time) == ("COMPLETED", 10)
 
 
