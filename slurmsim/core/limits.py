@@ -121,7 +121,7 @@ class Limits:
     def __init__(self, controller: Controller) -> None:
         c = self.c = controller
         assert c.tree is not None
-        self.counters = LimitCounters(c.tree, c.billing, c.table.n, safe=c.enforce.safe)
+        self.counters = LimitCounters(c.tree, c.billing, safe=c.enforce.safe)
         self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
