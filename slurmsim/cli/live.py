@@ -57,6 +57,9 @@ def _add_up(subparsers: Any) -> None:
     made_of.add_argument(
         "--user", action="append", default=[], metavar="NAME=UID[:GROUP:GID:HOME]", help="a simulated user"
     )
+    made_of.add_argument(
+        "--operator", action="append", default=[], metavar="USER", help="a user who may cancel and update all jobs"
+    )
     made_of.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
     clock = up.add_mutually_exclusive_group()
     clock.add_argument("--clock", choices=("real",), help="the machine's time (default)")
@@ -115,6 +118,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version, storage=not args.no_accounting,
+        operators=tuple(name for item in args.operator for name in item.split(",")),
     )  # fmt: skip
 
 

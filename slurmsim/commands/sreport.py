@@ -183,7 +183,7 @@ def _conditions(report: Report, words: list[str]) -> None:
             if short and "start".startswith(short):
                 report.start = parse_date(value, now, past=True)
             elif short and "end".startswith(short):
-                report.end = parse_date(value, now, past=True)
+                report.end = min(parse_date(value, now, past=True), now)  # sanity_check_endtime
             elif short and "accounts".startswith(short):
                 report.accounts = [name.lower() for name in value.split(",") if name]
             elif short and "users".startswith(short):

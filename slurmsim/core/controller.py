@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
-from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.alarms import Alarms
 from slurmsim.core.alterations import Alterations
@@ -754,6 +754,8 @@ class Controller:
             job.priority, job.eligible_time = 0, None
             self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
             return
+        if job.planned_nodes and job.shape.whole:
+            job.tried_cpus = int(self.table.cpus[to_indices(job.planned_nodes)].sum())
         self.withdraw(job)
         self._forget(job)
         self.deadlines.register(job)
@@ -778,6 +780,8 @@ class Controller:
             return
         self.record("RELEASE", job)
         self.set_reason(job, Reason.NONE)
+        if job.priority == 0:  # at once, also of one that has to wait for something else
+            job.priority = min(self.priority.submit(job, self.now))
         self.eligibility.consider(job)
         self.main.request()
         self.host.changed = True

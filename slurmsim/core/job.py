@@ -43,7 +43,7 @@ class Job:
         "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec",
         "queued", "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape",
         "shapes", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold",
-        "time_limit_s", "time_min_s", "user", "waits_for", "within_limits",
+        "time_limit_s", "time_min_s", "tried_cpus", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
@@ -83,6 +83,7 @@ class Job:
         self.array_limit = sub.array_limit
         self.planned_start: int | None = None
         self.planned_nodes: Bitmap = 0
+        self.tried_cpus = 0  # of the whole nodes it was last planned on when it was held: they count in its priority
         self.likely_nodes = 0
         self.scheduler = ""
         self.depth = 0

@@ -65,6 +65,7 @@ class LimitCounters:
         self._branches: dict[int, Used] = {}
         self._qos: dict[str, Used] = {}
         self._within: dict[tuple[str, str, str], InUse] = {}  # (QOS, "user" or "account", name)
+        self._met: dict[tuple[str, str, str], None] = {}  # the same of those that have had jobs, in order
         self._claims: dict[tuple[int, str, str], Claim] = {}
         self.held: dict[int, Held] = {}
         self._submitted: dict[int, tuple[InUse, ...]] = {}
@@ -95,6 +96,14 @@ class LimitCounters:
         if found is None:
             found = self._within[key] = InUse(self.tracked)
         return found
+
+    def met(self, qos: str, kind: str) -> list[str]:
+        """Users (`kind` "user") or accounts ("account") that have had jobs in a QOS, in order of their first."""
+        return [name for of, what, name in self._met if of == qos and what == kind]
+
+    def remember(self, before: LimitCounters) -> None:
+        """Whoever had jobs before the limits were changed has had some."""
+        self._met = {key: None for key in before._met if key[0] in self.tree.qos} | self._met
 
     def claim(self, job: Job, partition: Partition) -> Claim | None:
         """The limits of `job` in `partition`; None for a job without association, which nothing limits."""
@@ -135,6 +144,8 @@ class LimitCounters:
         for qos in names.values():
             used = self._used_by_qos(qos, branch)
             found += [used.all.in_use, used.user, used.account]
+            self._met[qos.name, "account", branch.spec.account] = None
+            self._met[qos.name, "user", branch.spec.user] = None
         found += [self._used_by(b).in_use for b in branch.path]
         self.gone(job)
         for in_use in found:

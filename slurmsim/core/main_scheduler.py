@@ -107,6 +107,10 @@ class MainScheduler:
         self.dirty = self._begun = True
         if not self.c.queue.jobs and self.c.now - self._asked_at > self.delay:
             self._requested = self._now = False  # a pass over the empty queue has seen to it
+            if self.enabled and self.c.now - self._asked_at > self.delay + getattr(
+                self.c.policy, "interval", self.c.now
+            ):
+                self.c.host.changed = False  # as a cycle of backfill has
         if not self.enabled:
             self.c.host.changed = True
 

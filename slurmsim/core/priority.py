@@ -135,7 +135,7 @@ class Multifactor:
 
     def size_factor(self, job: Job) -> float:
         """(nodes/N + cpus/C)/2, or Slurm's other two definitions (PriorityFavorSmall, SMALL_RELATIVE_TO_TIME)."""
-        n, c = job.n_nodes, job.n_cpus
+        n, c = job.n_nodes, max(job.n_cpus, job.tried_cpus)
         if self.relative_to_time:
             minutes = max(job.time_limit_s // 60, 1) if job.time_limit_s < ONE_YEAR_S else UNLIMITED_MIN
             value = max(n * self.n_cpus / self.n_nodes, c) / minutes / self.n_cpus

@@ -165,7 +165,7 @@ class ReservationJobs:
                 c.enqueue(job)
             return
         c.eligibility.forget(job)
-        job.priority = 0
+        job.priority, job.planned_start, job.planned_nodes = 0, None, 0
         job.reason = deleted_reservation(r.name)
         for event in ("REASON", "HOLD"):
             shown = shown_state(job.state, job.reason)

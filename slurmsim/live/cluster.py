@@ -262,7 +262,7 @@ def cluster(
     nodes: int = 4, cpus_per_node: int = 8, gpus_per_node: int = 0, *, conf: str | os.PathLike[str] | None = None,
     accounting: Sequence[str | os.PathLike[str]] = (), frozen: bool = False, fast: bool = False,
     rate: float | None = None, start: int | str | None = None, jobs: str | None = None,
-    users: Mapping[str, int | str] | None = None, slurm_version: str = RELEASES[0],
+    users: Mapping[str, int | str] | None = None, operators: Sequence[str] = (), slurm_version: str = RELEASES[0],
     folder: str | os.PathLike[str] | None = None,
 ) -> Cluster:  # fmt: skip
     """A live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
@@ -285,6 +285,8 @@ def cluster(
         frozen or fast.
     users
         Simulated users: name -> uid, or ``"uid:group:gid:home"``. Others are made up when they are named.
+    operators
+        Names of users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
     slurm_version
         The release to be like.
     folder
@@ -303,5 +305,6 @@ def cluster(
         conf=None if conf is None else os.fspath(conf), accounting=tuple(os.fspath(path) for path in accounting),
         mode=mode, rate=1.0 if rate is None else rate, start=start, jobs=jobs,
         users={name: str(text) for name, text in (users or {}).items()}, release=slurm_version,
+        operators=tuple(operators),
     )  # fmt: skip
     return Cluster(settings, None if folder is None else Path(folder))

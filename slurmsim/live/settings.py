@@ -50,6 +50,8 @@ class Settings:
         ``run`` or ``simulate`` scripts; None: run them, unless time does not pass by itself.
     users
         Simulated users: name -> ``uid`` or ``uid:group:gid:home``.
+    operators
+        Users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
     release
         The Slurm release to be like.
 
@@ -71,6 +73,7 @@ class Settings:
     users: Mapping[str, str] = field(default_factory=dict)
     release: str = RELEASES[0]
     storage: bool = True
+    operators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -87,6 +90,9 @@ class Settings:
         for name, text in self.users.items():
             if not name or not re.fullmatch(r"\d+(:[^:]*(:\d*(:[^:]*)?)?)?", text, re.ASCII):
                 raise ConfigError(f"{name}={text}", field="--user", expected="NAME=UID[:GROUP:GID:HOME]")
+        for name in self.operators:
+            if not re.fullmatch(r"[\w.][\w.@$-]*", name):
+                raise ConfigError(f"{name!r} is no user", field="--operator", expected="a user's name")
         if self.start is not None:
             instant(self.start)
 
@@ -153,6 +159,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     return new_header(
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
+        operators=settings.operators,
     )  # fmt: skip
 
 

@@ -49,12 +49,15 @@ class Storage:
         Rows of runs that are over and whose jobs may be gone, in order of their ends.
     enabled
         Whether sacct is answered; not where the configuration itself says that nothing is stored.
+    completed
+        Told of every run that is over.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.enabled = True
         self.kept: list[JobRecord] = []
+        self.completed: Callable[[JobRecord], None] | None = None
         self._first: dict[int, First] = {}
         self._next_index = 1
 
@@ -91,8 +94,15 @@ class Storage:
         if live is None:
             return
         self.kept.append(record_of(self.engine, Row(live), run))
+        if self.completed is not None:
+            self.completed(self.kept[-1])
         index, self._next_index = self._next_index, self._next_index + 1
         self._first[run.id] = First(index, live.core.priority, live.core.restarts)
+
+    def ended(self, live: LiveJob) -> None:
+        """A job is over."""
+        if self.completed is not None:
+            self.completed(record_of(self.engine, Row(live)))
 
     def dropped(self, live: LiveJob) -> None:
         """A task left its array's row without one of its own."""

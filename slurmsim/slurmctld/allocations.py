@@ -60,7 +60,9 @@ def answer(engine: Engine, live: LiveJob) -> dict[str, Any]:
     found: dict[str, Any] = {"job_id": live.id, "granted": core.state == JobState.RUNNING}
     if core.state != JobState.PENDING:
         return found
-    reason = str(core.reason)
+    keeps_out = engine.controller.keeps_out  # asked before who is first in line
+    kept = [keeps_out(core, p, shape) for p, shape in zip(core.partitions, core.shapes, strict=True)]
+    reason = str(kept[0] if kept and all(kept) else core.reason)
     if int(live.asked.get("immediate") or 0) == 1:
         before = [r for records in engine.controller.queue.jobs.values() for r in records if r.job is not core]
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
@@ -113,7 +115,7 @@ def cancel(engine: Engine, live: LiveJob, by: int) -> None:
 def allocation(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """What a running job has, as srun and salloc are told. Raises Refusal."""
     live = one(engine, arguments["job_id"])
-    if person.uid not in (live.person.uid, engine.owner, 0):
+    if person.uid != live.person.uid and not engine.is_operator(person):
         raise Refusal(DENIED, 2002)
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)

@@ -66,10 +66,16 @@ class Database:
         The uid that may do everything.
     created
         When the cluster was.
+
+    Attributes
+    ----------
+    operators
+        Names of users who are operators whatever the database says of them.
     """
 
     def __init__(self, cluster: str, draft: Draft | None, *, exists: bool, owner: int, created: int) -> None:
         self.cluster, self.exists, self.owner, self.created = cluster, exists, owner, created
+        self.operators: frozenset[str] = frozenset()
         self.draft = draft if draft is not None else Draft(Report())
         self.draft.root(Place())
         self.draft.associations.setdefault(ROOT_USER, Item(Place()))
@@ -161,7 +167,8 @@ class Database:
         if person.uid in (0, self.owner):
             return "Administrator"
         known = self.users.get(person.name)
-        return known.admin_level if known is not None else "None"
+        level = known.admin_level if known is not None else "None"
+        return "Operator" if person.name in self.operators and level != "Administrator" else level
 
     def is_admin(self, person: Person) -> bool:
         """Whether `person` may change what belongs to others."""

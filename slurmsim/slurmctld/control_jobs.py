@@ -42,7 +42,7 @@ class _Jobs:
         self.e = engine
 
     def _operator(self, person: Person) -> bool:
-        return person.uid in (0, self.e.owner)
+        return self.e.is_operator(person)
 
     def _tell(self, *facts: Any) -> None:
         self.e.network.tell(self.e.now, facts)
@@ -206,7 +206,7 @@ class _Jobs:
 def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> None:
     """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
     live = record.first
-    operator = person.uid in (0, engine.owner)
+    operator = engine.is_operator(person)
     if live.over:
         raise Refusal("Job has already finished")
     if person.uid != live.person.uid and not operator:
@@ -222,6 +222,7 @@ def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> No
         return
     admin = kind == "hold" and operator
     for one in record.jobs:
-        one.planned_before_hold = one.core.planned_start or 0
+        planned = one.core.planned_start
+        one.planned_before_hold = (planned, engine.now) if planned else None
     if core.priority or operator or not is_held(core.reason):
         engine.network.tell(engine.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

@@ -47,9 +47,15 @@ def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]
     }  # fmt: skip
 
 
-def operators_only(engine: Engine, person: Person) -> None:
+def administrators_only(engine: Engine, person: Person) -> None:
     """Refuse everybody else."""
-    if person.uid not in (0, engine.owner):
+    if not engine.is_administrator(person):
+        raise Refusal(BAD_USER)
+
+
+def operators_only(engine: Engine, person: Person) -> None:
+    """Refuse everybody else but administrators."""
+    if not engine.is_operator(person):
         raise Refusal(BAD_USER)
 
 
@@ -72,7 +78,7 @@ class _Nodes:
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update nodename."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         names = self._names(str(arguments.get("names") or ""))
         state = arguments.get("state")
         facts: list[Fact] = []
@@ -146,7 +152,7 @@ class _Nodes:
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol reboot."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         if not self.e.conf.scalar("RebootProgram"):
             raise Refusal("RebootProgram isn't defined")
         names = self._names(str(arguments["names"]))
@@ -168,12 +174,12 @@ class _Nodes:
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol create node: not modelled."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         raise Refusal("Requested operation not supported on this system")
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete node: only dynamic ones may go, and there are none."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         self._names(str(arguments["target"]))
         raise Refusal("Requested operation not supported on this system")
 

@@ -11,7 +11,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.control_nodes import operators_only
+from slurmsim.slurmctld.control_nodes import administrators_only
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -51,7 +51,7 @@ class _Partitions:
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update partitionname."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         asked = arguments["partition"]
         found = self.e.controller.state.by_name.get(str(asked["name"]))
         if found is None:
@@ -61,7 +61,7 @@ class _Partitions:
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol create partitionname."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         asked = arguments["partition"]
         name = str(asked["name"])
         if name in self.e.controller.state.by_name:
@@ -138,7 +138,7 @@ class _Partitions:
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         name = str(arguments["target"])
         c = self.e.controller
         found = c.state.by_name.get(name)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.hostlist import compress
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.control_nodes import operators_only
-from slurmsim.slurmctld.qos_usage import qos_records
+from slurmsim.slurmctld.assoc_usage import assoc_mgr
+from slurmsim.slurmctld.control_nodes import administrators_only
 
 if TYPE_CHECKING:
     from slurmsim.model.topology import SwitchSpec
@@ -25,7 +25,7 @@ def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]
     return {
         "licenses": control.licenses, "topology": control.topology, "show_config": control.config,
         "reconfigure": control.reconfigure, "shutdown": control.shutdown, "set_debug": control.set_debug,
-        "assoc_mgr": lambda arguments, person: {"qos": qos_records(engine)},
+        "assoc_mgr": lambda arguments, person: assoc_mgr(engine, arguments, person),
     }  # fmt: skip
 
 
@@ -72,17 +72,17 @@ class _Shows:
 
     def reconfigure(self, arguments: Arguments, person: Person) -> Arguments:
         """slurm.conf is what it was when the cluster was created."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         return {}
 
     def shutdown(self, arguments: Arguments, person: Person) -> Arguments:
         """Only said: whoever runs the cluster takes it down."""
-        operators_only(self.e, person)
+        administrators_only(self.e, person)
         return {}
 
     def set_debug(self, arguments: Arguments, person: Person) -> Arguments:
         """There are no logs of levels."""
-        if person.uid not in (0, self.e.owner):
+        if not self.e.is_administrator(person):
             raise Refusal("Access/permission denied")
         return {}
 

@@ -16,7 +16,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, JobEnded, Submit
+from slurmsim.core.messages import Cancel, Fact, JobEnded, Resized, Submit
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
@@ -70,6 +70,7 @@ PARTS = (
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
+_REBOOTS = "reboot issued"
 _PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 
 
@@ -119,7 +120,8 @@ class Engine:
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
-            self._moved, self._killed, self._ran, cluster, policy, start_time, after_turn=self._after_turn,
+            self._moved, self._killed, self._ran, self.storage.requeued, cluster, policy, start_time,
+            boots=self._reboots, after_turn=self._after_turn,
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
@@ -137,6 +139,7 @@ class Engine:
         self.partition_texts: dict[str, dict[str, Any]] = {}
         self.reservation_texts: dict[str, dict[str, Any]] = {}
         self.given_cpus: dict[tuple[tuple[int, int], int], tuple[int, ...]] = {}
+        self.given_gres: dict[tuple[tuple[int, int], int, int], tuple[int, ...]] = {}
         self.release: str = release
         self.version: str = VERSIONS[release]
         self._shown: dict[int, LiveJob] = {}  # by the id that is shown
@@ -160,6 +163,14 @@ class Engine:
         for part in PARTS:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
+
+    def is_operator(self, person: Person) -> bool:
+        """Whether `person` may do to others' jobs and to reservations what their owners may (validate_operator)."""
+        return self.database.is_admin(person)
+
+    def is_administrator(self, person: Person) -> bool:
+        """Whether `person` may change nodes, partitions and the cluster itself (validate_super_user)."""
+        return self.database.admin_level(person) == "Administrator"
 
     @property
     def now(self) -> int:
@@ -329,6 +340,7 @@ class Engine:
             steps.over(self, live, live.core)
         if what == "ended":
             self.statistics.ended(live)
+            self.storage.ended(live)
         self.changed(live)
 
     def _killed(self, job: Job) -> None:
@@ -415,7 +427,7 @@ class Engine:
         found = self.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
-        if any(person.uid not in (live.person.uid, self.owner) for live in found):
+        if any(person.uid != live.person.uid for live in found) and not self.is_operator(person):
             raise Refusal(DENIED, 2002)
         number = arguments.get("signal")
         alive = [live for live in found if not live.over]
@@ -539,7 +551,7 @@ class Engine:
 
     def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         state = self.controller.state
-        free = bool(arguments.get("show_all")) or person.uid in (0, self.owner)
+        free = bool(arguments.get("show_all")) or self.is_operator(person)
         rows = [
             p for p in self.controller.partitions if p.index not in state.gone and (free or self.visible(p, person))
         ]
@@ -608,7 +620,7 @@ class Engine:
         return {
             "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
             "slurm_version": self.release, "version": self.version, "host": self.conf.host,
-            "operator": person.uid in (0, self.owner), "accounting": self.database.exists,
+            "operator": self.is_operator(person), "accounting": self.database.exists,
         }  # fmt: skip
 
     def planned_nodes(self) -> Bitmap:
@@ -631,7 +643,23 @@ class Engine:
 
     def node_reason(self, i: int) -> tuple[str | None, int, int]:
         """Why node `i` is down or drained, since when, and who said so."""
-        return self._node_reasons.get(i, (None, 0, 0))
+        found = self._node_reasons.get(i, (None, 0, 0))
+        states = self.controller.node_states
+        if (found[0] or "").endswith(_REBOOTS) and not (
+            states.booting | states.drained | states.failing | self.controller.table.down
+        ) >> i & 1:
+            del self._node_reasons[i]  # it is back
+            return None, 0, 0
+        return found
+
+    def _reboots(self, names: Sequence[str]) -> None:
+        """These nodes are rebooted now, or come back from being powered down."""
+        for name in names:
+            i = self.controller.table.index[name]
+            text = self._node_reasons.get(i, ("", 0, 0))[0] or ""
+            if self.controller.node_states.booting >> i & 1:
+                joined = f"{text} : {_REBOOTS}" if text and _REBOOTS not in text else _REBOOTS
+                self.set_reason(i, joined, self.people.by_name(self.conf.scalar("SlurmUser") or "root").uid)
 
     def set_reason(self, i: int, text: str | None, uid: int) -> None:
         """Say why node `i` is down or drained; None: it is not any more."""
@@ -676,11 +704,12 @@ class LiveNetwork(Network):
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        *arguments: Any, **options: Any,
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None], **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
-        self._moved, self._killed, self._ran = moved, killed, ran
+        self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
+        self._boots = boots
         self.n_told = 0
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
@@ -720,9 +749,19 @@ class LiveNetwork(Network):
     def _kill(self, job: Job) -> None:
         self._killed(job)
 
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        super()._boot(nodes)
+        self._boots(nodes)
+
     def _requeued(self, run: Job) -> None:
+        again = self.behaviour[run.id]
         super()._requeued(run)
+        self.behaviour[run.id] = again  # the script does what it did before
         self._ran(run)
+
+    def _resized(self, action: Resized) -> None:
+        super()._resized(action)
+        self._changed_size(action.run)
 
     def _finished(self, job: Job) -> None:
         if job.id in self.entering:

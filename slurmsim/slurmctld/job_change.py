@@ -53,7 +53,7 @@ class Update:
         self.live = record.first
         self.core: Job = record.first.core
         self.asked = {key: value for key, value in job.items() if value is not None}
-        self.operator = person.uid in (0, engine.owner)
+        self.operator = engine.is_operator(person)
         self.pending, self.runs = self.core.state == JobState.PENDING, self.core.state in _RAN
         self.new: dict[str, Any] = {}
         self.facts: list[Callable[[int], Fact]] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.hostlist import compress
 from slurmsim.slurmctld.core_ids import cpu_ids
+from slurmsim.slurmctld.gres_ids import gres_of, gres_totals
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -55,9 +56,10 @@ def _most_nodes(row: Row, engine: Engine) -> int:
 
 
 def _tasks_unknown(row: Row, engine: Engine) -> bool:
-    """Whole nodes without a word on tasks: nobody can say before it runs."""
-    asked = row.job.asked
-    return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and row.core.start_time is None
+    """Whole nodes without a word on tasks: one each while it waits, and nobody can say if it never ran."""
+    asked, core = row.job.asked, row.core
+    never_ran = core.state != JobState.PENDING and core.start_time is None
+    return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and never_ran
 
 
 def _placed(row: Row, engine: Engine) -> list[list[Any]]:
@@ -68,20 +70,13 @@ def _placed(row: Row, engine: Engine) -> list[list[Any]]:
     table = engine.controller.table
     mem = core.alloc.mem
     groups: list[tuple[list[str], tuple[str, int, str]]] = []
-    gres = engine.controller.state.gres_per_node(core.alloc) if core.alloc.gres else ""
-    each = gres.split(",")[0] if gres else ""
     for k, i in enumerate(core.alloc.indices().tolist()):
-        key = (cpu_ids(core, i, engine), mem if isinstance(mem, int) else int(mem[k]), each)
+        key = (cpu_ids(core, i, engine), mem if isinstance(mem, int) else int(mem[k]), gres_of(core, i, engine))
         if groups and groups[-1][1] == key:
             groups[-1][0].append(table.names[i])
         else:
             groups.append(([table.names[i]], key))
     return [[compress(names), *key] for names, key in groups]
-
-
-def _gres_total(row: Row, engine: Engine) -> str | None:
-    alloc = row.core.alloc
-    return engine.controller.state.gres_per_node(alloc) or None if alloc is not None else None
 
 
 def _arguments(row: Row, engine: Engine) -> str | None:
@@ -146,7 +141,7 @@ DETAILS: dict[str, Callable[[Row, Engine], Any]] = {
     "ntasks_per_socket": _plain("ntasks_per_socket"),
     "ntasks_per_core": _plain("ntasks_per_core"),
     "cpu_ids": _placed,
-    "gres_total": _gres_total,
+    "gres_total": lambda r, e: gres_totals(r.core, e) or None,
     "cluster_features": _text("cluster_features"),
     "prefer": _text("prefer"),
     "exclusive": _exclusive,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
+from slurmsim.slurmctld.gres_ids import gres_details
 from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
 from slurmsim.slurmctld.output_files import file_name
@@ -69,11 +70,21 @@ def _start(row: Row, engine: Engine) -> int:
         return int(core.start_time)
     if core.end_time is not None:
         return int(core.end_time)
-    if core.planned_start is not None:
+    before_hold = row.job.planned_before_hold if is_held(core.reason) else None
+    forgotten = before_hold is not None and engine.now >= next_backfill(engine, before_hold[1])
+    if core.planned_start is not None and not forgotten:
         return int(core.planned_start)
-    if engine.release < "24.11" and row.job.planned_before_hold and is_held(core.reason):
-        return row.job.planned_before_hold
+    if engine.release < "24.11" and before_hold is not None and not forgotten:
+        return before_hold[0]
     return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
+
+
+def next_backfill(engine: Engine, since: int) -> int:
+    """When backfill looks at the queue next after `since`."""
+    policy = engine.controller.host.policy
+    interval = max(int(getattr(policy, "interval", 0)), 1)
+    last = int(getattr(policy, "last_cycle", 0)) or engine.network.start_time
+    return since + interval - (since - last) % interval if last <= since else last
 
 
 def _rejected(row: Row) -> bool:
@@ -126,7 +137,11 @@ def _reason(row: Row, engine: Engine) -> str:
 def _current(row: Row, engine: Engine) -> str:
     """The reason, which an update clears until a scheduler looks again."""
     core = row.core
-    if row.job.edited_at >= engine.controller.main.last_pass and core.state == JobState.PENDING:
+    main = engine.controller.main
+    unseen = row.job.edited_at >= main.last_pass
+    if unseen and not engine.controller.queue.jobs and engine.now - row.job.edited_at > main.delay:
+        unseen = False  # passes over an empty queue are not made, but slurmctld makes them
+    if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
     return waits_for(row.job, engine)
 
@@ -251,13 +266,17 @@ def _tasks(row: Row, engine: Engine) -> int:
 
 
 def _shared(row: Row, engine: Engine) -> str:
-    """OVER_SUBSCRIBE as squeue prints it."""
+    """OVER_SUBSCRIBE as squeue prints it (_resolve_shared_status, _pack_default_job_details)."""
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
-    if shared == "user":
-        return "USER"
-    if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole:
+    if spec.oversubscribe == "EXCLUSIVE":
         return "NO"
-    return "YES" if shared == "ok" or spec.oversubscribe == "FORCE" else "OK"
+    if spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1:
+        return "YES"
+    if shared == "exclusive" or (row.core.shape.whole and (shared != "ok" or spec.oversubscribe == "NO")):
+        return "NO"
+    if shared == "ok":
+        return "YES"
+    return "USER" if shared == "user" or spec.exclusive_user else "OK"
 
 
 def _dependency(row: Row, engine: Engine) -> str | None:
@@ -294,7 +313,7 @@ FIELDS: dict[str, Getter] = {
     "state_reason": _reason,
     "state_desc": _description,
     "submit_time": lambda r, e: r.core.submit_time,
-    "eligible_time": lambda r, e: r.core.eligible_time or (r.core.begin if r.core.restarts else 0) or 0,
+    "eligible_time": lambda r, e: r.core.eligible_time or r.core.begin or 0,
     "accrue_time": lambda r, e: 0 if _rejected(r) else r.core.accrue_time or r.core.eligible_time or 0,
     "start_time": _start,
     "end_time": _end,
@@ -377,7 +396,7 @@ FIELDS: dict[str, Getter] = {
     "het_job_id_set": lambda r, e: None,
     "assoc_id": lambda r, e: 0 if r.core.branch is None else e.database.id_of(r.core.branch.spec),
     "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
-    "gres_detail": lambda r, e: e.controller.state.gres_per_node(r.core.alloc) if r.core.alloc is not None else "",
+    "gres_detail": lambda r, e: gres_details(r.core, e),
     **DETAILS,
 }
 """Field -> its value for a row."""

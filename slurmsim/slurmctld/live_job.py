@@ -49,6 +49,8 @@ class LiveJob:
         Place in slurmctld's job table.
     steps
         Its steps of all runs, in order of creation, running or over.
+    planned_before_hold
+        When it was expected to start, and when it was held.
     mail
         Messages to whoever looks after its tasks.
     edited_at, resized_at
@@ -71,7 +73,7 @@ class LiveJob:
     mail: list[dict[str, Any]] = field(default_factory=list)
     edited_at: int = -1
     resized_at: int = 0
-    planned_before_hold: int = 0
+    planned_before_hold: tuple[int, int] | None = None
     suspended_or_resumed: int = 0
     ran_before_suspension: int = 0
     record_of: tuple[LiveJob, ...] = ()

@@ -11,6 +11,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.partitions import Partition
 from slurmsim.model.node import NodeSpec
 from slurmsim.slurmctld.conf_facts import SLURMD_PORT
+from slurmsim.slurmctld.gres_ids import gres_used
 from slurmsim.slurmctld.live_job import task_ranges
 from slurmsim.tres import format_tres
 
@@ -74,7 +75,7 @@ def flags(i: int, engine: Engine) -> list[str]:
     found: list[tuple[str, Bitmap]] = [
         ("DRAIN", states.drained), ("FAIL", states.failing), ("NOT_RESPONDING", states.silent),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
-        ("MAINTENANCE", maintained), ("RESERVED", reserved & ~maintained),
+        ("MAINTENANCE", maintained), ("RESERVED", reserved),
         ("PLANNED", engine.planned_nodes()),
     ]  # fmt: skip
     if power is not None:
@@ -107,17 +108,6 @@ def _gres(i: int, engine: Engine) -> str | None:
         ",".join(f"{g.name}:{g.type}:{g.count}" if g.type else f"{g.name}:{g.count}" for g in spec(i, engine).gres)
         or None
     )
-
-
-def _gres_used(i: int, engine: Engine) -> str:
-    table = engine.controller.table
-    parts = []
-    for k, (name, kind) in enumerate(table.gres_kinds):
-        total = int(table.gres[k][i])
-        if total:
-            used = 0 if table.idle >> i & 1 else total - int(table.free_gres[k][i]) if table.mixed >> i & 1 else total
-            parts.append(f"{name}:{kind or '(null)'}:{used}")
-    return ",".join(parts)
 
 
 def _partitions(i: int, engine: Engine) -> str:
@@ -205,7 +195,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "features": lambda i, e: ",".join(spec(i, e).features) or None,
     "features_act": lambda i, e: kept(i, e, "features_act") or ",".join(spec(i, e).features) or None,
     "gres": _gres,
-    "gres_used": _gres_used,
+    "gres_used": gres_used,
     "reason": lambda i, e: e.node_reason(i)[0],
     "reason_time": lambda i, e: e.node_reason(i)[1],
     "reason_uid": lambda i, e: e.node_reason(i)[2],

@@ -138,19 +138,23 @@ def _share(engine: Engine, branch: Branch, owed: Mapping[int, Mapping[str, int]]
         "run_seconds": {n: owed.get(row, {}).get(n, 0) for n in names},
         "used_seconds": {n: branch.ledger.used_tres_s.get(n, 0.0) for n in names},
     }  # fmt: skip
-    plugin = engine.controller.priority
-    kept = plugin.shares if isinstance(plugin, Multifactor) else None
-    if kept is None or root:
-        return found
-    book = engine.controller.book
-    assert book is not None
-    if isinstance(kept, FairTree):
-        found |= kept.shown(row)
-    elif isinstance(kept, Classic):
-        found |= kept.shown(row, book.used)
+    found |= share_of(engine, branch)
     if spec.shares == PARENT_SHARES:
         found["level_fs"] = None
     return found
+
+
+def share_of(engine: Engine, branch: Branch) -> dict[str, float]:
+    """Normalised share and usage and the fair-share factor of a branch; empty for the root and without the plugin."""
+    plugin = engine.controller.priority
+    kept = plugin.shares if isinstance(plugin, Multifactor) else None
+    if kept is None or branch.parent is None:
+        return {}
+    if isinstance(kept, FairTree):
+        return kept.shown(branch.row)
+    book = engine.controller.book
+    assert book is not None
+    return kept.shown(branch.row, book.used) if isinstance(kept, Classic) else {}
 
 
 def _owed(engine: Engine, tree: AssociationTree) -> dict[int, dict[str, int]]:

@@ -40,7 +40,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
     get = asked.get
     nice = int(get("nice") or 0)
-    if nice < 0 and person.uid not in (0, engine.owner):
+    if nice < 0 and not engine.is_operator(person):
         raise SubmitError(BAD_NICE)
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):

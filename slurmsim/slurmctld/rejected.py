@@ -24,7 +24,11 @@ def keep_rejected(engine: Engine, shown: int, asked: Mapping[str, Any], person: 
         sub = submission(shown, asked, person.name, engine.now, bool(engine.cluster.option("JobRequeue")))
         sub.dependency = ""
         sub.request = replace(sub.request, exclude=(), node_list=(), constraint="")
-        partitions, shapes = c.state.compiled(sub)
+        try:
+            partitions, shapes = c.state.compiled(sub)
+        except SubmitError:  # of a type of GRES no node has
+            sub.request = replace(sub.request, gres=())
+            partitions, shapes = c.state.compiled(sub)
         core = Job(sub, partitions, shapes, engine.now)
         if c.accounts is not None:
             c.accounts.admit(core)

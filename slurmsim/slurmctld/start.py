@@ -18,6 +18,7 @@ from slurmsim.policy import load_policy
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.clock import REAL, Clock
+from slurmsim.slurmctld.completion_log import completion_log
 from slurmsim.slurmctld.conf_facts import read_facts
 from slurmsim.slurmctld.connections import more_descriptors
 from slurmsim.slurmctld.engine import Engine
@@ -44,12 +45,14 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
         database=database, run_time=behaviour,
         release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
+    database.operators = frozenset(map(str, header.get("operators", ())))
     engine.conf = read_facts(folder / str(header["conf"]) if header["conf"] else None)
     if header["conf"]:
         engine.conf_path = str(folder / str(header["conf"]))
         engine.host = _host((folder / str(header["conf"])).read_text("utf-8", "replace"))
     stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
     engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
+    engine.storage.completed = completion_log(engine, folder)
     return engine
 
 
