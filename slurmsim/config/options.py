@@ -122,6 +122,8 @@ _ROWS: tuple[Option, ...] = (
     _honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
     _honoured("DefMemPerCPU", "memory", None),
     _honoured("DefMemPerNode", "memory", None),
+    _honoured("MaxMemPerCPU", "memory limit", None),
+    _honoured("MaxMemPerNode", "memory limit", None),
     # priority
     _honoured("PriorityType", "choice", "priority/basic", later=("23.11", "priority/multifactor"),
               choices=("priority/basic", "priority/multifactor")),
@@ -187,9 +189,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("NodeFeaturesPlugins", "features never change; no node is rebooted for them", off=_NONE),
     _absent("PrioritySiteFactorPlugin", "the site factor counts as 0", off=("priority/site_factor/none",
                                                                           "site_factor/none", *_NONE)),
-    _absent("MaxMemPerCPU", "jobs may ask for any amount of memory", off=("0", "unlimited", "infinite"), kind="memory"),
-    _absent("MaxMemPerNode", "jobs may ask for any amount of memory", off=("0", "unlimited", "infinite"),
-            kind="memory"),
     _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
     _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",), kind="count", low=0),
     _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",), kind="memory"),

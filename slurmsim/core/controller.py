@@ -357,6 +357,9 @@ class Controller:
         enforce = self.cluster.option("EnforcePartLimits")
         if enforce == "NO":
             return
+        over = [s.memory.refusal for s in job.shapes if s.memory.over]
+        if over and (enforce == "ALL" or len(over) == len(job.shapes)):
+            raise SubmitError(over[0])
         pairs = list(zip(job.partitions, job.shapes, strict=True))
         reasons = [self.limit_reason(job, p, s) if p.state == "UP" else None for p, s in pairs]
         reasons = [r if r in _ENFORCED else None for r in reasons]
@@ -392,9 +395,9 @@ class Controller:
         spec = partition.spec
         if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
             return None
-        if shape.min_cpus > partition.total_cpus:
+        if shape.asked_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
-        if spec.max_cpus_per_node is not None and shape.min_cpus > spec.max_cpus_per_node * partition.total_nodes:
+        if spec.max_cpus_per_node is not None and shape.asked_cpus > spec.max_cpus_per_node * partition.total_nodes:
             return Reason.PARTITION_CONFIG
         asked = shape.request
         too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
@@ -413,6 +416,8 @@ class Controller:
             return Reason.PARTITION_INACTIVE
         if job.threshold and self.qos_flags.too_low(job):
             return Reason.QOS_USAGE_THRESHOLD
+        if shape.memory.over:
+            return Reason.MAX_MEM_PER_LIMIT
         if partition.state == "UP" and not too_long:
             shape.limits_met.add(job.time_limit_s)
         return None

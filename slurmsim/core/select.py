@@ -272,7 +272,7 @@ class Selector:
             cpus = np.where(cpus == table.cpus[idx], cpus, 0)
         if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
             cpus = cpus - cpus % shape.cpus_per_task
-        need = max(shape.tasks_per_node, 1) * shape.cpus_per_task
+        need = shape.least_cpus
         if shape.strict_one and shape.n_tasks:
             need = max(need, shape.n_tasks * shape.cpus_per_task)
         return np.where(cpus >= need, cpus, 0)
@@ -284,11 +284,10 @@ class Selector:
         if shape.n_tasks and max_nodes > shape.n_tasks:
             max_nodes = max(shape.n_tasks, min_nodes)
         grain = int(self.table.grain[idx[0]]) if len(idx) else 1
-        floor = max(shape.tasks_per_node, 1) * shape.cpus_per_task
         return Ask(
             min_nodes, max(shape.target_nodes, min_nodes), max_nodes, shape.min_cpus,
-            shape.whole or shape.all_cores, max(shape.cpus_per_task, shape.cpus_per_task * shape.tasks_per_node),
-            grain, shape.contiguous, floor, shape.strict_one,
+            shape.whole or shape.all_cores, shape.least_cpus, grain, shape.contiguous, shape.least_cpus,
+            shape.strict_one,
         )  # fmt: skip
 
     def _place_general(

@@ -315,11 +315,10 @@ FIELDS: dict[str, Getter] = {
     "num_cpus": lambda r, e: r.core.n_cpus,
     "max_cpus": lambda r, e: 0,
     "num_tasks": _tasks,
-    "cpus_per_task": lambda r, e: r.core.sub.request.cpus_per_task,
+    "cpus_per_task": lambda r, e: r.core.shape.memory.cpus_per_task,
     "ntasks_per_node": lambda r, e: r.core.sub.request.tasks_per_node,
     "pn_min_cpus": lambda r, e: max(
-        int(r.job.asked.get("pn_min_cpus") or 0),
-        r.core.sub.request.cpus_per_task * max(r.core.sub.request.tasks_per_node, 1),
+        int(r.job.asked.get("pn_min_cpus") or 0), r.core.shape.memory.least_cpus
     ),
     "pn_min_memory": _memory,
     "mem_per_cpu": lambda r, e: bool(r.core.shape.mem_cpu),
