@@ -20,6 +20,7 @@ import numpy as np
 from slurmsim import __version__, compiled
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
+from slurmsim.config.groups import warn_missing_groups
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.gang import takes_turns
@@ -30,6 +31,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.claims import drop_unknown_claims
+from slurmsim.sim.group_data import with_groups
 from slurmsim.sim.impossible_jobs import settle_impossible
 from slurmsim.sim.network import BOOT_S
 from slurmsim.sim.node_events import drawn_failures, read_node_events
@@ -75,6 +77,7 @@ class RunOptions:
     reservations: str | None = None
     impossible_jobs: str = "stop"
     as_live: bool | None = None
+    groups: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -134,6 +137,8 @@ def prepare(options: RunOptions) -> Prepared:
         examination.report.raise_first_error()
         if not options.accounting:
             warn_missing(examination.report, overrides)
+        if not options.groups:
+            warn_missing_groups(examination.report)
         cluster, findings = examination.cluster, examination.report.findings
         named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
         scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
@@ -156,6 +161,7 @@ def prepare(options: RunOptions) -> Prepared:
     workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
     accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
@@ -181,6 +187,8 @@ def prepare(options: RunOptions) -> Prepared:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:
         hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    if options.groups:
+        hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
@@ -299,6 +307,7 @@ def run(
     reservations: str | Path | None = None,
     impossible_jobs: str = "stop",
     as_live: bool = False,
+    groups: str | Path | Sequence[str | Path] = (),
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -308,13 +317,13 @@ def run(
     """
     from slurmsim.trace.reader import read_trace
 
-    files = [accounting] if isinstance(accounting, str | Path) else accounting
+    files, about_groups = ([f] if isinstance(f, str | Path) else f for f in (accounting, groups))
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
         accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
         reservations=None if reservations is None else str(reservations), impossible_jobs=impossible_jobs,
-        as_live=as_live or None,
+        as_live=as_live or None, groups=tuple([str(path) for path in about_groups]),
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:

@@ -71,6 +71,13 @@ def add_accounting(parser: argparse.ArgumentParser) -> None:
         default="stop",
         help="what to do with jobs of users, accounts and QOS those do not know (default: stop if Slurm would refuse)",
     )
+    add_groups(parser)
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """The option about groups of users."""
+    parser.add_argument("--groups", action="append", default=[], metavar="FILE",
+                        help="for AllowGroups: getent group (and passwd); may be given several times")  # fmt: skip
 
 
 def add_impossible(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
         reservations=args.reservations, impossible_jobs=args.impossible_jobs,
-        as_live=args.as_live or None,
+        as_live=args.as_live or None, groups=tuple(args.groups),
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

@@ -122,8 +122,8 @@ _ROWS: tuple[Option, ...] = (
     _honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
     _honoured("DefMemPerCPU", "memory", None),
     _honoured("DefMemPerNode", "memory", None),
-    _honoured("MaxMemPerCPU", "memory limit", None),
-    _honoured("MaxMemPerNode", "memory limit", None),
+    _honoured("MaxMemPerCPU", "memory", None),
+    _honoured("MaxMemPerNode", "memory", None),
     # priority
     _honoured("PriorityType", "choice", "priority/basic", later=("23.11", "priority/multifactor"),
               choices=("priority/basic", "priority/multifactor")),

@@ -56,6 +56,7 @@ from slurmsim.core.messages import (
 from slurmsim.core.node_states import NodeStates
 from slurmsim.core.nodes import Allocation
 from slurmsim.core.owners import Owners
+from slurmsim.core.partition_access import PartitionAccess
 from slurmsim.core.partitions import Partition
 from slurmsim.core.patience import Patience
 from slurmsim.core.policy_host import PolicyHost
@@ -118,6 +119,7 @@ class Controller:
         enforced = cluster.option("AccountingStorageEnforce") if self.tree is not None else None
         self.enforce = Enforcement.parse(enforced or ())
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
+        self.access = PartitionAccess(self)
         self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
         self.created = 0
         self.billing = Billing(cluster, self.table)
@@ -290,6 +292,8 @@ class Controller:
         if self.accounts is not None:
             self.accounts.admit(job)
             self.qos_flags.heed(job)
+        if self.access.closed:
+            self.access.heed(job)
         if job.claims:
             if sub.reservation:
                 self.reservations.jobs.claim(job, sub.reservation)
@@ -341,6 +345,7 @@ class Controller:
         partitions, shapes = job.partitions, job.shapes
         if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
+        self.access.refuse(job)
         self.check_partition_limits(job)
         broken = [self.limit_reason(job, p, s) is not None for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
@@ -395,6 +400,9 @@ class Controller:
         spec = partition.spec
         if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
             return None
+        bar = None if job.bars is None else job.bars.get(partition.index)
+        if bar is not None and bar.reason:
+            return bar.reason
         if shape.asked_cpus > partition.total_cpus:
             return Reason.PARTITION_CONFIG
         if spec.max_cpus_per_node is not None and shape.asked_cpus > spec.max_cpus_per_node * partition.total_nodes:
@@ -408,7 +416,7 @@ class Controller:
         too_long = most is not None and job.limit_fixed and job.time_limit_s > most
         if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
             return Reason.PARTITION_TIME_LIMIT
-        if job.bars is not None and partition.index in job.bars and self.cluster.option("EnforcePartLimits") != "NO":
+        if bar is not None and self.cluster.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
         if partition.state == "DOWN":
             return Reason.PARTITION_DOWN
@@ -720,6 +728,8 @@ class Controller:
         job.begin = self.now + REQUEUE_DELAY_S
         job.reservation, job.reservation_name = None, ",".join(r.name for r in job.reservations)
         self.deadlines.register(job)
+        if self.access.edited:
+            self.access.look_again(job)
         job.reason = Reason.BEGIN_TIME
         self.set_time_limit(job)
         self.usage.pending(job, +1)

@@ -124,6 +124,8 @@ class Engine:
         )  # fmt: skip
         self.controller: Controller = self.network.controller
         self.controller.main.ticks = True
+        self.controller.access.groups_of = lambda user: (people.by_name(user).group,)
+        self.controller.access.privileged.add(people.by_uid(owner).name)
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"

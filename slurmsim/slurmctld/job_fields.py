@@ -317,9 +317,7 @@ FIELDS: dict[str, Getter] = {
     "num_tasks": _tasks,
     "cpus_per_task": lambda r, e: r.core.shape.memory.cpus_per_task,
     "ntasks_per_node": lambda r, e: r.core.sub.request.tasks_per_node,
-    "pn_min_cpus": lambda r, e: max(
-        int(r.job.asked.get("pn_min_cpus") or 0), r.core.shape.memory.least_cpus
-    ),
+    "pn_min_cpus": lambda r, e: max(int(r.job.asked.get("pn_min_cpus") or 0), r.core.shape.memory.least_cpus),
     "pn_min_memory": _memory,
     "mem_per_cpu": lambda r, e: bool(r.core.shape.mem_cpu),
     "pn_min_tmp_disk": _asked("pn_min_tmp_disk", 0),
