@@ -78,6 +78,8 @@ class RunOptions:
     impossible_jobs: str = "stop"
     as_live: bool | None = None
     groups: tuple[str, ...] = ()
+    epilog_s: int = 0
+    term_s: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -86,7 +88,7 @@ class RunOptions:
             value = getattr(self, name)
             if name in ("set", "option"):
                 value = [f"{k}={v}" for k, v in value]
-            if value not in (None, [], (), "stop") and name != "out":
+            if value not in (None, [], (), "stop") and (value or name not in ("epilog_s", "term_s")) and name != "out":
                 found[name] = value
         return found
 
@@ -174,6 +176,7 @@ def prepare(options: RunOptions) -> Prepared:
     if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
+    _check_times(options, policy)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else []
     if options.reservations:
@@ -282,6 +285,7 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
         endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
         boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
+        epilog_s=prepared.options.epilog_s, term_s=prepared.options.term_s,
     )  # fmt: skip
     simulation.controller.main.ticks = bool(prepared.options.as_live)
     recorder.attach(simulation.controller)
@@ -458,6 +462,16 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_times(options: RunOptions, policy: Policy) -> None:
+    """Nodes may be COMPLETING where the policy knows what that is."""
+    for option, value in (("--epilog-time", options.epilog_s), ("--term-time", options.term_s)):
+        if value < 0:
+            raise ConfigError(f"{value} is negative", field=option, expected="seconds")
+        if value and policy.event_driven:
+            raise ConfigError(f"policy {policy.name} knows no COMPLETING nodes", field=option,
+                              expected="sched/backfill or sched/builtin")  # fmt: skip
 
 
 def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:

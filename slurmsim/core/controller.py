@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
@@ -22,6 +23,7 @@ from slurmsim.core.associations import AssociationTree
 from slurmsim.core.at_submit import AtSubmit
 from slurmsim.core.billing import Billing
 from slurmsim.core.cluster_state import ClusterState
+from slurmsim.core.completing import Completing
 from slurmsim.core.deadlines import Deadlines
 from slurmsim.core.edits import Edits
 from slurmsim.core.eligibility import Eligibility
@@ -99,6 +101,8 @@ class Controller:
         Associations and QOS; None as without slurmdbd: any account and QOS is taken and only shown.
     enforce_limits
         False leaves ending jobs at their limit to the driver (replays of recorded elapsed times).
+    epilog_s, term_s
+        Seconds an epilog takes, and processes that are told to end (`completing`).
     """
 
     def __init__(
@@ -109,6 +113,8 @@ class Controller:
         *,
         accounting: Accounting | None = None,
         enforce_limits: bool = True,
+        epilog_s: int = 0,
+        term_s: int = 0,
     ) -> None:
         self.cluster, self.policy = cluster, policy
         self.now = self.start_time = start_time
@@ -149,6 +155,7 @@ class Controller:
         self.deadlines = Deadlines(self)
         self._begin_heap: list[tuple[int, int]] = []
         self.alarms = Alarms()
+        self.completing = Completing(self, epilog_s, term_s) if epilog_s or term_s else None
         self.owners = Owners() if any(p.exclusive_user for p in cluster.partitions) else None
         self.patience = Patience(self)
         self._next_recalc = start_time
@@ -446,6 +453,8 @@ class Controller:
     def reach(self, record: Record, nodes: Bitmap, limit: int) -> Bitmap:
         """Of `nodes`, those the record's job may use from now for `limit` seconds, whoever has them."""
         nodes = self.free_to(record, nodes)
+        if self.completing is not None:
+            nodes &= ~self.completing.nodes
         if self.reservations.all:
             nodes &= self.reservations.access.examine(record, self.now, limit).nodes
         return nodes
@@ -453,6 +462,8 @@ class Controller:
     def place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
         """Nodes of `nodes` and shares of them for the record's job, free now for `limit` seconds; None for none."""
         heavier = 0 if self.limits is None else self.limits.heavier(record)
+        if self.completing is not None:
+            nodes &= ~self.completing.nodes
         if self.reservations.all:
             alloc = self.reservations.access.place(record, nodes, limit, heavier)
         else:
@@ -640,10 +651,11 @@ class Controller:
         self.finish(job, state, reason)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
-        """`job` reaches a final state now; its nodes are free at once."""
+        """`job` reaches a final state now; its nodes are free as soon as they are clean."""
         was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
+        seconds = 0
         if was_running:
-            self._give_back(job, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
+            seconds = self._give_back(job, state)
         else:
             self.withdraw(job)
             self.usage.pending(job, -1)
@@ -661,9 +673,11 @@ class Controller:
         self.actions.append(Finished(job))
         if self.gang is not None:
             self.gang.ended(job)
-        self.eligibility.ended(job, was_running)
+        if not seconds:
+            self.eligibility.ended(job, was_running)
 
-    def _give_back(self, job: Job, *, by_itself: bool = False) -> None:
+    def _give_back(self, job: Job, state: str) -> int:
+        """`job` leaves its nodes, its run ending in `state`. How many seconds they take to be clean."""
         assert job.alloc is not None
         if self.book is not None:
             self.book.ended(job, self.now)
@@ -684,6 +698,18 @@ class Controller:
             self.licenses.give_back(job)
         self.generation += 1
         self.queue.pools[job.partition.pool].leave(job, job.end_limit)
+        seconds = 0 if self.completing is None else self.completing.seconds(state)
+        if self.completing is None or not seconds:
+            self._vacated(job, freed, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
+            return 0
+        if self.power is not None:
+            self.power.freed(job, 0)
+        ended = state not in (REQUEUED, JobState.PREEMPTED)
+        self.completing.leave(job.nodes, seconds, partial(self._cleaned, job, freed, ended))
+        return seconds
+
+    def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
+        """Nobody and nothing of `job` is left on its nodes, of which `freed` are idle."""
         if self.node_states.to_reboot:
             self.node_states.freed(freed)
         if self.power is not None:
@@ -691,6 +717,11 @@ class Controller:
         if not self.event_driven:
             self.main.job_ended(by_itself=by_itself)
         self.host.changed = True
+
+    def _cleaned(self, job: Job, freed: Bitmap, ended: bool) -> None:
+        self._vacated(job, freed & self.table.idle, by_itself=False)
+        if ended:
+            self.eligibility.ended(job, True)
 
     def _cancel(self, fact: Cancel) -> None:
         job = self.jobs.get(fact.job_id)
@@ -715,7 +746,7 @@ class Controller:
         self.actions += [Kill(job), Requeued(run)]
         nodes = self.state.node_list(job.alloc)
         held = job.reason if is_held(job.reason) else ""
-        self._give_back(job)
+        self._give_back(job, state)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
         job.split()

@@ -324,6 +324,11 @@ class View:
         return self.c.free_to(record, nodes)
 
     @property
+    def completing(self) -> bool:
+        """Whether there are nodes without a job that no job may enter yet."""
+        return self.c.completing is not None and bool(self.c.completing.nodes)
+
+    @property
     def owned(self) -> bool:
         """Whether users may have nodes to themselves, so that `free_to` must be asked."""
         return self.c.owners is not None
@@ -460,6 +465,10 @@ class PolicyHost:
             at = self.policy.next_time(self.view, now, self.changed)
             if not due and (at is None or at > now):
                 return
+        completing = self.c.completing
+        if completing is not None and (held := completing.held_until()) > now:
+            self.wake = held
+            return
         self.wake = None
         if self.c.deadlines.jobs:
             self.c.deadlines.sweep()

@@ -16,7 +16,7 @@ from unit.core.world import World
 
 FOLDER = Path(__file__).parents[1] / "conformance" / "recordings" / "rules"
 LATER = 3  # a start costs one to three seconds at that clock rate
-_SBATCH = re.compile(r'sbatch (.*?) -o /dev/null --wrap "sleep (\d+)"')
+_SBATCH = re.compile(r'sbatch (.*?) -o /dev/null (?:--wrap "sleep (\d+)"|stay.sh)')
 _FAILED = "sbatch: error: Batch job submission failed: "
 
 
@@ -26,9 +26,10 @@ class Asked:
 
     conf: str
     commands: list[str]  # sacctmgr's
-    submitted: list[tuple[int, str, str, int]] = field(default_factory=list)  # second, user, options, seconds it runs
+    submitted: list[tuple[int, str, str, int | None]] = field(default_factory=list)  # second, user, options, run time
     refused: dict[str, str] = field(default_factory=dict)
     looks: list[tuple[int, dict[str, dict[str, str]]]] = field(default_factory=list)
+    squeues: list[list[dict[str, str]]] = field(default_factory=list)  # rows of squeue by column
     others: list[tuple[int, str]] = field(default_factory=list)  # second, command
 
 
@@ -41,21 +42,26 @@ def load(name: str) -> Asked:
         submission = _SBATCH.match(command)
         lines = [out] if isinstance(out, str) else out
         if submission:
-            found.submitted.append((second, user, submission[1], int(submission[2])))
+            found.submitted.append((second, user, submission[1], int(submission[2]) if submission[2] else None))
             if code:
                 name = re.search(r"-J (\S+)", submission[1])[1]  # type: ignore[index]
                 found.refused[name] = lines[-1].removeprefix(_FAILED)
         elif "show job" in command:
             rows = [dict(word.split("=", 1) for word in line.split(" ") if "=" in word) for line in lines]
             found.looks.append((second, {row["JobName"]: row for row in rows}))
+        elif command.startswith("squeue"):
+            found.squeues.append([dict(zip(lines[0].split(), line.split(" "), strict=False)) for line in lines[1:]])
         else:
             found.others.append((second, command))
     return found
 
 
-def replayed(asked: Asked, **options: Any) -> World:
-    """A world to which all of it has been submitted, before the first second."""
+def replayed(asked: Asked, shift: int = 0, launch: int = 0, **options: Any) -> World:
+    """A world to which all of it has been submitted, `shift` seconds later, before the first second.
+
+    Jobs last `launch` seconds longer than their scripts work.
+    """
     w = World(asked.conf, "backfill", **options)
     for second, user, line, run in asked.submitted:
-        w.sbatch(line, run, at=second, user=user)
+        w.sbatch(line, None if run is None else run + launch, at=second + shift, user=user)
     return w

@@ -44,8 +44,7 @@ def test_every_job_is_refused_waits_or_runs_as_recorded(name: str) -> None:
     w.until(asked.looks[0][0])
     assert w.refused == asked.refused
     rows = {name: row for name, row in asked.looks[0][1].items() if row["JobState"] != "FAILED" and name in w.jobs}
-    # d1 waits for all nodes when main closes; two of bob's are held: releasing them was refused, which held jobs of ours
-    # are not asked about
+    # two of bob's are held: releasing them was refused, which is no matter of ours
     shown = {
         name: (w.state(name), w.reason(name), w[name].partition.name if w.start(name) is not None else "")
         for name in rows if name not in ("d3", "d4")

@@ -107,7 +107,9 @@ def test_check_of_a_good_file(conf: Path, capsys: pytest.CaptureFixture[str]) ->
     assert f"{conf}:7: warning: AccountingStorageEnforce=associations,limits,qos: has no effect without" in out
     assert "honoured  15    Licenses" in out
     assert "honoured  10    PriorityCalcPeriod" in out
-    assert f"{conf}:24: warning: AllowGroups=root: has no effect without --groups: jobs of all users are accepted" in out
+    assert (
+        f"{conf}:24: warning: AllowGroups=root: has no effect without --groups: jobs of all users are accepted" in out
+    )
     assert lines[-1] == f"{conf}: 0 errors, 3 warnings; keys: 33 honoured, 0 harmless, 0 not modelled"
 
 
