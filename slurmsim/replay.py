@@ -29,16 +29,17 @@ from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.group_data import with_groups
 from slurmsim.sim.impossible_jobs import settle_impossible
 from slurmsim.sim.network import BOOT_S
-from slurmsim.sim.node_events import drawn_failures, read_node_events
+from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.shares import SharesRecorder
-from slurmsim.sim.simulation import Simulation
+from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -162,7 +163,8 @@ def prepare(options: RunOptions) -> Prepared:
         cluster = _with_partitions(cluster, workload, overrides)
     workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
-    accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    data = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    accounting = data.accounting
     cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
@@ -178,7 +180,12 @@ def prepare(options: RunOptions) -> Prepared:
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     _check_times(options, policy)
     until = parse_until(options.until, workload) if options.until is not None else None
-    timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else []
+    timed: list[Timed] = []
+    if options.node_events:
+        events = Path(options.node_events)
+        commands = read_account_commands(events, workload)
+        changes = account_changes(commands, data.draft, cluster, data.fitted)
+        timed = sorted([*changes, *read_node_events(events, cluster, workload)], key=_time)
     if options.reservations:
         timed = sorted([*read_reservations(Path(options.reservations), cluster, workload, until), *timed], key=_time)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])

@@ -31,8 +31,8 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument(
         "--node-events",
         metavar="FILE",
-        help="CSV of time,action,nodes[,until][,reason]: down, drain, undrain, fail, resume, register, reboot, "
-        "reboot-asap, maintenance",
+        help="CSV of time,action,nodes[,until][,reason][,command]: down, drain, undrain, fail, resume, register, "
+        "reboot, reboot-asap, maintenance; sacctmgr with a command",
     )
     p.add_argument(
         "--reservations", metavar="FILE", help="advance reservations: TOML, or the output of scontrol show reservation"

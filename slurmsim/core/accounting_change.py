@@ -95,6 +95,7 @@ def _replace_limits(c: Controller) -> None:
         return
     c.recalculation.on_period.remove(before.period)
     after = c.limits = Limits(c)
+    after.announced_to(before)
     running: list[Job] = []
     for job in c.jobs.values():
         if job.end_time is None:

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.accounting_change import replace_accounting
 from slurmsim.core.accounts import Accounts, Enforcement, refusal
 from slurmsim.core.alarms import Alarms
 from slurmsim.core.alterations import Alterations
@@ -45,6 +46,7 @@ from slurmsim.core.messages import (
     LaunchFailed,
     Refused,
     Release,
+    ReplaceAccounting,
     Requeue,
     Requeued,
     RequeueHold,
@@ -182,6 +184,7 @@ class Controller:
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspension.on_suspend, Resume: self.suspension.on_resume,
             StartAtOnce: AtSubmit(self).on_start_at_once,
+            ReplaceAccounting: lambda fact: replace_accounting(self, fact.accounting),
         }  # fmt: skip
 
     # -- the two calls a driver makes ---------------------------------------------------------------------------
