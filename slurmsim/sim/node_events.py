@@ -40,8 +40,9 @@ _PLAIN: dict[str, Callable[[tuple[str, ...]], Fact]] = {
 def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> list[Timed]:
     """A CSV file with the columns ``time,action,nodes[,until][,reason][,command]``, in any order of times.
 
-    Lines of the action ``sacctmgr`` are left to `read_account_commands`. `time` as in ``--until``; `action` one of `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from
-    `time` to `until` and is known to the scheduler from the beginning of the run.
+    Lines of the action ``sacctmgr`` are left to `read_account_commands`. `time` as in ``--until``; `action` one of
+    `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from `time` to `until` and is known to the
+    scheduler from the beginning of the run.
 
     Raises
     ------

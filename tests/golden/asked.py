@@ -30,6 +30,7 @@ class Asked:
     refused: dict[str, str] = field(default_factory=dict)
     looks: list[tuple[int, dict[str, dict[str, str]]]] = field(default_factory=list)
     squeues: list[list[dict[str, str]]] = field(default_factory=list)  # rows of squeue by column
+    squeue_times: list[int] = field(default_factory=list)
     others: list[tuple[int, str]] = field(default_factory=list)  # second, command
 
 
@@ -50,6 +51,7 @@ def load(name: str) -> Asked:
             rows = [dict(word.split("=", 1) for word in line.split(" ") if "=" in word) for line in lines]
             found.looks.append((second, {row["JobName"]: row for row in rows}))
         elif command.startswith("squeue"):
+            found.squeue_times.append(second)
             found.squeues.append([dict(zip(lines[0].split(), line.split(" "), strict=False)) for line in lines[1:]])
         else:
             found.others.append((second, command))

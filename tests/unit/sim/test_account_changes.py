@@ -27,6 +27,7 @@ add user alice Account=a MaxJobs=1
 modify user where name=alice set qos=normal DefaultQOS=normal
 """
 ROW = "{job}|{user}|a|main|2026-01-05T08:00:00|2026-01-05T08:00:00|2026-01-05T08:10:00|COMPLETED|1|1|00:20:00\n"
+COLUMNS = "time,action,nodes,command\n"
 HEAD = "JobID|User|Account|Partition|Submit|Start|End|State|NNodes|NCPUS|Timelimit\n"
 
 
@@ -52,7 +53,7 @@ def run(folder: Path, events: str, users: str = "alice alice alice", **more: obj
 def test_a_limit_lifted_during_the_run(tmp_path: Path) -> None:
     """One job of alice at a time until the command comes, then all that wait."""
     at = 900
-    starts = run(tmp_path, f"time,action,nodes,command\n+0-00:15:00,sacctmgr,,modify user where name=alice set MaxJobs=-1\n")
+    starts = run(tmp_path, f"{COLUMNS}+0-00:15:00,sacctmgr,,modify user where name=alice set MaxJobs=-1\n")
     assert starts[1] <= 5
     assert 600 <= starts[2] <= 605
     assert at <= starts[3] <= at + 5
@@ -61,7 +62,7 @@ def test_a_limit_lifted_during_the_run(tmp_path: Path) -> None:
 
 def test_a_limit_set_during_the_run(tmp_path: Path) -> None:
     events = (
-        "time,action,nodes,command\n+0-00:00:00,sacctmgr,,modify user where name=alice set MaxJobs=2\n"
+        f"{COLUMNS}+0-00:00:00,sacctmgr,,modify user where name=alice set MaxJobs=2\n"
         "+0-00:20:00,sacctmgr,,modify user where name=alice set MaxJobs=1\n"
     )
     starts = run(tmp_path, events, "alice alice alice alice alice")
@@ -73,7 +74,7 @@ def test_a_limit_set_during_the_run(tmp_path: Path) -> None:
 
 def test_a_user_who_comes_later(tmp_path: Path) -> None:
     """Added data go with the log as those of the beginning did: bob's association is made up until he gets one."""
-    events = "time,action,nodes,command\n+0-00:05:00,sacctmgr,,add user bob Account=a\n"
+    events = f"{COLUMNS}+0-00:05:00,sacctmgr,,add user bob Account=a\n"
     starts = run(tmp_path, events, "alice bob", unknown_accounts="add")
     assert max(starts.values()) <= 5
 
@@ -81,13 +82,13 @@ def test_a_user_who_comes_later(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        ("time,action,nodes,command\n+5,sacctmgr,,modify qos nosuch set Priority=1\n", "events.csv:2: .*no QOS 'nosuch'"),
-        ("time,action,nodes,command\n+5,sacctmgr,n1,modify qos normal set Priority=1\n", "events.csv:2: nodes: 'n1'"),
-        ("time,action,nodes,command\n+5,sacctmgr,,\n", "events.csv:2: command: there is none"),
-        ("time,action,nodes,command\nsoon,sacctmgr,,modify qos normal set Priority=1\n", "events.csv:2: time: "),
-        ("time,action,nodes,command\n+5,down,n1,modify qos normal set Priority=1\n", "events.csv:2: command: does not go"),
+        (f"{COLUMNS}+5,sacctmgr,,modify qos nosuch set Priority=1\n", "events.csv:2: .*no QOS 'nosuch'"),
+        (f"{COLUMNS}+5,sacctmgr,n1,modify qos normal set Priority=1\n", "events.csv:2: nodes: 'n1'"),
+        (f"{COLUMNS}+5,sacctmgr,,\n", "events.csv:2: command: there is none"),
+        (f"{COLUMNS}soon,sacctmgr,,modify qos normal set Priority=1\n", "events.csv:2: time: "),
+        (f"{COLUMNS}+5,down,n1,modify qos normal set Priority=1\n", "events.csv:2: command: does not go"),
         ("time,action,nodes\n+5,sacctmgr,\n", "events.csv:2: command: there is none"),
-        ("time,action,nodes,command\n+5,sacctmgr,,show qos\n", "events.csv:2: show: no command slurmsim knows"),
+        (f"{COLUMNS}+5,sacctmgr,,show qos\n", "events.csv:2: show: no command slurmsim knows"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(tmp_path: Path, events: str, message: str) -> None:
@@ -98,7 +99,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, events: str, message: str) ->
 
 def test_without_accounting_data_there_is_nothing_to_change(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text(HEAD + ROW.format(job=1, user="alice"))
-    (tmp_path / "events.csv").write_text("time,action,nodes,command\n+5,sacctmgr,,modify qos normal set Priority=1\n")
+    (tmp_path / "events.csv").write_text(f"{COLUMNS}+5,sacctmgr,,modify qos normal set Priority=1\n")
     options = slurmsim.replay.RunOptions(str(tmp_path / "log.txt"), str(tmp_path / "out"), nodes=2,
                                          node_events=str(tmp_path / "events.csv"))  # fmt: skip
     with pytest.raises(ConfigError, match=r"events.csv:2: action: there are no accounting data to change"):
