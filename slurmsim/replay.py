@@ -24,6 +24,7 @@ from slurmsim.config.groups import warn_missing_groups
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.gang import takes_turns
+from slurmsim.core.messages import CreateReservation
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
@@ -234,6 +235,7 @@ def execute(
             prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
         for name, text in simulation.refused_reservations:
             prepared.notes.append(f"warning: reservation {name}: refused as Slurm would: {text}")
+        prepared.notes += _never_begun(prepared.timed, int(simulation.env.now))
         writer.write_json("run.json", manifest(prepared))
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
@@ -254,6 +256,15 @@ def execute(
             build_report(folder)
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
+
+
+def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
+    """What to say of reservations that lie after the `end` of the run, which no job could meet."""
+    specs = [item.fact.spec for item in timed if isinstance(item.fact, CreateReservation)]
+    return [
+        f"warning: reservation {spec.name or 'without a name'}: starts at {spec.start}, after the run ended ({end})"
+        for spec in specs if spec.start > end
+    ]  # fmt: skip
 
 
 @contextmanager

@@ -47,3 +47,12 @@ def test_a_run_without_warns_by_name(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     with pytest.warns(UserWarning, match="AllowGroups=physics: has no effect without --groups: jobs of all users"):
         slurmsim.replay.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False)
+
+
+def test_a_reservation_after_the_end_is_warned_about(tmp_path: Path) -> None:
+    table = '[[reservation]]\nname = "late"\nstart = "2026-06-01"\nduration = "01:00:00"\nnodes = "n1"\nusers = "bob"\n'
+    for name, text in (("slurm.conf", CONF.replace("AllowGroups=physics", "")), ("log.txt", LOG), ("r.toml", table)):
+        (tmp_path / name).write_text(text)
+    with pytest.warns(UserWarning, match=r"reservation late: starts at \d+, after the run ended"):
+        slurmsim.replay.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False,
+                            reservations=tmp_path / "r.toml")  # fmt: skip
