@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.core.controller import LIMIT_SCAN_S
+from slurmsim.core.controller_state import LIMIT_SCAN_S
 from slurmsim.slurmctld import cancels
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.steps import ALIVE
