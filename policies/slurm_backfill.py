@@ -177,6 +177,7 @@ class SlurmBackfill(Policy):
             and view.whole_nodes_only
             and not view.preempts
             and not view.reserved
+            and not view.completing
             and all(record.alone for record in records)
             and (view.limits is None or (not view.limits.stop and all(not record.shape.elastic for record in records)))
         )

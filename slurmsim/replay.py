@@ -20,23 +20,27 @@ import numpy as np
 from slurmsim import __version__, compiled
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import Finding, Report
+from slurmsim.config.groups import warn_missing_groups
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.core.cluster_state import allocation_unit
 from slurmsim.core.gang import takes_turns
+from slurmsim.core.messages import CreateReservation
 from slurmsim.core.node_names import NodeNamer
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import enforcement, read_accounting, takes_facts
 from slurmsim.sim.claims import drop_unknown_claims
+from slurmsim.sim.group_data import with_groups
 from slurmsim.sim.impossible_jobs import settle_impossible
 from slurmsim.sim.network import BOOT_S
-from slurmsim.sim.node_events import drawn_failures, read_node_events
+from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.shares import SharesRecorder
-from slurmsim.sim.simulation import Simulation
+from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
@@ -75,6 +79,9 @@ class RunOptions:
     reservations: str | None = None
     impossible_jobs: str = "stop"
     as_live: bool | None = None
+    groups: tuple[str, ...] = ()
+    epilog_s: int = 0
+    term_s: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The options that are not at their default, for the manifest."""
@@ -83,7 +90,7 @@ class RunOptions:
             value = getattr(self, name)
             if name in ("set", "option"):
                 value = [f"{k}={v}" for k, v in value]
-            if value not in (None, [], (), "stop") and name != "out":
+            if value not in (None, [], (), "stop") and (value or name not in ("epilog_s", "term_s")) and name != "out":
                 found[name] = value
         return found
 
@@ -134,6 +141,8 @@ def prepare(options: RunOptions) -> Prepared:
         examination.report.raise_first_error()
         if not options.accounting:
             warn_missing(examination.report, overrides)
+        if not options.groups:
+            warn_missing_groups(examination.report)
         cluster, findings = examination.cluster, examination.report.findings
         named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
         scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
@@ -155,7 +164,9 @@ def prepare(options: RunOptions) -> Prepared:
         cluster = _with_partitions(cluster, workload, overrides)
     workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
     own_name = cluster.name if options.conf is not None else ""
-    accounting = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    data = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    accounting = data.accounting
+    cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
@@ -168,8 +179,14 @@ def prepare(options: RunOptions) -> Prepared:
     if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
+    _check_times(options, policy)
     until = parse_until(options.until, workload) if options.until is not None else None
-    timed = read_node_events(Path(options.node_events), cluster, workload) if options.node_events else []
+    timed: list[Timed] = []
+    if options.node_events:
+        events = Path(options.node_events)
+        commands = read_account_commands(events, workload)
+        changes = account_changes(commands, data.draft, cluster, data.fitted)
+        timed = sorted([*changes, *read_node_events(events, cluster, workload)], key=_time)
     if options.reservations:
         timed = sorted([*read_reservations(Path(options.reservations), cluster, workload, until), *timed], key=_time)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
@@ -181,6 +198,8 @@ def prepare(options: RunOptions) -> Prepared:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:
         hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    if options.groups:
+        hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
@@ -216,6 +235,7 @@ def execute(
             prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
         for name, text in simulation.refused_reservations:
             prepared.notes.append(f"warning: reservation {name}: refused as Slurm would: {text}")
+        prepared.notes += _never_begun(prepared.timed, int(simulation.env.now))
         writer.write_json("run.json", manifest(prepared))
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
@@ -236,6 +256,15 @@ def execute(
             build_report(folder)
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
+
+
+def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
+    """What to say of reservations that lie after the `end` of the run, which no job could meet."""
+    specs = [item.fact.spec for item in timed if isinstance(item.fact, CreateReservation)]
+    return [
+        f"warning: reservation {spec.name or 'without a name'}: starts at {spec.start}, after the run ended ({end})"
+        for spec in specs if spec.start > end
+    ]  # fmt: skip
 
 
 @contextmanager
@@ -274,6 +303,7 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
         endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
         boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
+        epilog_s=prepared.options.epilog_s, term_s=prepared.options.term_s,
     )  # fmt: skip
     simulation.controller.main.ticks = bool(prepared.options.as_live)
     recorder.attach(simulation.controller)
@@ -299,6 +329,7 @@ def run(
     reservations: str | Path | None = None,
     impossible_jobs: str = "stop",
     as_live: bool = False,
+    groups: str | Path | Sequence[str | Path] = (),
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
@@ -308,13 +339,13 @@ def run(
     """
     from slurmsim.trace.reader import read_trace
 
-    files = [accounting] if isinstance(accounting, str | Path) else accounting
+    files, about_groups = ([f] if isinstance(f, str | Path) else f for f in (accounting, groups))
     options = RunOptions(
         str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
         tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
         accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
         reservations=None if reservations is None else str(reservations), impossible_jobs=impossible_jobs,
-        as_live=as_live or None,
+        as_live=as_live or None, groups=tuple([str(path) for path in about_groups]),
     )  # fmt: skip
     prepared = prepare(options)
     for finding in prepared.findings:
@@ -449,6 +480,16 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_times(options: RunOptions, policy: Policy) -> None:
+    """Nodes may be COMPLETING where the policy knows what that is."""
+    for option, value in (("--epilog-time", options.epilog_s), ("--term-time", options.term_s)):
+        if value < 0:
+            raise ConfigError(f"{value} is negative", field=option, expected="seconds")
+        if value and policy.event_driven:
+            raise ConfigError(f"policy {policy.name} knows no COMPLETING nodes", field=option,
+                              expected="sched/backfill or sched/builtin")  # fmt: skip
 
 
 def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:

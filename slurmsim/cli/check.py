@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.run import add_groups
 from slurmsim.config.accounting.load import check_partitions, load_accounting
 from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import SEVERITIES, Finding, Place, Seen
+from slurmsim.config.groups import check_groups, read_groups, warn_missing_groups
 from slurmsim.config.load import Examination, examine, parse_override
 from slurmsim.config.option import LATEST, OLDEST, RELEASES, Status
 from slurmsim.errors import ConfigError
@@ -31,6 +33,7 @@ def add_parser(subparsers: Any) -> None:
                         help="override a key, as in `slurmsim run`")  # fmt: skip
     parser.add_argument("--accounting", action="append", default=[], metavar="FILE",
                         help="accounting data that go with it, as in `slurmsim run`")  # fmt: skip
+    add_groups(parser)
     parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
     parser.add_argument("--release", choices=RELEASES, default=OLDEST,
                         help=f"whose defaults hold (default {OLDEST}, newest {LATEST})")  # fmt: skip
@@ -42,8 +45,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the verdict; 0 when the configuration is usable, 2 when not."""
     overrides = [parse_override(text) for text in args.overrides]
     findings, seen, accounting = inspect(
-        args.conf, overrides, strict=args.strict, release=args.release, accounting=args.accounting
-    )
+        args.conf, overrides, strict=args.strict, release=args.release, accounting=args.accounting,
+        groups=args.groups,
+    )  # fmt: skip
     if args.json:
         print(json.dumps(_as_json(args.conf, findings, seen, accounting), indent=2))
     else:
@@ -58,6 +62,7 @@ def inspect(
     strict: bool = False,
     release: str = OLDEST,
     accounting: Sequence[str] = (),
+    groups: Sequence[str] = (),
 ) -> tuple[list[Finding], list[Seen], Accounting | None]:
     """All findings on a configuration, errors first, every known key it sets, and the accounting data."""
     try:
@@ -78,6 +83,14 @@ def inspect(
             warn_missing(report, overrides)
         except ConfigError as error:
             report.findings.append(_as_finding(error, "accounting"))
+    try:
+        members = read_groups(groups)
+        if members is None:
+            warn_missing_groups(report)
+        elif examination.cluster is not None:
+            check_groups(members, examination.cluster, report)
+    except ConfigError as error:
+        report.findings.append(_as_finding(error, "groups"))
     findings = report.findings + _policy_findings(examination)
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), report.seen, data
 

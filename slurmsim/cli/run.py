@@ -31,8 +31,8 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument(
         "--node-events",
         metavar="FILE",
-        help="CSV of time,action,nodes[,until][,reason]: down, drain, undrain, fail, resume, register, reboot, "
-        "reboot-asap, maintenance",
+        help="CSV of time,action,nodes[,until][,reason][,command]: down, drain, undrain, fail, resume, register, "
+        "reboot, reboot-asap, maintenance; sacctmgr with a command",
     )
     p.add_argument(
         "--reservations", metavar="FILE", help="advance reservations: TOML, or the output of scontrol show reservation"
@@ -40,6 +40,10 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
     p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
+    p.add_argument("--epilog-time", type=int, default=0, metavar="SECONDS",
+                   help="how long nodes are COMPLETING after each job (default 0)")  # fmt: skip
+    p.add_argument("--term-time", type=int, default=0, metavar="SECONDS",
+                   help="how long jobs take to die when they are ended, at most KillWait (default 0)")  # fmt: skip
     add_accounting(p)
     add_impossible(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
@@ -71,6 +75,13 @@ def add_accounting(parser: argparse.ArgumentParser) -> None:
         default="stop",
         help="what to do with jobs of users, accounts and QOS those do not know (default: stop if Slurm would refuse)",
     )
+    add_groups(parser)
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """The option about groups of users."""
+    parser.add_argument("--groups", action="append", default=[], metavar="FILE",
+                        help="for AllowGroups: getent group (and passwd); may be given several times")  # fmt: skip
 
 
 def add_impossible(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
         tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
         tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
         reservations=args.reservations, impossible_jobs=args.impossible_jobs,
-        as_live=args.as_live or None,
+        as_live=args.as_live or None, groups=tuple(args.groups),
+        epilog_s=args.epilog_time, term_s=args.term_time,
     )  # fmt: skip
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

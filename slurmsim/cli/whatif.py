@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
             format=args.format, policy=policy, set=sets, seed=args.seed, until=args.until, jobs=args.jobs,
             option=option, accounting=tuple(accounting), unknown_accounts=args.unknown_accounts,
             impossible_jobs=args.impossible_jobs, node_events=args.node_events, reservations=reservations,
+            groups=tuple(args.groups),
         )  # fmt: skip
 
     question = Question(

@@ -12,6 +12,7 @@ from pathlib import Path
 from slurmsim.config.findings import Finding, Place, Report
 from slurmsim.config.gres_conf import apply_gres_conf
 from slurmsim.config.line_options import LINE_TABLES
+from slurmsim.config.memory_limits import check_memory_limits
 from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, read_node_sets, read_nodes
 from slurmsim.config.option import LATEST, OLDEST, check_release, nearest
 from slurmsim.config.options import SCALARS, find_scalar
@@ -176,6 +177,7 @@ def _build(
         for partition in partitions:
             check_weights(partition.tres_billing_weights, options, Place(), f"TRESBillingWeights of {partition.name}",
                           report)  # fmt: skip
+    check_memory_limits(options, partitions, table.nodes, report)
     scheduler = settings.get("SchedulerParameters")
     parameters = read_parameters(scheduler.text, scheduler.place, report) if scheduler else {}
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))

@@ -96,6 +96,7 @@ def _replace_limits(c: Controller) -> None:
     c.recalculation.on_period.remove(before.period)
     after = c.limits = Limits(c)
     after.counters.remember(before.counters)
+    after.announced_to(before)
     running: list[Job] = []
     for job in c.jobs.values():
         if job.end_time is None:

@@ -66,11 +66,14 @@ class Bar(Value):
         What sbatch says where EnforcePartLimits does not even let it wait.
     by_qos
         Because of the QOS, which backfill asks about too, and not only because of the account.
+    reason
+        The limit of the partition it counts as (`partition_access`), "" for accounts and QOS.
     """
 
     text: str
     refusal: str
     by_qos: bool
+    reason: str = ""
 
 
 Bars = Mapping[int, Bar]  # by index of the partition
@@ -125,8 +128,15 @@ class Accounts:
         branch, account = self._association(sub.user, sub.account.lower(), partitions)
         qos = self._qos(branch, sub.qos.lower())
         named = branch.spec.account if branch is not None else ""
-        bars = {p.index: bar for p in partitions if (bar := _bar(p, named, qos)) is not None}
-        return Standing(branch, account, qos, bars or None)
+        return Standing(branch, account, qos, _bars(partitions, named, qos))
+
+    def forget(self) -> None:
+        """Partitions have changed: what was found for submissions no longer holds."""
+        self._found.clear()
+
+    def bars_of(self, job: Job) -> Bars | None:
+        """The partitions of an admitted job that do not take its account or QOS, as they are now."""
+        return _bars(job.partitions, job.branch.spec.account if job.branch is not None else "", job.qos_spec)
 
     def _association(self, user: str, asked: str, partitions: tuple[Partition, ...]) -> tuple[Branch | None, str]:
         tree, first = self.tree, partitions[0].name
@@ -160,7 +170,7 @@ def refusal(job: Job, reasons: Sequence[str | None]) -> str | None:
     if first is None or reasons[first] != Reason.PARTITION_CONFIG or job.bars is None:
         return None
     partition, shape = job.partitions[first], job.shapes[first]
-    too_many = shape.min_cpus > partition.total_cpus  # which has the same reason and is found before
+    too_many = shape.asked_cpus > partition.total_cpus  # which has the same reason and is found before
     bar = job.bars.get(partition.index)
     return bar.refusal if bar is not None and not too_many else None
 
@@ -173,6 +183,11 @@ def _default_qos(branch: Branch | None, allowed: tuple[str, ...] | None) -> str:
     if name and (allowed is None or name in allowed):
         return name
     return allowed[0] if allowed is not None and len(allowed) == 1 else ""
+
+
+def _bars(partitions: Iterable[Partition], account: str, qos: Qos | None) -> Bars | None:
+    """Those of `partitions` that do not take a job, None when all do."""
+    return {p.index: bar for p in partitions if (bar := _bar(p, account, qos)) is not None} or None
 
 
 def _bar(partition: Partition, account: str, qos: Qos | None) -> Bar | None:

@@ -109,6 +109,11 @@ class Alterations:
         if c.accounts is not None:
             c.accounts.admit(found)
             c.qos_flags.heed(found)
+        else:
+            found.bars = None
+        if c.access.closed:
+            c.access.heed(found)
+            c.access.refuse(found)
         if sub.reservation:
             c.reservations.jobs.claim(found, sub.reservation)
         found.licenses = c.licenses.wanted(sub.licenses)
@@ -145,7 +150,10 @@ class Alterations:
         for job in queued:
             c.withdraw(job)
         for job in waiting:
+            lifted = job.shape.lifted
             job.partitions, job.shapes = c.state.compiled(job.sub)
+            if lifted:
+                c.state.lift(job, lifted)
             if c.limits is not None and job.branch is not None:
                 pairs = zip(job.partitions, job.shapes, strict=True)
                 job.shapes = tuple([c.limits.cap(job, p, s) for p, s in pairs])
@@ -202,6 +210,7 @@ class Alterations:
         if spec.max_cpus_per_node is not None and p.index not in c.table.used_by:
             c.table.used_by[p.index] = np.zeros(c.table.n, np.int64)
         self._weigh_partitions()
+        c.access.ask_again()
         self._recompile()
 
     def _pool(self, mask: Bitmap, own: Partition | None) -> int:

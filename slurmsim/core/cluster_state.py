@@ -9,6 +9,7 @@ import numpy as np
 
 from slurmsim.bitmap import from_indices
 from slurmsim.core.gang import takes_turns
+from slurmsim.core.memory_limits import MemoryBounds, fit_memory
 from slurmsim.core.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.nodes import Allocation, NodeTable
 from slurmsim.core.partitions import Partition, assign_pools
@@ -73,6 +74,8 @@ class ClusterState:
         shares = any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in self.partitions)
         if shares and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions)
+        self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
+        self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
         self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
@@ -177,13 +180,13 @@ def compile_shape(
     shape = state.shapes.get(key)
     if shape is None:
         spec, option = partition.spec, state.cluster.option
-        per_cpu = spec.def_mem_per_cpu_mib
-        per_node = spec.def_mem_per_node_mib
-        if per_cpu is None and per_node is None:
-            per_cpu, per_node = option("DefMemPerCPU") or None, option("DefMemPerNode") or None
+        default = MemoryBounds.chosen(
+            MemoryBounds(spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib), state.default_memory
+        )
+        limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), state.max_memory)
         shape = Shape(
             request, partition, state.table, memory_consumable=state.selector.memory_consumable,
-            default_mem_cpu=per_cpu, default_mem_node=per_node,
+            memory=fit_memory(request, partition, state.table, default, limit), default_memory=default,
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not request.switches else state.tree,
             patient=patient and state.switch_wait(request) > 0, lifted=lifted,

@@ -142,6 +142,10 @@ class Limits:
         )
         self._refused_arrays = {}
 
+    def announced_to(self, before: Limits) -> None:
+        """These take the place of `before`, which was told what comes at this instant."""
+        self._arrays, self._refused_arrays = before._arrays, before._refused_arrays
+
     def admit(self, job: Job) -> None:
         """Test a submission and keep it to the nodes it may get.
 

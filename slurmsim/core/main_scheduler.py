@@ -169,6 +169,8 @@ class MainScheduler:
     def run(self, full: bool) -> None:
         """Walk over the queue once, to its end or as far as a partial pass goes."""
         c = self.c
+        if c.completing is not None and c.completing.held_until() > c.now:
+            return  # the next request or the next full pass will see to it
         self.last_pass = c.now
         if c.accrual is not None:
             c.accrual.look(c.now)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from slurmsim.core.job import Job
+from slurmsim.model.accounting import Accounting
 from slurmsim.model.node import Gres
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.reservation import ReservationSpec
@@ -269,6 +270,14 @@ class AlterPartition:
 
 
 @dataclass(slots=True)
+class ReplaceAccounting:
+    """sacctmgr: these are the associations and QOS from now on. Every partition's QOS is among them."""
+
+    order: ClassVar[int] = 2
+    accounting: Accounting
+
+
+@dataclass(slots=True)
 class DeletePartition:
     """scontrol delete partition; its jobs have been looked for."""
 
@@ -345,7 +354,7 @@ Fact = (
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
     | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | StartAtOnce | AlterJob | AlterNodes
-    | AlterPartition | DeletePartition | NodesRebootCancel
+    | AlterPartition | DeletePartition | NodesRebootCancel | ReplaceAccounting
 )  # fmt: skip
 
 

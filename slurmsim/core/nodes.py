@@ -26,7 +26,10 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class Share:
-    """Cores of an allocation: per node as bits, in row `row` of partition `partition`; `sole`: no other job's too."""
+    """Cores of an allocation: per node as bits, in row `row` of partition `partition` (-1: in none).
+
+    `sole`: no other job has them, too.
+    """
 
     cores: dict[int, int]
     partition: int
@@ -122,8 +125,8 @@ class NodeTable:
             return self.uniform_cpus * mask.bit_count()
         return int(self.cpus[to_indices(mask)].sum())
 
-    def allocate(self, a: Allocation) -> Bitmap:
-        """Take what `a` says; returns the nodes that were idle before."""
+    def allocate(self, a: Allocation, *, crowd: bool = False) -> Bitmap:
+        """Take what `a` says; returns the nodes that were idle before. `crowd`: others may have its cores."""
         newly = a.mask & self.idle
         if a.whole:
             if newly != a.mask:
@@ -135,7 +138,7 @@ class NodeTable:
                 self.free_cpus[idx] -= a.cpus
             else:
                 assert self.cores is not None
-                self.cores.add(a.share)
+                self.cores.add(a.share, crowd=crowd)
                 self.free_cpus[idx] = self.cores.free_on(idx.tolist())
             self.free_mem[idx] -= a.mem
             for kind, count in a.gres:

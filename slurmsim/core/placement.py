@@ -429,7 +429,9 @@ def distribute(ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: i
         room = [max(1, a // cpus_per_task) for a in taken]
         if tasks_per_node:
             room = [min(r, tasks_per_node) for r in room]
-        given = [min(t * cpus_per_task, a) for t, a in zip(_rounds(room, total // cpus_per_task), taken, strict=True)]
+        dealt = _rounds(room, total // cpus_per_task)
+        least = ask.pn_min_cpus
+        given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]
     return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
 
 

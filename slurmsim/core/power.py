@@ -21,6 +21,7 @@ from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
+    from slurmsim.core.controller_state import ControllerState
     from slurmsim.core.job import Job
 
 SCAN_S = 10  # power_save_interval
@@ -267,7 +268,7 @@ def _per_node(c: Controller, attribute: str, default: int | None) -> np.ndarray:
     return np.where(given >= 0, given, found)
 
 
-def launch(c: Controller, job: Job) -> None:
+def launch(c: ControllerState, job: Job) -> None:
     """Start the processes of `job`, now or when its nodes are up."""
     if c.power is None or not c.power.boots(job):
         c.actions.append(Launch(job))

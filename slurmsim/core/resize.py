@@ -56,6 +56,8 @@ class Resizes:
         c, alloc = self.c, job.alloc
         assert alloc is not None
         free = c.table.idle & c.table.up & job.shape.candidates
+        if c.completing is not None:
+            free &= ~c.completing.nodes
         if within is not None:
             free &= within
         if not alloc.whole or not job.shape.by_count or free.bit_count() < n_nodes - job.n_nodes:

@@ -12,6 +12,7 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.constraints import Test, parse_constraint
 from slurmsim.core.gres import BAD_GRES, Demand, demands
+from slurmsim.core.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.nodes import NodeTable
 from slurmsim.core.partitions import Partition
 from slurmsim.core.topology import SwitchTree
@@ -43,6 +44,10 @@ class Shape:
         Node counts after partition limits; `target_nodes` is the maximum when the user gave a range.
     part_min_nodes, part_max_nodes, part_max_time_s
         Limits of the partition, but those `lifted` by the job's QOS.
+    asked_cpus, min_cpus
+        CPUs the job asks for: of its own, and after MaxMemPerCPU.
+    memory
+        What limits on memory made of the request; `least_cpus` are CPUs each node has to give.
     mem_all
         No memory was asked and none is the default: each node gives all it has.
     gres
@@ -56,12 +61,12 @@ class Shape:
     """
 
     __slots__ = (
-        "all_cores", "apart", "by_count", "candidates", "contiguous", "counted", "cpus_each", "cpus_per_task",
-        "exclusive", "gpus_asked", "gres", "kinds", "least_loaded", "lifted", "limits_met", "max_cpus_per_node",
-        "max_nodes", "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
-        "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "possible", "request",
-        "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform",
-        "unit_need", "units", "whole",
+        "all_cores", "apart", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
+        "cpus_per_task", "exclusive", "gpus_asked", "gres", "kinds", "least_cpus", "least_loaded", "lifted",
+        "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory",
+        "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "part_max_nodes", "part_max_time_s",
+        "part_min_nodes", "partition", "possible", "request", "required", "sharing", "spread", "strict_one", "switches",
+        "target_nodes", "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -71,18 +76,21 @@ class Shape:
         table: NodeTable,
         *,
         memory_consumable: bool,
-        default_mem_cpu: int | None,
-        default_mem_node: int | None,
+        memory: Fitted,
+        default_memory: MemoryBounds,
         least_loaded: bool = False,
         tree: SwitchTree | None = None,
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
     ) -> None:
         self.request, self.partition = request, partition
-        spec = partition.spec
+        self.asked_cpus = max(request.min_cpus, 1)
+        self.memory = memory
+        request, spec = memory.request, partition.spec
         self._limits(request, spec, lifted)
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
+        self.least_cpus = max(memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task)
         # num_tasks is known to the selector only when -n was given (or follows from --ntasks-per-node)
         known = request.n_tasks or (request.tasks_per_node and request.max_nodes in (0, request.min_nodes))
         self.n_tasks = request.tasks if known else 0
@@ -104,7 +112,7 @@ class Shape:
         self.min_cpus = max(request.min_cpus, 1)
         self.contiguous = request.contiguous
         self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
-        self._memory(request, memory_consumable, default_mem_cpu, default_mem_node)
+        self._memory(request, memory_consumable, default_memory)
         self._gres(request, table)
         self.max_cpus_per_node = spec.max_cpus_per_node
         self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
@@ -157,7 +165,7 @@ class Shape:
         self.part_max_nodes = None if PART_MAX_NODES in lifted else spec.max_nodes
         self.part_max_time_s = None if PART_TIME_LIMIT in lifted else spec.max_time_s
 
-    def _memory(self, request: ResourceRequest, consumable: bool, per_cpu: int | None, per_node: int | None) -> None:
+    def _memory(self, request: ResourceRequest, consumable: bool, default: MemoryBounds) -> None:
         """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default."""
         self.mem_node, self.mem_cpu, self.mem_all, self.mem_gpu = 0, 0, False, 0
         if not consumable:
@@ -169,10 +177,10 @@ class Shape:
             self.mem_node, self.mem_all = request.mem_per_node_mib, request.mem_per_node_mib == 0
         elif request.mem_per_cpu_mib is not None:
             self.mem_cpu, self.mem_all = request.mem_per_cpu_mib, request.mem_per_cpu_mib == 0
-        elif per_cpu:
-            self.mem_cpu = per_cpu
-        elif per_node:
-            self.mem_node = per_node
+        elif default.per_cpu:
+            self.mem_cpu = default.per_cpu
+        elif default.per_node:
+            self.mem_node = default.per_node
         else:
             self.mem_all = True
 
@@ -221,10 +229,9 @@ class Shape:
 
     def _candidates(self, table: NodeTable) -> Bitmap:
         ok = np.ones(table.n, np.bool_)
-        need_cpus = max(self.cpus_per_task, self.cpus_per_task * self.tasks_per_node)
-        ok &= table.cpus >= need_cpus
+        ok &= table.cpus >= self.least_cpus
         if self.mem_cpu:
-            ok &= table.mem >= self.mem_cpu * need_cpus
+            ok &= table.mem >= self.mem_cpu * self.least_cpus
         ok &= table.mem >= self.mem_node
         for g in self.gres:
             ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
@@ -262,7 +269,7 @@ class Shape:
             if self.node_need > self.max_nodes:
                 return None, 0
             return "node", self.node_need
-        tied = self.min_nodes > 1 or self.request.max_nodes or self.tasks_per_node or self.cpus_per_task > 1
+        tied = self.min_nodes > 1 or self.request.max_nodes or self.tasks_per_node or self.least_cpus > 1
         memory = self.mem_all or self.mem_cpu or self.mem_node
         grains = table.grain[table_rows(self.candidates, table.n)]
         if tied or memory or self.max_cpus_per_node is not None or (grains != 1).any():

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 Taken = dict[int, int]  # node -> cores that count as taken, as bits; nodes without are all free
 
 
+NO_ROW = -1
+
+
 class SharedCores:
     """Which cores are taken, by partition and row.
 
@@ -132,8 +135,12 @@ class SharedCores:
 
     # -- bookkeeping ----------------------------------------------------------------------------------------------
 
-    def add(self, share: Share) -> None:
-        """Take the cores of `share`, in the first row of its partition where they are free."""
+    def add(self, share: Share, *, crowd: bool = False) -> None:
+        """Take the cores of `share`, in the first row of its partition where they are free.
+
+        A job that is resumed (`crowd`) goes on where others have taken them meanwhile, and is then in no row: slurmctld
+        logs a "job overflow" (job_res_add_job).
+        """
         rows = self.rows.setdefault(share.partition, [])
         for at in range(self.n_rows[share.partition]):
             if at == len(rows):
@@ -142,12 +149,17 @@ class SharedCores:
             if not any(row.get(node, 0) & cores for node, cores in share.cores.items()):
                 break
         else:
-            raise InvariantError("no row has these cores free")
+            if not crowd:
+                raise InvariantError("no row has these cores free")
+            share.row = NO_ROW
+            return
         share.row = at
         self.put(share)
 
     def put(self, share: Share) -> None:
         """Take the cores of `share` in the row it says."""
+        if share.row == NO_ROW:
+            return
         rows = self.rows.setdefault(share.partition, [])
         rows += [{} for _ in range(share.row + 1 - len(rows))]
         row = rows[share.row]
@@ -161,6 +173,8 @@ class SharedCores:
 
     def remove(self, share: Share) -> None:
         """Give the cores of `share` back."""
+        if share.row == NO_ROW:
+            return
         row = self.rows[share.partition][share.row]
         for node, cores in share.cores.items():
             row[node] &= ~cores

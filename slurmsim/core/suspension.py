@@ -164,7 +164,7 @@ class Suspension:
                 if other.nodes & a.mask:
                     self.share(other)
             self._unchecked.add(job.id)
-        table.allocate(a)
+        table.allocate(a, crowd=True)
 
     def may_crowd(self, job: Job) -> None:
         """`job` is started on CPUs of jobs that go on running."""

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class PartitionSpec:
     """One PartitionName line after DEFAULT lines. Times in seconds, memory in MiB; None means unlimited or unset.
 
+    A limit on memory is 0 where there is none although the cluster has one, None where the cluster's holds.
     `oversubscribe` is NO, EXCLUSIVE, YES or FORCE with `oversubscribe_max` jobs a core.
-    `state` is UP, DOWN, DRAIN or INACTIVE. `allow_groups` matters to a live cluster; logs do not tell groups.
+    `state` is UP, DOWN, DRAIN or INACTIVE. `allow_groups` matters where groups are known (`ClusterSpec.groups`).
     """
 
     name: str

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 
-from slurmsim.config.accounting.load import check_partitions, load_accounting
+from slurmsim.config.accounting.build import build
+from slurmsim.config.accounting.draft import Draft
+from slurmsim.config.accounting.load import check_partitions, read_draft
 from slurmsim.config.findings import Finding, Report
 from slurmsim.core.accounts import Enforcement
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.partition import PartitionSpec
-from slurmsim.sim.unknown_accounts import CHOICES, settle_unknown
+from slurmsim.sim.unknown_accounts import CHOICES, fitting, settle_unknown
 from slurmsim.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class AccountingData:
+    """Accounting data as a run begins with them.
+
+    Attributes
+    ----------
+    accounting
+        As they go with cluster and log; None when there are none.
+    draft
+        As they were read, for commands that change them during the run.
+    fitted
+        Makes what such a change leaves go with the log likewise.
+    """
+
+    accounting: Accounting | None
+    draft: Draft | None
+    fitted: Callable[[Accounting], Accounting]
 
 
 def read_accounting(
     files: Sequence[str], cluster: ClusterSpec, name: str, workload: Workload, unknown: str, findings: list[Finding]
-) -> Accounting | None:
-    """The data of `files` as they go with cluster and log, None when there are no files.
+) -> AccountingData:
+    """The data of `files` as they go with cluster and log.
 
     `name` is the cluster's where it matters, `unknown` a word of ``--unknown-accounts``; warnings join `findings`.
     Raises ConfigError and WorkloadError.
@@ -26,12 +49,14 @@ def read_accounting(
     if unknown not in CHOICES:
         raise ConfigError(f"{unknown!r}", field="--unknown-accounts", expected=", ".join(CHOICES))
     if not files:
-        return None
+        return AccountingData(None, None, lambda other: other)
     report = Report()
-    accounting = load_accounting(files, cluster=name, report=report)
+    draft = read_draft(files, cluster=name, report=report)
+    accounting = build(deepcopy(draft), ", ".join(files))
     check_partitions(accounting, cluster, report)
     findings += report.findings
-    return settle_unknown(workload, accounting, enforcement(cluster), unknown)
+    settled = settle_unknown(workload, accounting, enforcement(cluster), unknown)
+    return AccountingData(settled, draft, fitting(workload, accounting, unknown))
 
 
 def enforcement(cluster: ClusterSpec) -> Enforcement:

@@ -63,6 +63,8 @@ class Network:
         When slurmctld starts, whole seconds.
     boot_s
         Seconds a node takes to boot, after a reboot or from being powered down.
+    epilog_s, term_s
+        Seconds an epilog takes, and processes that are told to end.
     left_after
         Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
         a job runs as long on fewer nodes.
@@ -88,6 +90,8 @@ class Network:
         accounting: Accounting | None = None,
         enforce_limits: bool = True,
         boot_s: int = BOOT_S,
+        epilog_s: int = 0,
+        term_s: int = 0,
         left_after: Callable[[int, int, int], int] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
         after_turn: Observer | None = None,
@@ -95,7 +99,10 @@ class Network:
     ) -> None:
         self.start_time, self.boot_s = start_time, boot_s
         self.env = simpy.Environment(initial_time=start_time)
-        self.controller = Controller(cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits)
+        self.controller = Controller(
+            cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits,
+            epilog_s=epilog_s, term_s=term_s,
+        )  # fmt: skip
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from pathlib import Path
 
@@ -23,22 +24,25 @@ from slurmsim.core.messages import (
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.sim.account_changes import AccountCommand
 from slurmsim.sim.simulation import Timed
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
-COLUMNS = ("time", "action", "nodes", "until", "reason")
+COLUMNS = ("time", "action", "nodes", "until", "reason", "command")
 ACTIONS = ("down", "drain", "undrain", "fail", "resume", "register", "reboot", "reboot-asap", "maintenance")
+SACCTMGR = "sacctmgr"
 _PLAIN: dict[str, Callable[[tuple[str, ...]], Fact]] = {
     "resume": NodesResume, "undrain": NodesUndrain, "register": NodesRegister,
 }  # fmt: skip
 
 
 def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> list[Timed]:
-    """A CSV file with the columns ``time,action,nodes[,until][,reason]``, in any order of times.
+    """A CSV file with the columns ``time,action,nodes[,until][,reason][,command]``, in any order of times.
 
-    `time` as in ``--until``; `action` one of `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from
-    `time` to `until` and is known to the scheduler from the beginning of the run.
+    Lines of the action ``sacctmgr`` are left to `read_account_commands`. `time` as in ``--until``; `action` one of
+    `ACTIONS`; `nodes` a hostlist of the cluster. A maintenance lasts from `time` to `until` and is known to the
+    scheduler from the beginning of the run.
 
     Raises
     ------
@@ -46,30 +50,62 @@ def read_node_events(path: Path, cluster: ClusterSpec, workload: Workload) -> li
         The file cannot be read, or a line is wrong; the message names line and field.
     """
     known = {n.name for n in cluster.nodes}
-    found: list[Timed] = []
+    found = [_event(row, line, path, known, workload) for line, row in _rows(path) if _action(row) != SACCTMGR]
+    return sorted(found, key=lambda timed: timed.time)
+
+
+def read_account_commands(path: Path, workload: Workload) -> list[AccountCommand]:
+    """The lines of the action ``sacctmgr``: their `command` is given at their `time`. Raises ConfigError."""
+    found: list[AccountCommand] = []
+    for line, row in _rows(path):
+        if _action(row) != SACCTMGR:
+            continue
+        wrong = partial(_wrong, path, line)
+        for column in ("nodes", "until"):
+            if (row.get(column) or "").strip():
+                raise wrong(column, f"{row[column].strip()!r} beside a command", "nothing")
+        command = (row.get("command") or "").strip()
+        if not command:
+            raise wrong("command", "there is none", "a sacctmgr command: modify qos normal set MaxJobsPU=4")
+        found.append(AccountCommand(_time(row, "time", workload, wrong), command, str(path), line))
+    return found
+
+
+def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Rows of the file with their line numbers. Raises ConfigError."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = csv.DictReader(file)
             names = tuple(rows.fieldnames or ())
             if set(names) - set(COLUMNS) or not {"time", "action", "nodes"} <= set(names):
                 raise ConfigError(f"columns are {', '.join(names) or 'missing'}", file=str(path), line=1,
-                                  expected="time,action,nodes[,until][,reason]")  # fmt: skip
-            for row in rows:
-                found.append(_event(row, rows.line_num, path, known, workload))
+                                  expected="time,action,nodes[,until][,reason][,command]")  # fmt: skip
+            return [(rows.line_num, row) for row in rows]
     except (OSError, UnicodeDecodeError) as error:
         text = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"cannot be read: {text}", file=str(path), field="--node-events") from None
-    return sorted(found, key=lambda timed: timed.time)
+
+
+def _action(row: dict[str, str]) -> str:
+    return (row["action"] or "").strip().lower()
+
+
+def _wrong(path: Path, line: int, field: str, message: str, expected: str) -> ConfigError:
+    return ConfigError(message, file=str(path), line=line, field=field, expected=expected)
+
+
+def _time(row: dict[str, str], column: str, workload: Workload, wrong: Callable[[str, str, str], ConfigError]) -> int:
+    try:
+        return parse_until((row.get(column) or "").strip(), workload)
+    except ConfigError as error:
+        raise wrong(column, error.message, error.expected or "a time") from None
 
 
 def _event(row: dict[str, str], line: int, path: Path, known: set[str], workload: Workload) -> Timed:
-    def wrong(field: str, message: str, expected: str) -> ConfigError:
-        return ConfigError(message, file=str(path), line=line, field=field, expected=expected)
-
-    try:
-        time = parse_until((row["time"] or "").strip(), workload)
-    except ConfigError as error:
-        raise wrong("time", error.message, error.expected or "a time") from None
+    wrong = partial(_wrong, path, line)
+    time = _time(row, "time", workload, wrong)
+    if (row.get("command") or "").strip():
+        raise wrong("command", "does not go with this action", f"the action {SACCTMGR}")
     try:
         nodes = tuple(expand((row["nodes"] or "").strip()))
     except HostlistError as error:
@@ -77,7 +113,7 @@ def _event(row: dict[str, str], line: int, path: Path, known: set[str], workload
     missing = [n for n in nodes if n not in known]
     if missing or not nodes:
         raise wrong("nodes", f"unknown node {missing[0]!r}" if missing else "no node", "nodes of the cluster")
-    action = (row["action"] or "").strip().lower()
+    action = _action(row)
     reason = (row.get("reason") or "").strip()
     if action == "down":
         return Timed(time, NodesDown(nodes, reason or "Not responding"))
@@ -90,14 +126,11 @@ def _event(row: dict[str, str], line: int, path: Path, known: set[str], workload
     if action in ("reboot", "reboot-asap"):
         return Timed(time, NodesReboot(nodes, action == "reboot-asap", reason))
     if action == "maintenance":
-        try:
-            until = parse_until((row.get("until") or "").strip(), workload)
-        except ConfigError as error:
-            raise wrong("until", error.message, error.expected or "a time") from None
+        until = _time(row, "until", workload, wrong)
         if until <= time:
             raise wrong("until", f"{until} is not after {time}", "the end of the maintenance")
         return Timed(int(workload.ints["submit"].min()), Maintain(nodes, time, until, reason))
-    raise wrong("action", f"{action!r}", ", ".join(ACTIONS))
+    raise wrong("action", f"{action!r}", ", ".join((*ACTIONS, SACCTMGR)))
 
 
 def drawn_failures(

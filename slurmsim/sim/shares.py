@@ -31,8 +31,7 @@ class SharesRecorder:
     def __init__(self, controller: Controller, every_s: int, append: Append) -> None:
         assert controller.book is not None and controller.tree is not None
         assert controller.recalculation.shares is not None
-        self._book, self._shares = controller.book, controller.recalculation.shares
-        self._branches = controller.tree.branches
+        self._c = controller
         self._every, self._append = every_s, append
         self._due = controller.start_time
         controller.recalculation.on_period.append(self._run)
@@ -41,11 +40,13 @@ class SharesRecorder:
         if now < self._due:
             return
         self._due = now + self._every
-        used = self._book.used
-        factors = self._shares.preview(used).tolist()
+        c = self._c  # associations may have been replaced since the last time
+        assert c.book is not None and c.tree is not None and c.recalculation.shares is not None
+        used = c.book.used
+        factors = c.recalculation.shares.preview(used).tolist()
         seconds = used.tolist()
         total = seconds[0]
-        for branch, mine in zip(self._branches, seconds, strict=True):
+        for branch, mine in zip(c.tree.branches, seconds, strict=True):
             spec = branch.spec
             part = round(mine / total * PPM) if total else 0
             factor = round(factors[branch.row] * PPM) if branch.is_user else None

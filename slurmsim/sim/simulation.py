@@ -57,6 +57,8 @@ class Simulation(Network):
         a job runs as long on fewer nodes.
     boot_s
         Seconds a node takes to boot, after a reboot or from being powered down.
+    epilog_s, term_s
+        Seconds an epilog takes, and processes that are told to end; nodes are COMPLETING meanwhile.
     on_finished
         Told every job as it reaches its final state.
     on_requeued
@@ -86,6 +88,8 @@ class Simulation(Network):
         start_time: int | None = None,
         enforce_limits: bool = True,
         boot_s: int = BOOT_S,
+        epilog_s: int = 0,
+        term_s: int = 0,
         left_after: Callable[[int, int, int], int] | None = None,
         on_finished: Callable[[Job], None] | None = None,
         on_requeued: Callable[[Job], None] | None = None,
@@ -99,7 +103,8 @@ class Simulation(Network):
             start_time = min([first, *(t.time for t in timed[:1])])
         super().__init__(
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits, boot_s=boot_s,
-            left_after=left_after, on_requeued=on_requeued, after_turn=after_turn, record_facts=record_facts,
+            epilog_s=epilog_s, term_s=term_s, left_after=left_after, on_requeued=on_requeued, after_turn=after_turn,
+            record_facts=record_facts,
         )  # fmt: skip
         self.until = until
         self.n_jobs = len(workload)

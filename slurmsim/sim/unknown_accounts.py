@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,6 +75,20 @@ def settle_unknown(workload: Workload, accounting: Accounting, enforce: Enforcem
                 expected="--unknown-accounts add or refuse",
             )  # fmt: skip
     return accounting
+
+
+def fitting(workload: Workload, accounting: Accounting, choice: str) -> Callable[[Accounting], Accounting]:
+    """What makes other accounting data of the same run go with the log as `settle_unknown` made `accounting`."""
+    if choice != "add":
+        return lambda other: other
+    found = list(_unknown(workload, AssociationTree(accounting)))
+    users, qos = [u for u in found if u.account], list(dict.fromkeys(u.qos for u in found if u.qos))
+
+    def fit(other: Accounting) -> Accounting:
+        known = {q.name for q in other.qos}
+        return _with_qos(_with_users(other, users), [name for name in qos if name not in known])
+
+    return fit
 
 
 def _unknown(workload: Workload, tree: AssociationTree) -> Iterator[Unknown]:

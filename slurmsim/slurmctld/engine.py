@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +16,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, JobEnded, Resized, Submit
+from slurmsim.core.messages import Submit
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
@@ -25,12 +25,12 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
-from slurmsim.sim.network import Behaviour, Network
+from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld import (
     accounting_storage,
     allocations,
-    array_cancel,
     association_requests,
+    cancels,
     control_jobs,
     control_nodes,
     control_partitions,
@@ -38,6 +38,7 @@ from slurmsim.slurmctld import (
     control_shows,
     handles,
     priority_info,
+    queries,
     size_limits,
     statistics,
     steps,
@@ -46,16 +47,14 @@ from slurmsim.slurmctld import (
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.conf_facts import ConfFacts
-from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.job_fields import Row, waits_for
+from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.live_network import LiveNetwork
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
-from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.same import Same
 from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
@@ -65,8 +64,8 @@ INVALID_JOB = "Invalid job id specified"
 DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
-    handles, accounting_storage, priority_info, usage_report, statistics, association_requests, steps, allocations,
-    control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
+    queries, cancels, handles, accounting_storage, priority_info, usage_report, statistics, association_requests,
+    steps, allocations, control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
 )  # fmt: skip
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
@@ -126,6 +125,8 @@ class Engine:
         )  # fmt: skip
         self.controller: Controller = self.network.controller
         self.controller.main.ticks = True
+        self.controller.access.groups_of = lambda user: (people.by_name(user).group,)
+        self.controller.access.privileged.add(people.by_uid(owner).name)
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
@@ -153,12 +154,9 @@ class Engine:
         self._most_cpus: dict[str, tuple[Any, int]] = {}
         self._seen_pass = 0
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {
-            "submit": self._submit, "kill": self._kill, "jobs": self._jobs, "nodes": self._nodes,
-            "partitions": self._partitions, "ping": self._ping, "hello": self._ping, "ended": self._ended,
-            "last_id": self._set_last_id,
-            "users": self._users, "config": self._config, "reservations": self._reservations,
+            "submit": self._submit, "ended": self._ended, "last_id": self._set_last_id,
         }  # fmt: skip
-        self.changes = frozenset({"submit", "kill", "ended"})
+        self.changes = frozenset({"submit", "ended"})
         self.statistics = statistics.Statistics(self)
         for part in PARTS:
             self.calls |= part.calls(self)
@@ -420,36 +418,7 @@ class Engine:
                 for task in tasks:
                     self.split(task)
 
-    # -- cancelling -------------------------------------------------------------------------------------------------
-
-    def _kill(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """scancel of one job, an array, or tasks of it; other signals go to what really runs."""
-        found = self.find(str(arguments["job_id"]))
-        if not found:
-            raise Refusal(INVALID_JOB, 2017)
-        if any(person.uid != live.person.uid for live in found) and not self.is_operator(person):
-            raise Refusal(DENIED, 2002)
-        number = arguments.get("signal")
-        alive = [live for live in found if not live.over]
-        unheard = arguments.get("step") is None and array_cancel.is_unheard(self, str(arguments["job_id"]), found[0])
-        if not alive or unheard:
-            raise Refusal("Job/step already completing or completed", 2021)
-        if arguments.get("step") is not None:
-            if not steps.cancel(self, alive, int(arguments["step"]), number, person.uid):
-                raise Refusal(INVALID_JOB, 2017)
-            return {}
-        if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
-            self._signal(alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
-            return {}
-        waited = {live: waits_for(live, self) for live in alive if live.core.state == JobState.PENDING}
-        array_cancel.take_out(self, alive, whole="_" not in str(arguments["job_id"]))
-        for live in alive:
-            live.cancelled_by = person.uid
-        self.network.tell(self.now, [Cancel(live.core.id) for live in alive])
-        for live, reason in waited.items():
-            if live.over:
-                live.core.reason = reason  # slurmctld leaves it as it was
-        return {}
+    # -- records ----------------------------------------------------------------------------------------------------
 
     def drop(self, live: LiveJob) -> None:
         """Nobody will see this task again: it goes without ever having had a record."""
@@ -460,27 +429,6 @@ class Engine:
     def keep(self, live: LiveJob) -> None:
         """This task stands for its array's own record from now on."""
         self._shown[live.id] = live
-
-    def warn(self, live: LiveJob, number: int, batch: bool) -> None:
-        """The job's time limit is near: its script alone is told, or the tasks of its steps."""
-        self._signal([live], number, batch, full=False)
-
-    def _signal(self, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
-        """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
-        facts: list[Fact] = []
-        for live in jobs:
-            core = live.core
-            if core.state not in (JobState.RUNNING, JobState.SUSPENDED):
-                continue
-            if not batch:
-                steps.send(self, live, number)
-            if self.real is not None and is_real(live.asked):
-                if batch or full:  # else it is for steps alone
-                    self.real.executor.signal(core.id, core.restarts, number, script_only=batch)
-            elif number == signal.SIGKILL:
-                facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
-        if facts:
-            self.network.tell(self.now, facts)
 
     def shown(self, number: int) -> LiveJob | None:
         """The job that is shown with this id of its own."""
@@ -532,31 +480,6 @@ class Engine:
         found.sort(key=itemgetter(0))
         return (row for _, row in found)
 
-    def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
-        rows = list(self.rows())
-        if arguments.get("job_id") is not None:
-            wanted = {id(live) for live in self.find(str(arguments["job_id"]))}
-            rows = [row for row in rows if id(row.job) in wanted]
-            if not rows:
-                raise Refusal(INVALID_JOB)
-            rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
-        if arguments.get("user_id") is not None:
-            rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
-        return {"now": self.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}
-
-    def _nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(range(self.controller.table.n))
-        return {"now": self.now, "n": len(rows), "columns": self._columns(NODE_FIELDS, rows, arguments["fields"])}
-
-    def _partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        state = self.controller.state
-        free = bool(arguments.get("show_all")) or self.is_operator(person)
-        rows = [
-            p for p in self.controller.partitions if p.index not in state.gone and (free or self.visible(p, person))
-        ]
-        return {"now": self.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
-
     def visible(self, partition: Partition, person: Person) -> bool:
         """Whether that user sees the partition without asking for all."""
         allowed = partition.spec.allow_groups
@@ -564,35 +487,6 @@ class Engine:
         if hidden is None:
             hidden = self.conf.partition(partition.name, "hidden").upper() == "YES"
         return not hidden and (not allowed or person.group in allowed)
-
-    def _users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """The ids of users by name; None for those nobody knows."""
-        names = [str(name) for name in arguments["names"]]
-        found = [self.people.by_uid(int(n)) if n.isascii() and n.isdigit() else self.people.known(n) for n in names]
-        return {"uids": [None if one is None else one.uid for one in found]}
-
-    def _config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """Options of slurm.conf as text."""
-        values = {}
-        for name in arguments["names"]:
-            value = self.cluster.options.get(name)
-            values[name] = ",".join(map(str, value)) if isinstance(value, tuple) else value
-        return {"values": values}
-
-    def _reservations(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(self.controller.reservations.all)
-        columns = self._columns(RESERVATION_FIELDS, rows, arguments["fields"])
-        return {"now": self.now, "n": len(rows), "columns": columns}
-
-    def _columns(
-        self, table: Mapping[str, Callable[[Any, Engine], Any]], rows: Sequence[Any], fields: Iterable[str]
-    ) -> dict[str, list[Any]]:
-        """The asked fields of all rows."""
-        columns = {}
-        for name in fields:
-            get = table.get(name)
-            columns[name] = [None] * len(rows) if get is None else [get(row, self) for row in rows]
-        return columns
 
     def _purge(self) -> None:
         """Forget what ended MinJobAge ago, at the full minutes slurmctld does it; arrays as a whole."""
@@ -615,13 +509,6 @@ class Engine:
             if live.array is not None:
                 self.arrays.pop(live.array.id, None)
                 self._shown.pop(live.own_id or 0, None)
-
-    def _ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        return {
-            "now": self.now, "cluster": self.cluster.name, "user": person.name, "uid": person.uid,
-            "slurm_version": self.release, "version": self.version, "host": self.conf.host,
-            "operator": self.is_operator(person), "accounting": self.database.exists,
-        }  # fmt: skip
 
     def planned_nodes(self) -> Bitmap:
         """Nodes that backfill keeps for somebody whose turn is to come."""
@@ -689,88 +576,3 @@ class Engine:
     def last_cycle(self) -> int:
         """When backfill last walked over the queue; 0: never."""
         return int(getattr(self.controller.host.policy, "last_cycle", 0))
-
-
-class LiveNetwork(Network):
-    """The network with live records beside the core's jobs.
-
-    Attributes
-    ----------
-    n_told
-        How often the controller was told something.
-    entering, live
-        Records by the core's id: of jobs the controller is being told of, and of all it has.
-    """
-
-    def __init__(
-        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None], **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(*arguments, **options)
-        # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
-        self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
-        self._boots = boots
-        self.n_told = 0
-        self.entering: dict[int, LiveJob] = {}
-        self.live: dict[int, LiveJob] = {}
-        self._over: dict[int, Job] = {}
-        self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
-
-    def tell(self, now: int, facts: Sequence[Fact]) -> None:
-        """As the network's; counted."""
-        self.n_told += 1
-        super().tell(now, facts)
-
-    def core_of(self, core_id: int) -> Job:
-        """The core's job, also when it ended within the instant it was submitted."""
-        job = self.controller.jobs.get(core_id)
-        return job if job is not None else self._over.pop(core_id)
-
-    def _pause(self, job: Job) -> None:
-        super()._pause(job)
-        live = self.live.get(job.id)
-        if live is not None:
-            live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
-            live.suspended_or_resumed = int(self.env.now)
-
-    def _restart_timer(self, job: Job, left: int) -> None:
-        live = self.live.get(job.id)
-        if live is not None and live.suspended_or_resumed:
-            live.suspended_or_resumed = int(self.env.now)
-        super()._restart_timer(job, left)
-
-    def _launch(self, job: Job) -> None:
-        live = self.live.get(job.id)
-        if live is not None:
-            live.suspended_or_resumed = live.ran_before_suspension = 0
-        super()._launch(job)
-        self._note(job, "launched")
-
-    def _kill(self, job: Job) -> None:
-        self._killed(job)
-
-    def _boot(self, nodes: tuple[str, ...]) -> None:
-        super()._boot(nodes)
-        self._boots(nodes)
-
-    def _requeued(self, run: Job) -> None:
-        again = self.behaviour[run.id]
-        super()._requeued(run)
-        self.behaviour[run.id] = again  # the script does what it did before
-        self._ran(run)
-
-    def _resized(self, action: Resized) -> None:
-        super()._resized(action)
-        self._changed_size(action.run)
-
-    def _finished(self, job: Job) -> None:
-        if job.id in self.entering:
-            self._over[job.id] = job
-        self._note(job, "ended")
-        super()._finished(job)
-
-    def _note(self, job: Job, what: str) -> None:
-        live = self.live.get(job.id) or self.entering.get(job.id)
-        if live is not None:
-            live.core = job  # also of one that starts within the turn it comes in
-            self._moved(live, what)

@@ -38,7 +38,7 @@ from slurmsim.slurmctld.job_change import (
     Done,
     Update,
 )
-from slurmsim.slurmctld.refusals import check_access, check_gres
+from slurmsim.slurmctld.refusals import check_gres
 from slurmsim.slurmctld.submit_request import INFINITE, names_of
 from slurmsim.states import JobState, is_held
 
@@ -98,7 +98,6 @@ def _partition(u: Update) -> None:
         try:
             u.submission_of(u.core)
             u.engine.controller.state.compiled(u.submission_of(u.core))
-            check_access(u.engine, {"partition": wanted}, u.live.person)
         except SubmitError as error:
             u.new.pop("partition")
             raise Refusal(error.text) from None

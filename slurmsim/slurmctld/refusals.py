@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.limits import REFUSED as OVER_LIMIT
+from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 
@@ -21,14 +22,12 @@ BAD_PARTITION = "Invalid partition name specified"
 BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODE_COUNT = "Node count specification invalid"
 BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
-DENIED = "Access/permission denied"
-NO_GROUP = "User's group not permitted to use this partition"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 TAKES_ID = frozenset(
     {
         NOT_AVAILABLE, BAD_NODE_COUNT, "Invalid feature specification", "Job dependency problem",
-        "Requested operation not supported on this system", "Requested reservation is invalid",
+        REFUSED_BY_DEFAULT, "Requested operation not supported on this system", "Requested reservation is invalid",
         "Access denied to requested reservation",
     }
 )  # fmt: skip
@@ -49,7 +48,6 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_PARTITION)
     if get("deadline") and int(get("deadline") or 0) <= engine.now:
         raise SubmitError(BAD_TIME_LIMIT)
-    check_access(engine, asked, person)
     check_gres(engine, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
@@ -66,19 +64,6 @@ def check_gres(engine: Engine, asked: Mapping[str, Any]) -> None:
             name = item.removeprefix("gres:").removeprefix("gres/").partition(":")[0].lower()
             if name not in known:
                 raise SubmitError(BAD_GRES)
-
-
-def check_access(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
-    """AllowGroups, RootOnly and ReqResv of the partitions asked for. Raises SubmitError."""
-    state = engine.controller.state
-    root = person.uid in (0, engine.owner)
-    names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
-    for partition in [state.by_name[name] for name in names] or [p for p in (state.default,) if p is not None]:
-        spec = partition.spec
-        if (spec.req_resv and not asked.get("reservation")) or (spec.root_only and not root):
-            raise SubmitError(DENIED)
-        if spec.allow_groups and person.group not in spec.allow_groups and not root:
-            raise SubmitError(NO_GROUP)
 
 
 def lines(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:

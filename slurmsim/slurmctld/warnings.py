@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.core.controller import LIMIT_SCAN_S
+from slurmsim.core.controller_state import LIMIT_SCAN_S
+from slurmsim.slurmctld import cancels
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.steps import ALIVE
 from slurmsim.states import JobState
@@ -37,6 +38,6 @@ def arm(engine: Engine, live: LiveJob) -> None:
         if core.state == JobState.SUSPENDED or engine.now + ahead < core.end_limit:
             schedule()
         else:
-            engine.warn(live, number, "B" in str(live.asked.get("warn_flags") or ""))
+            cancels.warn(engine, live, number, "B" in str(live.asked.get("warn_flags") or ""))
 
     schedule()

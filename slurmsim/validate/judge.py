@@ -26,7 +26,7 @@ from slurmsim.validate.requeued import join_requeued, owners
 from slurmsim.validate.reservations import check_licenses, check_reservations
 from slurmsim.validate.rows import check_allocations, check_rows
 from slurmsim.validate.runs import JobRuns, lay_out
-from slurmsim.validate.stops import cut, stops_of, suspended_seconds
+from slurmsim.validate.stops import cut, first_stopped, stops_of, suspended_seconds
 from slurmsim.validate.sweep import Resource, SweepResult, resources, sweep
 
 MANIFEST = "run.json"
@@ -156,7 +156,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     edited, resized = (np.append(_had(history, jobs.n, kind), False)[owner] for kind in ("LIMIT", "RESIZE"))
     check_allocations(report, records, runs, cluster, edited, resized)
     check_accounts(report, records, runs, cluster)
-    check_reservations(report, run.events, records, runs, index, edited)
+    check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
     check_licenses(report, records, runs, cluster.licenses)
     classes = node_classes(cluster)
     whole, whole_spans = runs, spans.at(runs.times)

@@ -76,11 +76,13 @@ def periods(events: Table, index: NodeIndex) -> tuple[list[Period], Flags]:
 
 
 def check_reservations(
-    report: ValidationReport, events: Table | None, jobs: Table, runs: JobRuns, index: NodeIndex, edited: BoolArray
-) -> None:
+    report: ValidationReport, events: Table | None, jobs: Table, runs: JobRuns, index: NodeIndex, edited: BoolArray,
+    stopped_at: IntArray,
+) -> None:  # fmt: skip
     """Nobody starts on nodes others have reserved; nobody is there at the begin who could have been kept away.
 
-    Jobs whose limit was edited (`edited`, by row of `jobs`) are not held to it.
+    Jobs whose limit was edited (`edited`, by row of `jobs`) are not held to it, nor those that had been suspended by
+    then (`stopped_at`): the nodes of a suspended job may be reserved (_job_overlap, 22.05), and resumed there.
     """
     if events is None or not jobs.has("reservation"):
         report.skip("reservations_kept", "no events table" if events is None else "no column reservation")
@@ -109,7 +111,7 @@ def check_reservations(
                 continue
             unlimited = limit[row] == NULL
             reaches = unlimited or begin[run] + limit[row] > span.begin
-            if reaches and "IGNORE_JOBS" not in span.flags and not edited[row]:
+            if reaches and "IGNORE_JOBS" not in span.flags and not edited[row] and stopped_at[row] > span.begin:
                 check.add(f"job {ids[row]} ran on nodes of reservation {span.name} when it began at {span.begin}")
 
 

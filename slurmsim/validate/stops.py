@@ -69,6 +69,13 @@ def stops_of(history: History | None) -> Stops:
     )
 
 
+def first_stopped(stops: Stops, n_jobs: int, owner: IntArray) -> IntArray:
+    """When the job of each record was first suspended, (n_records,); never: later than everything."""
+    first: IntArray = np.full(n_jobs + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, stops.job, stops.begin)
+    return first[owner]
+
+
 def suspended_seconds(stops: Stops, jobs: Table, owner: IntArray) -> IntArray:
     """How long each record's run was suspended, (n_records,); 0 for those that had not ended.
 

@@ -83,6 +83,7 @@ class ControllerMachine(RuleBasedStateMachine):
         self.runs: list[Any] = []
         self.processes: dict[int, str] = {}  # as the actions leave them: on or paused
         self.boots: list[tuple[str, ...]] = []
+        self.clean_at: dict[int, int] = {}  # node -> when what ended there is gone
         self.broken = False
 
     def step(self, now: int, facts: list[Fact]) -> None:
@@ -155,12 +156,23 @@ class ControllerMachine(RuleBasedStateMachine):
                 rest = events[place + 1 :]
                 later = {e[2] for e in rest if e[1] == "START"}
                 self._started(job_id, later, last=not any(e[2] == job_id and e[1] in _MOVES for e in rest))
+            if kind in ("END", "REQUEUE"):
+                self._left(job_id)
             if state == SPECIAL_EXIT:
                 self.model.jobs[job_id].special = True
             if kind in ("START", "SUSPEND", "RESUME", "END", "REQUEUE", "HOLD", "RELEASE"):
                 self.model.settle(job_id, kind, state, reason.endswith(" was deleted"))
             if kind in ("START", "RESIZE"):
                 self.model.jobs[job_id].nodes = frozenset(self.facts.index[n] for n in _expand(nodes))
+
+    def _left(self, job_id: int) -> None:
+        """A run of the job ended: its state says how long its nodes take to be clean."""
+        for run in (*self.ended, *self.runs):
+            if run.id == job_id and run.end_time == self.now and run.state not in ("NODE_FAIL", "RESIZING"):
+                killed = run.state not in ("COMPLETED", "FAILED")
+                seconds = self.setup_.epilog_s + (min(self.setup_.term_s, 5) if killed else 0)  # KillWait=5
+                for node in nodes_of(run.nodes) if run.start_time is not None else ():
+                    self.clean_at[node] = max(self.clean_at.get(node, 0), self.now + seconds)
 
     def _started(self, job_id: int, later: set[int], last: bool) -> None:
         known, now = self.model.jobs[job_id], self.now
@@ -177,6 +189,8 @@ class ControllerMachine(RuleBasedStateMachine):
         held = nodes_of(job.alloc.mask)
         closed = [n for n in held if not self.model.nodes.usable(n)]
         assert not closed, f"job {job_id} started on nodes that are not up: {closed}"
+        unclean = [n for n in held if self.clean_at.get(n, 0) > now]
+        assert not unclean, f"job {job_id} started on nodes that are completing: {unclean}"
         assert held == nodes_of(job.nodes)
         meets_request(self.facts, job)
         most = self.max_time[job.partition.name]

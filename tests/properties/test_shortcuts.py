@@ -21,7 +21,7 @@ from slurmsim import compiled
 from slurmsim.core.controller import Controller
 from slurmsim.core.main_pass import MainPass
 from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
-from slurmsim.core.policy_host import View
+from slurmsim.core.policy_view import View
 from slurmsim.core.select import Selector
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.cluster import ClusterSpec

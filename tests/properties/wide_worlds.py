@@ -48,6 +48,8 @@ class Setup:
     accounting: Accounting | None
     policy: str
     power: bool = False
+    epilog_s: int = 0
+    term_s: int = 0
 
     def cluster(self) -> ClusterSpec:
         """The configuration, read anew. Raises ConfigError."""
@@ -55,7 +57,10 @@ class Setup:
 
     def controller(self, start: int) -> Controller:
         """A new controller. Raises ConfigError where accounting and configuration contradict each other."""
-        return Controller(self.cluster(), load_policy(self.policy)(), start, accounting=self.accounting)
+        return Controller(
+            self.cluster(), load_policy(self.policy)(), start, accounting=self.accounting,
+            epilog_s=self.epilog_s, term_s=self.term_s,
+        )  # fmt: skip
 
 
 def _sometimes(draw: st.DrawFn, likely: int = 2) -> bool:
@@ -91,6 +96,7 @@ def _partition(draw: st.DrawFn, number: int, made: int, rules: tuple[bool, bool,
     line += f" OverSubscribe={form}" if form else ""
     line += draw(st.sampled_from(("", "", " MaxTime=20", " MaxTime=20 DefaultTime=2")))
     line += draw(st.sampled_from(("", "", "", " MaxNodes=2", " ExclusiveUser=YES", " OverTimeLimit=1")))
+    line += draw(st.sampled_from(("", "", "", "", " MaxMemPerNode=2000", " MaxMemPerCPU=500", " ReqResv=YES")))
     line += draw(st.sampled_from(("", " PriorityTier=2", " PriorityTier=3", " PriorityJobFactor=10")))
     if by_partition:
         own = ("", "", "OFF", "CANCEL", "REQUEUE", *(("SUSPEND",) if gang else ()))
@@ -149,7 +155,9 @@ def setups(draw: st.DrawFn, max_nodes: int = 8) -> Setup:
         first = last + 1
     rules = (by_partition, gang, linear, power, accounting is not None)
     lines += [draw(_partition(number, made, rules)) for number in range(draw(st.integers(1, 3)))]
-    return Setup(lines, topology, accounting, policy, power)
+    slow = policy in ("backfill", "builtin")  # the others know no COMPLETING nodes
+    epilog_s, term_s = draw(st.sampled_from(((0, 0), (0, 0), (400, 0), (90, 60), (3, 4)))) if slow else (0, 0)
+    return Setup(lines, topology, accounting, policy, power, epilog_s, term_s)
 
 
 @st.composite

@@ -29,16 +29,21 @@ def read_commands(text: str, file: str, draft: Draft) -> None:
     """Do what the commands say on `draft`. Raises ConfigError with file, line and field."""
     draft.root(Place(file, None))
     for number, line in enumerate(text.splitlines(), 1):
-        place = Place(file, number)
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError as error:
-            fail(place, "", f"a quote is not closed: {line.strip()[:60]!r} ({error})", "sacctmgr commands")
-        words = [word for word in words if not (word.startswith("-") and "=" not in word)]
-        if words and words[0].rpartition("/")[2] == "sacctmgr":
-            words = words[1:]
-        if words:
-            _command(words, place, draft)
+        do_command(line, Place(file, number), draft)
+
+
+def do_command(line: str, place: Place, draft: Draft) -> bool:
+    """Do on `draft` what one command, found at `place`, says; False when there is none. Raises ConfigError."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError as error:
+        fail(place, "", f"a quote is not closed: {line.strip()[:60]!r} ({error})", "sacctmgr commands")
+    words = [word for word in words if not (word.startswith("-") and "=" not in word)]
+    if words and words[0].rpartition("/")[2] == "sacctmgr":
+        words = words[1:]
+    if words:
+        _command(words, place, draft)
+    return bool(words)
 
 
 def _command(words: list[str], place: Place, draft: Draft) -> None:

@@ -40,9 +40,9 @@ def test_a_recorded_configuration() -> None:
 
 
 def test_what_is_not_modelled_is_said_by_name() -> None:
-    cluster, findings = parse_cluster(ACCOUNTING, "acct.conf")
+    cluster, findings = parse_cluster(ACCOUNTING.replace("AllowGroups=root", "Alternate=batch"), "acct.conf")
     assert said(findings) == [
-        "acct.conf:24: warning: AllowGroups=root: not modelled (PartitionName=closed): jobs of all users are accepted",
+        "acct.conf:24: warning: Alternate=batch: not modelled (PartitionName=closed): jobs wait in their own partition",
     ]
     assert cluster.option("Licenses") == (("matlab", 4), ("fluent", 10))
     assert cluster.option("PriorityMaxAge") == 86_400

@@ -153,22 +153,39 @@ def test_how_many_jobs_share_a_core(text: str, share: tuple[str, int]) -> None:
 @pytest.mark.parametrize(
     ("attributes", "finding"),
     [
-        (
-            "MaxMemPerNode=8000",
-            "MaxMemPerNode=8000: not modelled (PartitionName=p): jobs may ask for any amount of memory",
-        ),
+        ("MaxMemPerCPU=5 MaxMemPerNode=99999", "MaxMemPerCPU=5: ignored, as MaxMemPerNode is set too"),
         ("OverSubscribe=YES:x", "OverSubscribe=YES:x: bad count 'X': NO is used, as in Slurm"),
         ("MaxTime=10 DefaultTime=20", "DefaultTime=20: above MaxTime of partition p: MaxTime is used"),
         ("MinNodes=3 MaxNodes=2", "MinNodes=3: above MaxNodes=2 of partition p: its jobs never start"),
         ("DefMemPerCPU=5 DefMemPerNode=6", "DefMemPerCPU=5: ignored, as DefMemPerNode is set too"),
-        ("RootOnly=YES", "RootOnly=YES: not modelled (PartitionName=p): jobs of all users are accepted"),
-        ("ReqResv=YES", "ReqResv=YES: not modelled (PartitionName=p): jobs without a reservation are accepted"),
         ("Alternate=q", "Alternate=q: not modelled (PartitionName=p): jobs wait in their own partition"),
     ],
 )
 def test_partition_warnings(attributes: str, finding: str) -> None:
     _, findings = partition(f"PartitionName=p Nodes=n1 {attributes}")
     assert findings == [f"slurm.conf:4: warning: {finding}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("DefMemPerNode=5000 MaxMemPerNode=4000", "below DefMemPerNode=5000 in partition p: its jobs that ask for no"
+         " memory never start"),
+        ("MaxMemPerNode=4000 DefMemPerCPU=9000", ""),
+        ("MaxMemPerNode=UNLIMITED", ""),
+        ("MaxMemPerCPU=1", ""),
+    ],
+)  # fmt: skip
+def test_a_default_beyond_the_limit_is_warned_about(text: str, message: str) -> None:
+    _, findings = partition(f"PartitionName=p Nodes=n1 {text}")
+    assert findings == ([f"slurm.conf:4: warning: MaxMemPerNode=4000: {message}"] if message else [])
+
+
+def test_limits_on_memory() -> None:
+    """0 is the cluster's limit, UNLIMITED none at all."""
+    for text, value in (("0", None), ("UNLIMITED", 0), ("40G", 40960)):
+        spec, findings = partition(f"PartitionName=p Nodes=n1 MaxMemPerNode={text}")
+        assert (spec.max_mem_per_node_mib, findings) == (value, [])
 
 
 def test_deny_lists_lose_against_allow_lists() -> None:

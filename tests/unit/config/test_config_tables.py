@@ -105,9 +105,24 @@ def test_check_of_a_good_file(conf: Path, capsys: pytest.CaptureFixture[str]) ->
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert f"{conf}:7: warning: AccountingStorageEnforce=associations,limits,qos: has no effect without" in out
-    assert "honoured      15    Licenses" in out
-    assert "honoured      10    PriorityCalcPeriod" in out
-    assert lines[-1] == f"{conf}: 0 errors, 3 warnings; keys: 32 honoured, 0 harmless, 1 not modelled"
+    assert "honoured  15    Licenses" in out
+    assert "honoured  10    PriorityCalcPeriod" in out
+    assert (
+        f"{conf}:24: warning: AllowGroups=root: has no effect without --groups: jobs of all users are accepted" in out
+    )
+    assert lines[-1] == f"{conf}: 0 errors, 3 warnings; keys: 33 honoured, 0 harmless, 0 not modelled"
+
+
+def test_check_with_groups(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conf.write_text(ACCOUNTING)
+    groups = conf.parent / "group"
+    groups.write_text("wheel:x:10:alice,bob\n")
+    assert run_check(str(conf), "--groups", str(groups)) == 0
+    out = capsys.readouterr().out
+    assert "warning: PartitionName=closed AllowGroups=root: nobody is in this group" in out
+    groups.write_text("wheel\n")
+    assert run_check(str(conf), "--groups", str(groups)) == 2
+    assert capsys.readouterr().out.startswith(f"{groups}:1: error: groups: 'wheel' is no group and no user (expected ")
 
 
 def test_check_puts_errors_first(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -200,3 +200,18 @@ def test_who_may_start_because_of_a_pass_is_looked_at_in_the_next(policy: str, p
     w.until(3000)
     assert [w.state(name) for name in ("late", "follows", "beside")] == ["DEADLINE", "COMPLETED", "COMPLETED"]
     assert w.start("follows") in range(1000, 1065) and w.start("beside") in range(2000, 2065)
+
+
+def test_a_job_resumed_where_others_share_its_cores_now_goes_on_beside_them() -> None:
+    w = World(simple(1, 1, partition="OverSubscribe=FORCE:2"))
+    for name in ("stopped", "one", "two", "late"):
+        w.sbatch(f"-J {name} -n1 -t 100", 600)
+    w.tell(Suspend(w.id("stopped")), 10)
+    w.until(20)
+    assert w.starts("stopped one two late") == {"stopped": 0, "one": 0, "two": 10, "late": None}
+    w.tell(Resume(w.id("stopped")), 30)
+    w.until(700)
+    assert w["stopped"].end_time == 620  # 20 s in suspension
+    assert w.start("late") == 600  # with the first of the two that are in a row
+    w.until(2000)
+    assert [w.state(name) for name in ("stopped", "one", "two", "late")] == ["COMPLETED"] * 4

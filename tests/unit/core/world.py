@@ -74,6 +74,8 @@ class World:
         `every_cycle` only those that something happened before.
     accounting
         Associations and QOS.
+    epilog, term
+        Seconds an epilog takes, and processes that are told to end.
     """
 
     def __init__(
@@ -87,6 +89,8 @@ class World:
         every_cycle: bool = True,
         boot: int = 30,
         accounting: Accounting | None = None,
+        epilog: int = 0,
+        term: int = 0,
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         if plan_all:
@@ -96,7 +100,9 @@ class World:
             parameters = {**self.cluster.scheduler_parameters, **more}
             self.cluster = replace(self.cluster, scheduler_parameters=parameters)
         name, options = parse_policy(policy)
-        self.controller = Controller(self.cluster, load_policy(name)(options), start, accounting=accounting)
+        self.controller = Controller(
+            self.cluster, load_policy(name)(options), start, accounting=accounting, epilog_s=epilog, term_s=term
+        )
         self.now = start
         self.jobs: dict[str, Job] = {}
         self.all: dict[int, Job] = {}  # the same by id, for jobs that share a name

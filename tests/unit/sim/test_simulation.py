@@ -159,7 +159,7 @@ def test_node_events_are_read_in_order_of_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("when,what\n", "events.csv:1: columns are when, what (expected time,action,nodes[,until][,reason])"),
+        ("when,what\n", "events.csv:1: columns are when, what (expected time,action,nodes[,until][,reason][,command])"),
         ("time,action,nodes\nsoon,down,n1\n", "events.csv:2: time: 'soon' is no time"),
         ("time,action,nodes\n5,down,n9\n", "events.csv:2: nodes: unknown node 'n9' (expected nodes of the cluster)"),
         ("time,action,nodes\n5,down,\n", "events.csv:2: nodes: "),

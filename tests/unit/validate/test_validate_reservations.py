@@ -10,6 +10,7 @@ from made_runs import CLUSTER, Made, Tables, made
 from slurmsim.validate import validate_schedule
 
 TEXT = "job {} started at {} on nodes of reservation r"
+RAN = "job 1 ran on nodes of reservation r when it began at 100"
 
 
 def run(
@@ -44,7 +45,7 @@ def test_who_keeps_out_or_belongs_there() -> None:
     [
         (Made(1, 0, 150, 160, "n[2-3]"), "SPEC_NODES", "job 1 started at 150 on nodes of reservation r"),
         (Made(1, 0, 150, 160, "n2"), "IGNORE_JOBS,MAINT", "job 1 started at 150 on nodes of reservation r"),
-        (Made(1, 0, 50, 120, "n1", limit=300), "", "job 1 ran on nodes of reservation r when it began at 100"),
+        (Made(1, 0, 50, 120, "n1", limit=300), "", RAN),
         (Made(1, 0, 50, 120, "n1", limit=300), "IGNORE_JOBS", ""),
         (Made(1, 0, 50, 101, "n1", limit=50), "SPEC_NODES", ""),
         (Made(1, 0, 150, 160, "n1"), "CORES,SPEC_NODES", ""),
@@ -53,6 +54,14 @@ def test_who_keeps_out_or_belongs_there() -> None:
 def test_strangers_on_reserved_nodes(job: Made, flags: str, said: str) -> None:
     found = judge(run(job, flags=flags)) if job.end - job.start <= job.limit else judge_late(job, flags)
     assert found == ({"reservations_kept": [said]} if said else {})
+
+
+@pytest.mark.parametrize(("suspended", "said"), [(60, []), (110, [RAN])])
+def test_nodes_of_a_suspended_job_may_be_reserved(suspended: int, said: list[str]) -> None:
+    tables = run(Made(1, 0, 50, 160, "n1", limit=300))
+    tables.add_event(suspended, "SUSPEND", 1, "SUSPENDED")
+    tables.add_event(suspended + 10, "RESUME", 1, "RUNNING")
+    assert judge(tables).get("reservations_kept", []) == said
 
 
 def judge_late(job: Made, flags: str) -> dict[str, list[str]]:

@@ -1,0 +1,96 @@
+"""Submissions: taken in, or refused with Slurm's text."""
+
+from __future__ import annotations
+
+from slurmsim.core.job import Job
+from slurmsim.core.lifecycle import Lifecycle
+from slurmsim.core.messages import Refused, Submit
+from slurmsim.core.owners import Owners
+from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.errors import SubmitError
+from slurmsim.model.submission import Submission
+from slurmsim.states import REFUSED, Reason
+
+
+class Admission(Lifecycle):
+    """The part of the controller that takes submissions."""
+
+    def _submit(self, fact: Submit) -> None:
+        sub = fact.sub
+        try:
+            self.admit(sub)
+        except SubmitError as error:
+            where = ",".join(sub.partitions)
+            self.events.append((self.now, "REFUSE", sub.job_id, REFUSED, error.text, where, "", None, ""))
+            self.actions.append(Refused(sub, error.text))
+
+    def admit(self, sub: Submission) -> Job:
+        """Take a submission in. Raises SubmitError with Slurm's text, changing nothing."""
+        if sub.job_id in self.jobs:
+            raise SubmitError(f"Job id {sub.job_id} is in use")
+        partitions, shapes = self.state.compiled(sub)
+        job = Job(sub, partitions, shapes, self.now)
+        if self.accounts is not None:
+            self.accounts.admit(job)
+            self.qos_flags.heed(job)
+        if self.access.closed:
+            self.access.heed(job)
+        if job.claims:
+            if sub.reservation:
+                self.reservations.jobs.claim(job, sub.reservation)
+            job.licenses = self.licenses.wanted(sub.licenses)
+        self.set_time_limit(job)
+        if self.limits is not None:
+            self.limits.admit(job)
+        shape, shapes = job.shape, job.shapes
+        plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
+        if plain and job.bars is None and not job.threshold and job.time_limit_s in shape.limits_met:
+            job.within_limits = self.edits  # its like has been admitted before
+        else:
+            self._check_admission(job)
+        independent = not sub.dependency and sub.array_task_id is None
+        if not independent:
+            self.eligibility.register(job)
+        if job.claims:
+            self.deadlines.register(job)
+        job.order = self.created
+        self.created += 1
+        self.jobs[job.id] = job
+        if sub.request.exclusive_user and self.owners is None:
+            self.owners = Owners(entry[2] for entry in self.running)
+        self.usage.pending(job, +1)
+        if self.limits is not None:
+            self.limits.submitted(job)
+        self.events.append((self.now, "SUBMIT", job.id, job.state, job.reason, job.partition.name, "", None, ""))
+        if sub.hold:
+            self.set_reason(job, Reason.HELD_USER)
+        else:
+            job.priority = min(self.priority.submit(job, self.now))
+            if independent and sub.begin is None:
+                self.enqueue(job)
+            else:
+                self.eligibility.consider(job)
+            if self.limits is not None and job.queued:
+                self.limits.show(job)
+            if self.unusable and job.queued and sub.array_task_id is None and not self.event_driven:
+                self.main.obstacles.show_unavailable(job)
+        if not self.event_driven:
+            self.main.request()
+        self.host.changed = True
+        return job
+
+    def _check_admission(self, job: Job) -> None:
+        """Everything a submission can be refused for. Raises SubmitError."""
+        if job.sub.array_task_id is not None and job.sub.array_task_id >= self.cluster.option("MaxArraySize"):
+            raise SubmitError("Invalid job array specification")
+        partitions, shapes = job.partitions, job.shapes
+        if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
+            raise SubmitError("Required partition not available (inactive or drain)")
+        self.access.refuse(job)
+        self.check_partition_limits(job)
+        broken = [self.limit_reason(job, p, s) is not None for p, s in zip(partitions, shapes, strict=True)]
+        possible = [self.selector.possible(s) for s in shapes]
+        if not any(broken) and not any(possible):
+            raise SubmitError(NOT_AVAILABLE)
+        if not any(broken) and all(possible) and job.bars is None and not job.threshold:
+            job.within_limits = self.edits

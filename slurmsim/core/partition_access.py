@@ -1,0 +1,119 @@
+"""Whom partitions let in besides accounts and QOS: AllowGroups, RootOnly, ReqResv.
+
+Mirrors _part_access_check and _valid_job_part (job_mgr.c, 22.05). A job of one partition is refused at once, whatever
+EnforcePartLimits says; of several, it waits as PartitionConfig for those that are closed to it and starts in others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from slurmsim.core.accounts import Bar
+from slurmsim.errors import SubmitError
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.controller import Controller
+    from slurmsim.core.job import Job
+    from slurmsim.core.partitions import Partition
+
+DENIED = "Access/permission denied"
+NO_GROUP = "User's group not permitted to use this partition"
+NOT_AVAILABLE = "Required partition not available (inactive or drain)"
+
+
+class PartitionAccess:
+    """Asks partitions whether they let a user in.
+
+    Attributes
+    ----------
+    closed
+        Some partition does not let everybody in.
+    groups_of
+        Groups of a user; None where nothing is known of groups: AllowGroups then lets everybody in.
+    privileged
+        Users RootOnly and AllowGroups do not keep out: root and SlurmUser.
+    edited
+        Partitions have changed since the controller was made.
+    """
+
+    def __init__(self, controller: Controller) -> None:
+        self.c = controller
+        groups = controller.cluster.groups
+        self.groups_of: Callable[[str], Collection[str]] | None = None
+        if groups is not None:
+            self.groups_of = lambda user: groups.get(user, frozenset())
+        self.privileged = {"root", str(controller.cluster.options.get("SlurmUser") or "root")}
+        self.closed = self.edited = False
+        self._look()
+
+    def _look(self) -> None:
+        specs = [p.spec for p in self.c.partitions]
+        self.closed = any(spec.allow_groups or spec.root_only or spec.req_resv for spec in specs)
+
+    def denial(self, user: str, partition: Partition, reserved: bool) -> str:
+        """Why `partition` does not let in a job of `user`, in a reservation or not; "" when it does."""
+        spec = partition.spec
+        if spec.req_resv and not reserved:
+            return DENIED
+        if user in self.privileged:
+            return ""
+        if spec.root_only:
+            return DENIED
+        if spec.allow_groups and self.groups_of is not None:
+            return "" if not set(spec.allow_groups).isdisjoint(self.groups_of(user)) else NO_GROUP
+        return ""
+
+    def refuse(self, job: Job) -> None:
+        """Raise SubmitError with what slurmctld says of a new job that is not let in.
+
+        Of several partitions only EnforcePartLimits looks at others than the first that is open.
+        """
+        if job.bars is None:
+            return
+        bars = [job.bars.get(p.index) for p in job.partitions]
+        texts = ["" if bar is None or bar.reason != Reason.PARTITION_CONFIG else bar.refusal for bar in bars]
+        first = next((at for at, text in enumerate(texts) if text), None)
+        if first is None:
+            return
+        enforce = self.c.cluster.option("EnforcePartLimits")
+        if len(texts) == 1 or enforce == "ALL":
+            raise SubmitError(texts[first])
+        if enforce == "ANY":
+            raise SubmitError(NOT_AVAILABLE if first else texts[0])
+
+    def heed(self, job: Job) -> None:
+        """Note on `job`, whose account and QOS have been looked at, which of its partitions do not let it in.
+
+        When the first of several does not, and the job names no maximum of nodes, slurmctld never works out its
+        minimum: it then exceeds the nodes of every partition.
+        """
+        reserved = bool(job.sub.reservation)
+        bars: dict[int, Bar] = {}
+        for p in job.partitions:
+            if text := self.denial(job.user, p, reserved):
+                bars[p.index] = Bar("", text, False, Reason.PARTITION_CONFIG)
+        if not bars:
+            return
+        if job.partitions[0].index in bars and not job.sub.request.max_nodes:
+            for p in job.partitions:
+                bars.setdefault(p.index, Bar("", "", False, Reason.PARTITION_NODE_LIMIT))
+        job.bars = {**(job.bars or {}), **bars}
+
+    def ask_again(self) -> None:
+        """Partitions are not what they were: who waits is looked at again."""
+        self._look()
+        self.edited = True
+        if self.c.accounts is not None:
+            self.c.accounts.forget()
+        for job in self.c.jobs.values():
+            if job.state == JobState.PENDING:
+                self.look_again(job)
+
+    def look_again(self, job: Job) -> None:
+        """Whom its partitions take and let in is asked again for `job`, which waits."""
+        accounts = self.c.accounts
+        job.bars = accounts.bars_of(job) if accounts is not None else None
+        if self.closed:
+            self.heed(job)

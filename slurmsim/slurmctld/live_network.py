@@ -1,0 +1,96 @@
+"""The network of a live cluster: what happens to the core's jobs is told to the records clients see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from slurmsim.core.job import Job
+from slurmsim.core.messages import Fact, Resized
+from slurmsim.sim.network import Network
+from slurmsim.slurmctld.live_job import LiveJob
+
+
+class LiveNetwork(Network):
+    """The network with live records beside the core's jobs.
+
+    Attributes
+    ----------
+    n_told
+        How often the controller was told something.
+    entering, live
+        Records by the core's id: of jobs the controller is being told of, and of all it has.
+    """
+
+    def __init__(
+        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None], **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(*arguments, **options)
+        # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
+        self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
+        self._boots = boots
+        self.n_told = 0
+        self.entering: dict[int, LiveJob] = {}
+        self.live: dict[int, LiveJob] = {}
+        self._over: dict[int, Job] = {}
+        self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
+
+    def tell(self, now: int, facts: Sequence[Fact]) -> None:
+        """As the network's; counted."""
+        self.n_told += 1
+        super().tell(now, facts)
+
+    def core_of(self, core_id: int) -> Job:
+        """The core's job, also when it ended within the instant it was submitted."""
+        job = self.controller.jobs.get(core_id)
+        return job if job is not None else self._over.pop(core_id)
+
+    def _pause(self, job: Job) -> None:
+        super()._pause(job)
+        live = self.live.get(job.id)
+        if live is not None:
+            live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
+            live.suspended_or_resumed = int(self.env.now)
+
+    def _restart_timer(self, job: Job, left: int) -> None:
+        live = self.live.get(job.id)
+        if live is not None and live.suspended_or_resumed:
+            live.suspended_or_resumed = int(self.env.now)
+        super()._restart_timer(job, left)
+
+    def _launch(self, job: Job) -> None:
+        live = self.live.get(job.id)
+        if live is not None:
+            live.suspended_or_resumed = live.ran_before_suspension = 0
+        super()._launch(job)
+        self._note(job, "launched")
+
+    def _kill(self, job: Job) -> None:
+        self._killed(job)
+
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        super()._boot(nodes)
+        self._boots(nodes)
+
+    def _requeued(self, run: Job) -> None:
+        again = self.behaviour[run.id]
+        super()._requeued(run)
+        self.behaviour[run.id] = again  # the script does what it did before
+        self._ran(run)
+
+    def _resized(self, action: Resized) -> None:
+        super()._resized(action)
+        self._changed_size(action.run)
+
+    def _finished(self, job: Job) -> None:
+        if job.id in self.entering:
+            self._over[job.id] = job
+        self._note(job, "ended")
+        super()._finished(job)
+
+    def _note(self, job: Job, what: str) -> None:
+        live = self.live.get(job.id) or self.entering.get(job.id)
+        if live is not None:
+            live.core = job  # also of one that starts within the turn it comes in
+            self._moved(live, what)
