@@ -154,6 +154,14 @@ class Accounts:
         return qos
 
 
+def heed_barred(job: Job) -> None:
+    """Partitions that bar the job for other reasons than its account and QOS, which are asked about before."""
+    barred = job.sub.barred or {}
+    found = {p.index: Bar(barred[p.name], "", False) for p in job.partitions if p.name in barred}
+    if found:
+        job.bars = {**found, **(job.bars or {})}
+
+
 def refusal(job: Job, reasons: Sequence[str | None]) -> str | None:
     """What EnforcePartLimits says of a job whose first broken limit, by partition, is a bar; None if it is another."""
     first = next((at for at, reason in enumerate(reasons) if reason is not None), None)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.accounts import heed_barred
 from slurmsim.core.messages import AlterJob, AlterNodes, AlterPartition, DeletePartition, EditRefused
 from slurmsim.core.partitions import Partition
 from slurmsim.core.priority import Multifactor
@@ -109,6 +110,10 @@ class Alterations:
         if c.accounts is not None:
             c.accounts.admit(found)
             c.qos_flags.heed(found)
+        else:
+            found.bars = None
+        if sub.barred:
+            heed_barred(found)
         if sub.reservation:
             c.reservations.jobs.claim(found, sub.reservation)
         found.licenses = c.licenses.wanted(sub.licenses)

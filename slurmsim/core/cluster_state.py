@@ -12,6 +12,7 @@ from slurmsim.core.gang import takes_turns
 from slurmsim.core.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.nodes import Allocation, NodeTable
 from slurmsim.core.partitions import Partition, assign_pools
+from slurmsim.core.release_rules import rules_of
 from slurmsim.core.select import Selector
 from slurmsim.core.shape import Shape
 from slurmsim.core.sharing import SharedCores
@@ -187,6 +188,7 @@ def compile_shape(
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not request.switches else state.tree,
             patient=patient and state.switch_wait(request) > 0, lifted=lifted,
+            list_may_be_longer=rules_of(state.cluster.release).list_may_be_longer,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.core.accounts import Accounts, Enforcement, refusal
+from slurmsim.core.accounts import Accounts, Enforcement, heed_barred, refusal
 from slurmsim.core.alarms import Alarms
 from slurmsim.core.alterations import Alterations
 from slurmsim.core.associations import AssociationTree
@@ -64,6 +64,7 @@ from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
 from slurmsim.core.qos_flags import QosFlags
 from slurmsim.core.recalculation import Recalculation
+from slurmsim.core.release_rules import rules_of
 from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
@@ -110,6 +111,7 @@ class Controller:
         enforce_limits: bool = True,
     ) -> None:
         self.cluster, self.policy = cluster, policy
+        self.rules = rules_of(cluster.release)
         self.now = self.start_time = start_time
         self.state = ClusterState(cluster)
         self.table, self.selector = self.state.table, self.state.selector
@@ -290,6 +292,8 @@ class Controller:
         if self.accounts is not None:
             self.accounts.admit(job)
             self.qos_flags.heed(job)
+        if sub.barred:
+            heed_barred(job)
         if job.claims:
             if sub.reservation:
                 self.reservations.jobs.claim(job, sub.reservation)
@@ -342,12 +346,20 @@ class Controller:
         if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
         self.check_partition_limits(job)
-        broken = [self.limit_reason(job, p, s) is not None for p, s in zip(partitions, shapes, strict=True)]
+        broken = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
-        if not any(broken) and not any(possible):
+        waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, shapes, broken, strict=True)]
+        if not any(waits) and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.edits
+
+    def _waits_without_nodes(self, job: Job, partition: Partition, shape: Any, broken: str | None) -> bool:
+        """Whether a partition's limit lets a job wait that no nodes could serve."""
+        if broken is None or not self.rules.tries_over_limits:
+            return broken is not None
+        barred = job.bars is not None and partition.index in job.bars
+        return barred or broken in self.rules.but_limits or shape.max_nodes < shape.min_nodes
 
     def check_partition_limits(self, job: Job) -> None:
         """EnforcePartLimits: refuse what the limits of all its partitions, or of any, keep out. Raises SubmitError.

@@ -28,6 +28,8 @@ class ClusterSpec:
         SchedulerParameters by lower-cased name: ``{"bf_interval": "30", "bf_continue": ""}`` (flags map to "").
     switches
         topology.conf, in its order; empty without TopologyPlugin=topology/tree.
+    release
+        The Slurm release whose decisions are made, where releases differ in them (`slurmsim.core.release_rules`).
     """
 
     name: str
@@ -36,6 +38,7 @@ class ClusterSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     scheduler_parameters: Mapping[str, str] = field(default_factory=dict)
     switches: tuple[SwitchSpec, ...] = ()
+    release: str = "22.05"
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

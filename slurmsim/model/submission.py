@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slurmsim.model.request import ResourceRequest
@@ -15,6 +16,7 @@ class Submission:
     job ids. `priority` is an explicitly set one; `hold` is ``-H``. `array_*`: this submission is one task of an
     array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
     `no_kill`: it survives the loss of a node. `kill_invalid`: --kill-on-invalid-dep, None for the cluster's setting.
+    `barred`: partitions that let it wait but do not start it (closed groups), by name, and the reason it waits with.
     `reservation` is one name or several (``a,b``), `licenses` ``-L``'s ``mat:2,flu``, `deadline` an absolute time.
     """
 
@@ -41,3 +43,4 @@ class Submission:
     deadline: int | None = None
     no_kill: bool = False
     kill_invalid: bool | None = None
+    barred: Mapping[str, str] | None = None

@@ -53,7 +53,7 @@ from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.people import People, Person
 from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
-from slurmsim.slurmctld.refusals import check, lines, takes_id
+from slurmsim.slurmctld.refusals import barred, check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.same import Same
@@ -245,6 +245,7 @@ class Engine:
     def _make(self, core_id: int, asked: Mapping[str, Any], person: Person) -> tuple[Submission, Behaviour]:
         requeue = bool(self.cluster.option("JobRequeue"))
         sub = submission(core_id, asked, person.name, self.now, requeue)
+        sub.barred = barred(self, person)
         if sub.dependency:
             sub.dependency = self.core_ids(sub.dependency)
         return sub, self.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
@@ -529,6 +530,9 @@ class Engine:
             if not rows:
                 raise Refusal(INVALID_JOB)
             rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
+        elif not arguments.get("show_all", True) and person.uid not in (0, self.owner):
+            seen = {p.index for p in self.controller.partitions if self.visible(p, person)}
+            rows = [row for row in rows if any(p.index in seen for p in row.core.partitions)]
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
         return {"now": self.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands.releases import row
 from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
@@ -23,16 +24,22 @@ BAD_NODE_COUNT = "Node count specification invalid"
 BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
 DENIED = "Access/permission denied"
 NO_GROUP = "User's group not permitted to use this partition"
+BAD_FEATURE = "Invalid feature specification"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 TAKES_ID = frozenset(
     {
-        NOT_AVAILABLE, BAD_NODE_COUNT, "Invalid feature specification", "Job dependency problem",
+        NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem",
         "Requested operation not supported on this system", "Requested reservation is invalid",
         "Access denied to requested reservation",
     }
 )  # fmt: skip
 """Errors found after the job's record was made: its id is gone."""
+_GROUPS_LATE = {"22.05": False, "24.11": True}
+"""Whether AllowGroups is asked about when a job is to start, and at its submission only with EnforcePartLimits."""
+_NO_PARTITION_TAKEN = {"22.05": False, "26.05": True}
+"""Whether ``-p ''`` is the default partition."""
+_BAD_FEATURE_ID = {"22.05": True, "24.11": False}
 _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
 
 
@@ -45,7 +52,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
         raise SubmitError(BAD_TIME_MIN)
-    if get("partition") == "":
+    if get("partition") == "" and not row(_NO_PARTITION_TAKEN, engine.release):
         raise SubmitError(BAD_PARTITION)
     if get("deadline") and int(get("deadline") or 0) <= engine.now:
         raise SubmitError(BAD_TIME_LIMIT)
@@ -77,8 +84,22 @@ def check_access(engine: Engine, asked: Mapping[str, Any], person: Person) -> No
         spec = partition.spec
         if (spec.req_resv and not asked.get("reservation")) or (spec.root_only and not root):
             raise SubmitError(DENIED)
-        if spec.allow_groups and person.group not in spec.allow_groups and not root:
+        late = row(_GROUPS_LATE, engine.release) and engine.cluster.option("EnforcePartLimits") == "NO"
+        if spec.allow_groups and person.group not in spec.allow_groups and not root and not late:
             raise SubmitError(NO_GROUP)
+
+
+def barred(engine: Engine, person: Person) -> Mapping[str, str] | None:
+    """Partitions closed to the groups of `person`, where a job waits for them to open, and what squeue shows then."""
+    if not row(_GROUPS_LATE, engine.release) or person.uid in (0, engine.owner):
+        return None
+    specs = [p.spec for p in engine.controller.partitions]
+    return {
+        spec.name: f"uid {person.uid} not in group permitted to use this partition ({spec.name}). "
+        f"groups allowed: {','.join(spec.allow_groups)}"
+        for spec in specs
+        if spec.allow_groups and person.group not in spec.allow_groups
+    }
 
 
 def lines(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
@@ -91,6 +112,8 @@ def lines(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> list[
 def takes_id(engine: Engine, error: SubmitError) -> bool:
     """Whether the job had its id already when it was refused, which is gone then."""
     early = error.text == BAD_NODE_COUNT and engine.cluster.option("EnforcePartLimits") != "NO"
+    if error.text == BAD_FEATURE:
+        return bool(row(_BAD_FEATURE_ID, engine.release))
     return error.text in TAKES_ID and not early
 
 

@@ -1,0 +1,53 @@
+"""Where releases of Slurm decide differently: rows by release, looked up once by who decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slurmsim.core.value import Value
+from slurmsim.states import Reason
+
+_PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRules(Value):
+    """One release.
+
+    Attributes
+    ----------
+    tries_over_limits
+        A submission looks for nodes in a partition whose limits keep the job out, too, and refuses what no nodes
+        could ever serve (_select_nodes_base, job_mgr.c); `but_limits` are those with which it does not.
+    unknown_refused
+        ``afterok`` and ``afternotok`` of a job nobody remembers are refused (job_scheduler.c).
+    list_may_be_longer
+        Of a node list longer than the nodes asked for as many as needed are taken, and no others (_job_create).
+    one_separator
+        Dependencies joined by both ``,`` and ``?`` are refused.
+    """
+
+    tries_over_limits: bool = False
+    but_limits: frozenset[str] = frozenset()
+    unknown_refused: bool = False
+    list_may_be_longer: bool = False
+    one_separator: bool = False
+
+
+_ROWS = {
+    "22.05": ReleaseRules(),
+    "24.11": ReleaseRules(tries_over_limits=True, unknown_refused=True, list_may_be_longer=True),
+    "26.05": ReleaseRules(
+        tries_over_limits=True, but_limits=_PARTITION_LIMITS, unknown_refused=True, list_may_be_longer=True,
+        one_separator=True,
+    ),  # fmt: skip
+}
+
+
+def rules_of(release: str) -> ReleaseRules:
+    """The row of `release`: the newest that is not newer.
+
+    >>> rules_of("22.05").unknown_refused, rules_of("25.05").unknown_refused
+    (False, True)
+    """
+    return _ROWS[max((row for row in _ROWS if row <= release), default="22.05")]
