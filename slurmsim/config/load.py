@@ -186,7 +186,9 @@ def _build(
         report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")
     if report.errors:
         return None
-    return ClusterSpec(options["ClusterName"], table.in_order(), partitions, options, parameters, switches, report.release)
+    return ClusterSpec(
+        options["ClusterName"], table.in_order(), partitions, options, parameters, switches, report.release
+    )
 
 
 def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Setting], dict[str, list[ConfLine]]]:

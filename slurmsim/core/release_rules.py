@@ -38,9 +38,12 @@ _ROWS = {
     "22.05": ReleaseRules(),
     "24.11": ReleaseRules(tries_over_limits=True, unknown_refused=True, list_may_be_longer=True),
     "26.05": ReleaseRules(
-        tries_over_limits=True, but_limits=_PARTITION_LIMITS, unknown_refused=True, list_may_be_longer=True,
+        tries_over_limits=True,
+        but_limits=_PARTITION_LIMITS,
+        unknown_refused=True,
+        list_may_be_longer=True,
         one_separator=True,
-    ),  # fmt: skip
+    ),
 }
 
 
