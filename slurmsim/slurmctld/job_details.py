@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands import sluid
 from slurmsim.hostlist import compress
 from slurmsim.slurmctld.core_ids import cpu_ids
 from slurmsim.states import JobState
@@ -136,7 +137,7 @@ def _submit_line(row: Row, engine: Engine) -> str | None:
 
 
 DETAILS: dict[str, Callable[[Row, Engine], Any]] = {
-    "sluid": lambda r, e: None,
+    "sluid": lambda r, e: sluid.text(e.storage.first(r.job).db_index),
     "track_wckey": lambda r, e: bool(e.cluster.options.get("TrackWCKey")),
     "failed_node": lambda r, e: None,
     "resize_time": lambda r, e: r.job.resized_at,
