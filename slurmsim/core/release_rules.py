@@ -23,6 +23,8 @@ class ReleaseRules(Value):
         ``afterok`` and ``afternotok`` of a job nobody remembers are refused (job_scheduler.c).
     list_may_be_longer
         Of a node list longer than the nodes asked for as many as needed are taken, and no others (_job_create).
+    license_choice
+        ``-L a|b`` asks for any one of them.
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
     """
@@ -31,6 +33,7 @@ class ReleaseRules(Value):
     but_limits: frozenset[str] = frozenset()
     unknown_refused: bool = False
     list_may_be_longer: bool = False
+    license_choice: bool = False
     one_separator: bool = False
 
 
@@ -42,6 +45,7 @@ _ROWS = {
         but_limits=_PARTITION_LIMITS,
         unknown_refused=True,
         list_may_be_longer=True,
+        license_choice=True,
         one_separator=True,
     ),
 }

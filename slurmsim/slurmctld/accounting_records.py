@@ -94,7 +94,8 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
     ended = [step for step in steps if step.end is not None and (late is None or step.end < late)]
     numbered = [step.exit_code for step in ended if step.number not in NAMES]
     return JobRecord(
-        db_index=first.db_index, original_index=first.original or first.db_index, job_id=live.id, array_job_id=array.id if array is not None else 0,
+        db_index=first.db_index, original_index=first.original or first.db_index,
+        job_id=live.id, array_job_id=array.id if array is not None else 0,
         array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),
         array_max_tasks=core.array_limit or 0, assoc_id=storage.assoc_id(core), account=core.account or "",
         user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,

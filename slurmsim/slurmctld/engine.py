@@ -117,7 +117,7 @@ class Engine:
         self.people: People = people
         self.owner = owner
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
-        self.storage = accounting_storage.Storage(self)
+        self.storage: accounting_storage.Storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, cluster, policy, start_time, after_turn=self._after_turn,
             accounting=self.database.accounting() if self.database.exists else None,
@@ -214,7 +214,7 @@ class Engine:
                 made = [(*self._make(shown, asked, person), None)]
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if takes_id(self, error):
+            if takes_id(self, error, asked):
                 self.last_id = shown
             if error.text == NOT_AVAILABLE and not asked.get("array_inx") and not asked.get("allocate"):
                 self._keep_rejected(shown, asked, person)

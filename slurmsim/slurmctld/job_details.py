@@ -93,11 +93,17 @@ def _exclusive(row: Row, engine: Engine) -> str:
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
     if shared == "user" or spec.exclusive_user:
         return "USER"
+    if shared in ("mcs", "topo"):
+        return str(shared).upper()
     return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole else "NO"
 
 
 def _licenses_given(row: Row, engine: Engine) -> str | None:
-    return row.job.asked.get("licenses") or None if row.core.state in _RAN else None
+    if row.core.state not in _RAN:
+        return None
+    if engine.release < "26.05":
+        return row.job.asked.get("licenses") or None
+    return ";".join(f"{name}:{count}" for name, count in row.core.licenses) or None
 
 
 def _error_file(row: Row, engine: Engine) -> str | None:
@@ -129,6 +135,10 @@ def _bit_flags(row: Row, engine: Engine) -> list[str]:
     return found
 
 
+def _sluid(row: Row, engine: Engine) -> str:
+    return sluid.text(engine.storage.first(row.job).db_index)
+
+
 def _submit_line(row: Row, engine: Engine) -> str | None:
     line = row.job.asked.get("submit_line")
     if line is None:
@@ -137,7 +147,7 @@ def _submit_line(row: Row, engine: Engine) -> str | None:
 
 
 DETAILS: dict[str, Callable[[Row, Engine], Any]] = {
-    "sluid": lambda r, e: sluid.text(e.storage.first(r.job).db_index),
+    "sluid": _sluid,
     "track_wckey": lambda r, e: bool(e.cluster.options.get("TrackWCKey")),
     "failed_node": lambda r, e: None,
     "resize_time": lambda r, e: r.job.resized_at,

@@ -25,12 +25,13 @@ BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit
 DENIED = "Access/permission denied"
 NO_GROUP = "User's group not permitted to use this partition"
 BAD_FEATURE = "Invalid feature specification"
+NOT_SUPPORTED = "Requested operation not supported on this system"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 TAKES_ID = frozenset(
     {
         NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem",
-        "Requested operation not supported on this system", "Requested reservation is invalid",
+        NOT_SUPPORTED, "Requested reservation is invalid",
         "Access denied to requested reservation",
     }
 )  # fmt: skip
@@ -49,6 +50,8 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     nice = int(get("nice") or 0)
     if nice < 0 and person.uid not in (0, engine.owner):
         raise SubmitError(BAD_NICE)
+    if get("expedited_requeue") and "enable_expedited_requeue" not in engine.cluster.scheduler_parameters:
+        raise SubmitError(NOT_SUPPORTED)
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
         raise SubmitError(BAD_TIME_MIN)
@@ -109,9 +112,11 @@ def lines(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> list[
     return [*_before(engine, text, limit, asked), text]
 
 
-def takes_id(engine: Engine, error: SubmitError) -> bool:
+def takes_id(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> bool:
     """Whether the job had its id already when it was refused, which is gone then."""
     early = error.text == BAD_NODE_COUNT and engine.cluster.option("EnforcePartLimits") != "NO"
+    if error.text == NOT_SUPPORTED and asked.get("expedited_requeue"):
+        return False
     if error.text == BAD_FEATURE:
         return bool(row(_BAD_FEATURE_ID, engine.release))
     return error.text in TAKES_ID and not early
