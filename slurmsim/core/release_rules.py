@@ -23,6 +23,9 @@ class ReleaseRules(Value):
         ``afterok`` and ``afternotok`` of a job nobody remembers are refused (job_scheduler.c).
     list_may_be_longer
         Of a node list longer than the nodes asked for as many as needed are taken, and no others (_job_create).
+    deals_tasks
+        A job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have
+        (dist_tasks.c).
     drained_unnamed
         Of required nodes that are not available only those that are down are named (select_nodes).
     license_choice
@@ -35,6 +38,7 @@ class ReleaseRules(Value):
     but_limits: frozenset[str] = frozenset()
     unknown_refused: bool = False
     list_may_be_longer: bool = False
+    deals_tasks: bool = False
     drained_unnamed: bool = False
     license_choice: bool = False
     one_separator: bool = False
@@ -42,7 +46,9 @@ class ReleaseRules(Value):
 
 _ROWS = {
     "22.05": ReleaseRules(),
-    "24.11": ReleaseRules(tries_over_limits=True, unknown_refused=True, list_may_be_longer=True, drained_unnamed=True),
+    "24.11": ReleaseRules(
+        tries_over_limits=True, unknown_refused=True, list_may_be_longer=True, deals_tasks=True, drained_unnamed=True
+    ),
     "26.05": ReleaseRules(
         tries_over_limits=True,
         but_limits=_PARTITION_LIMITS,

@@ -56,15 +56,18 @@ class Selector:
         pack_serial_at_end: jobs of one CPU go to the last nodes.
     window_linear
         bf_window_linear: seconds the future test's window grows by, 0 to double it.
+    deals_tasks
+        Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
     """
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        window_linear: int = 0,
+        window_linear: int = 0, deals_tasks: bool = False,
     ) -> None:  # fmt: skip
         self.table = table
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last, self.window_linear = busy_first, serial_last, window_linear
+        self.deals_tasks = deals_tasks
 
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
@@ -377,7 +380,8 @@ class Selector:
         if shape.whole:
             return self._whole(shape, chosen, None, len(nodes), int(table.cpus[idx].sum()))
         grain = table.grain[idx].tolist()
-        given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain)
+        dealt = shape.request.n_tasks if self.deals_tasks and shape.tasks_per_node else 0
+        given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain, dealt)
         cpus = table.cpus[idx] if shape.all_cores else np.array(given, np.int64)
         mem: int | IntArray = shape.mem_node
         if shape.mem_all:
