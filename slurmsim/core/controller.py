@@ -120,7 +120,7 @@ class Controller:
         enforced = cluster.option("AccountingStorageEnforce") if self.tree is not None else None
         self.enforce = Enforcement.parse(enforced or ())
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
-        self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
+        self.queue = JobQueue(self.state.n_pools, fifo=self.rules.walks_job_table and _walks_job_table(cluster, policy))
         self.created = 0
         self.billing = Billing(cluster, self.table)
         self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)

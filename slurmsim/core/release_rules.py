@@ -16,6 +16,9 @@ class ReleaseRules(Value):
 
     Attributes
     ----------
+    walks_job_table
+        sched/builtin has no queue of its own making but walks the table of jobs, so that what a job's start lets go
+        starts in the same pass (_schedule, job_scheduler.c).
     tries_over_limits
         A submission looks for nodes in a partition whose limits keep the job out, too, and refuses what no nodes
         could ever serve (_select_nodes_base, job_mgr.c); `but_limits` are those with which it does not.
@@ -34,6 +37,7 @@ class ReleaseRules(Value):
         Dependencies joined by both ``,`` and ``?`` are refused.
     """
 
+    walks_job_table: bool = False
     tries_over_limits: bool = False
     but_limits: frozenset[str] = frozenset()
     unknown_refused: bool = False
@@ -45,7 +49,7 @@ class ReleaseRules(Value):
 
 
 _ROWS = {
-    "22.05": ReleaseRules(),
+    "22.05": ReleaseRules(walks_job_table=True),
     "24.11": ReleaseRules(
         tries_over_limits=True, unknown_refused=True, list_may_be_longer=True, deals_tasks=True, drained_unnamed=True
     ),
