@@ -74,6 +74,8 @@ class World:
         `every_cycle` only those that something happened before.
     accounting
         Associations and QOS.
+    release
+        Whose decisions are made.
     """
 
     def __init__(
@@ -87,8 +89,10 @@ class World:
         every_cycle: bool = True,
         boot: int = 30,
         accounting: Accounting | None = None,
+        release: str = "22.05",
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
+        self.cluster = replace(self.cluster, release=release)
         if plan_all:
             more = {"slurmsim_plan_all": ""}
             if every_cycle:
