@@ -114,9 +114,10 @@ def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
     """``cpu=2,gres/gpu:a100=1`` as the options it stands for."""
     found: dict[str, Any] = {"tres_per_task": text}
     for item in filter(None, text.split(",")):
-        name, sign, number = item.replace("/", ":", 1).rpartition("=" if "=" in item else ":")
-        if not sign:
-            name, number = number, "1"
+        whole = item.replace("/", ":", 1)
+        name, _, number = whole.rpartition("=" if "=" in item else ":")
+        if not number.isdecimal():
+            name, number = whole, "1"
         kind = next((kind for kind in _NO_TASK_TRES if name.lower().startswith(kind)), None)
         if kind is not None:
             raise BadValue(f"Invalid TRES for {option}: {kind}", status=1)
