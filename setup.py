@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: SLURMSIM_COMPILE=1 adds compiled modules (docs/speed.md)."""
+"""What pyproject.toml cannot say: a regular installation has compiled modules (docs/speed.md)."""
 
 import sys
 from pathlib import Path

@@ -147,15 +147,19 @@ class Budgets:
             self._charged.add(job.id)
             self.holds[job.user] = self.holds.get(job.user, 0) + record.n_cpus * job.time_limit_s
 
-    def over(self, records: Sequence[Any]) -> list[tuple[Any, float]]:
-        """Of `records`, walked in order, those not within the limit, with their (negative) room; charges the others."""
-        found = []
+    def over(self, records: Sequence[Any], *, first_only: bool = False) -> list[tuple[Any, float]]:
+        """Of `records`, walked in order, those not within the limit, with their (negative) room.
+
+        Charges the others, who all get a planned start; with `first_only` the first of them alone does.
+        """
+        found, charged = [], False
         for record in records:
             room = self.room(record)
-            if room >= 0:
-                self.charge(record)
-            else:
+            if room < 0:
                 found.append((record, room))
+            elif not (first_only and charged):
+                self.charge(record)
+                charged = True
         return found
 
     def release(self, over: Iterable[tuple[Any, float]]) -> int | None:

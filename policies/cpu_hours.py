@@ -114,10 +114,10 @@ class CpuHours(Policy):
             rounds = _OneByOne(budgets)
             self._changes += 1
             yield from self._watched(_View(view, rounds.turns, self._changes), now, budgets)
-            held, admitted, judged = rounds.held, rounds.admitted, rounds.held
+            held, admitted = rounds.held, rounds.admitted
         else:
             over = {record for record, _ in budgets.over(records)}
-            held, admitted, judged = [r for r in records if r in over], [r for r in records if r not in over], records
+            held, admitted = [r for r in records if r in over], [r for r in records if r not in over]
             self._note_turn([*admitted, *held], records)
 
             def turns(some: Sequence[Any]) -> Sequence[Any]:
@@ -125,7 +125,7 @@ class CpuHours(Policy):
 
             yield from self._watched(_View(view, turns, self._changes), now, None)
         yield from self._show(held, admitted)
-        self._again = self._release(view, judged, now) if held else None
+        self._again = self._next_turn(view, records, set(held), now) if held else None
         if self.event_driven and self._again is not None:
             yield WakeAt(self._again)
 
@@ -169,21 +169,21 @@ class CpuHours(Policy):
                     yield Reject(record, "None")
         self._shown |= waiting
 
-    def _release(self, view: Any, judged: Sequence[Any], now: int) -> int | None:
-        """When time alone may let a pass decide otherwise: one of `judged` comes within the limit.
+    def _next_turn(self, view: Any, records: Sequence[Any], held: set[Any], now: int) -> int | None:
+        """When a pass may decide otherwise though nothing happens, with `records` the queue this one began with.
 
-        None while nothing is free. Where calls have a cadence it is the next of it.
+        Time may bring one of `held` within the limit; and what the pass has started may have put others over it, or
+        changed the number of users who share. None while nothing is free. Where calls have a cadence it is the next.
         """
         if not view.free_cpus:
             return None
-        records = [record for record in judged if record.job.queued]
         budgets = Budgets(self.limits, view, view.records(), now)
-        if self._one_plan:
-            over = [(record, room) for record in records if (room := budgets.room(record)) < 0]
-        else:
-            over = budgets.over(records)
+        over = budgets.over([record for record in records if record.job.queued], first_only=self._one_plan)
+        soonest = now + self._interval
+        if {record for record, _ in over} != {record for record in held if record.job.queued}:
+            return soonest
         at = budgets.release(over)
-        return None if at is None else now + max(-(-(at - now) // self._interval), 1) * self._interval
+        return None if at is None else max(soonest, now - (now - at) // self._interval * self._interval)
 
 
 class _OneByOne:

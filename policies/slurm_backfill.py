@@ -301,7 +301,7 @@ class _Cycle:
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
                 continue
-            if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
+            if limits is not None and (held := limits.barred(record)) is not None:
                 yield Plan(record, None)
                 yield Reject(record, held)
                 continue
@@ -322,12 +322,8 @@ class _Cycle:
                 if started is None:  # a limit holds it
                     yield Plan(record, None)
                     continue
-            if limits is not None:
-                held = limits.after_plan(record)
-                if held is not None or limits.shown(job):
-                    yield Reject(record, held or "None")
-                if held is not None:
-                    continue
+            if limits is not None and limits.shown(job):
+                yield Reject(record, "None")
             deferred.defer(at, record, limit, kind)
         yield from deferred.new_plans()
 

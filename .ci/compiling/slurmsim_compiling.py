@@ -1,14 +1,18 @@
-"""The optional compiled build: which modules mypyc translates, and the build backend that asks for mypyc only then.
+"""The compiled build: which modules mypyc translates, and the build backend that does so where it can.
 
-With ``SLURMSIM_COMPILE=1`` a regular installation (``pip install .``, ``make fast``) carries an extension module beside
-each source of `MODULES`, made from that very source; Python prefers it. Without, everything stays as it is, and
-no build ever writes next to the sources of the checkout, where a stale extension would win over an edit.
+A regular installation (``pip install .``, ``make fast``) carries an extension module beside each source of `MODULES`,
+made from that very source; Python prefers it. Without a C compiler, or if anything goes wrong, the installation is
+pure Python and says so; ``SLURMSIM_COMPILE=0`` asks for that, ``SLURMSIM_COMPILE=1`` has the failure fail. An editable
+installation is always pure: no build ever writes next to the sources of the checkout, where a stale extension would
+win over an edit.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,16 +44,35 @@ MODULES = (
 LEFT_OUT = ("__init__.py", "messages.py")
 
 
-def asked() -> bool:
-    """Whether the environment asks for compiled modules."""
-    return os.environ.get("SLURMSIM_COMPILE", "0") not in ("", "0")
+def asked() -> bool | None:
+    """Whether the environment asks for compiled modules; None where it says nothing."""
+    said = os.environ.get("SLURMSIM_COMPILE", "")
+    return None if said == "" else said != "0"
+
+
+def compiler_works() -> bool:
+    """Whether a C compiler and the headers of this Python are there."""
+    from setuptools import Distribution
+    from setuptools.command.build_ext import build_ext
+
+    with tempfile.TemporaryDirectory() as folder:
+        probe = Path(folder, "probe.c")
+        probe.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n", encoding="utf-8")
+        command = build_ext(Distribution({"name": "probe", "ext_modules": [Extension("probe", [str(probe)])]}))
+        command.build_lib = command.build_temp = folder
+        try:
+            command.ensure_finalized()
+            command.run()
+        except (Exception, SystemExit):
+            return False
+    return True
 
 
 def wanted(command: list[str]) -> bool:
     """Whether `command`, the arguments of setup.py, is to build compiled modules."""
     if asked() and {"editable_wheel", "develop", "build_ext"} & set(command):  # extensions would lie beside the sources
         raise SystemExit("SLURMSIM_COMPILE=1 is for regular installations: pip install . (without -e)")
-    return asked() and "bdist_wheel" in command
+    return bool(asked()) and "bdist_wheel" in command
 
 
 def extensions() -> list[Extension]:
@@ -91,4 +114,26 @@ def _optimize(source: Path) -> None:
 
 def get_requires_for_build_wheel(config_settings: Mapping[str, Any] | None = None) -> list[str]:
     """What a build needs: for a compiled one also mypyc, and what it reads types from."""
-    return [*build_meta.get_requires_for_build_wheel(config_settings), *(REQUIRES if asked() else ())]
+    compiles = compiler_works() if asked() is None else asked()
+    return [*build_meta.get_requires_for_build_wheel(config_settings), *(REQUIRES if compiles else ())]
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Mapping[str, Any] | None = None, metadata_directory: str | None = None
+) -> str:  # fmt: skip
+    """The wheel: compiled where that is possible, unless the environment says what it is to be."""
+    if asked() is not None:
+        return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+    why = "there is no C compiler with the headers of this Python"
+    if compiler_works():
+        os.environ["SLURMSIM_COMPILE"] = "1"
+        try:
+            return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+        except (Exception, SystemExit) as failure:
+            why = str(failure) or type(failure).__name__
+    print(f"slurmsim: installed as pure Python, which is up to twice as slow: {why}", file=sys.stderr)
+    os.environ["SLURMSIM_COMPILE"] = "0"
+    try:
+        return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+    finally:
+        del os.environ["SLURMSIM_COMPILE"]

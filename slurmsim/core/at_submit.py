@@ -46,7 +46,7 @@ class AtSubmit:
         c, job = self.c, record.job
         held = c.keeps_out(job, record.partition, record.shape)
         if held is None and c.limits is not None:
-            held = c.limits.before(record) or c.limits.too_many_nodes(record)
+            held = c.limits.early(record)
         if held is None and job.licenses and not c.licenses.free(job, record.reservation):
             held = Reason.LICENSES
         if held is None:

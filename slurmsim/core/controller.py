@@ -784,11 +784,12 @@ class Controller:
         if job is None or not is_held(job.reason):
             return
         job.special = False
-        self.record("RELEASE", job)
-        self.set_reason(job, Reason.NONE)
-        if job.state != JobState.PENDING:
+        if job.state != JobState.PENDING:  # as its hold, this concerns only what it does when it is requeued
+            self.set_reason(job, Reason.NONE)
             job.priority = min(self.priority.submit(job, self.now))
             return
+        self.record("RELEASE", job)
+        self.set_reason(job, Reason.NONE)
         self.eligibility.consider(job)
         self.main.request()
         self.host.changed = True

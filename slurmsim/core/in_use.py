@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from slurmsim.bitmap import Bitmap, from_indices, to_indices
-from slurmsim.core.nodes import IntArray
+from slurmsim.bitmap import Bitmap
 
 # slurmctld's order of the built-in TRES: the first violated one in this order names the reason
 _ORDER = {name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"))}
@@ -54,15 +51,15 @@ class InUse:
         The nodes in use, when somebody limits them.
     """
 
-    __slots__ = ("_on_node", "jobs", "nodes", "owed_s", "submitted", "tres", "tres_node")
+    __slots__ = ("_more", "jobs", "nodes", "owed_s", "submitted", "tres", "tres_node")
 
-    def __init__(self, tracked: TrackedTres, n_nodes: int) -> None:
+    def __init__(self, tracked: TrackedTres) -> None:
         self.jobs = self.submitted = 0
         self.tres = [0] * len(tracked)
         self.owed_s = [0.0] * len(tracked)
         self.tres_node = tracked.node
         self.nodes: Bitmap = 0
-        self._on_node: IntArray | None = np.zeros(n_nodes, np.int64) if tracked.node >= 0 else None
+        self._more: list[Bitmap] = []  # those in use by two jobs at least, by three, …; most nodes have one
 
     def begin(self, tres: Sequence[int], mask: Bitmap) -> None:
         """A job starts with these amounts, on the nodes of `mask`."""
@@ -70,10 +67,18 @@ class InUse:
         mine = self.tres
         for i, amount in enumerate(tres):
             mine[i] += amount
-        if self._on_node is not None:
-            self._on_node[to_indices(mask)] += 1
+        if self.tres_node >= 0:
+            again = self.nodes & mask
             self.nodes |= mask
             mine[self.tres_node] = self.nodes.bit_count()
+            level = 0
+            while again:
+                if level == len(self._more):
+                    self._more.append(0)
+                here = self._more[level]
+                self._more[level] = here | again
+                again &= here
+                level += 1
 
     def end(self, tres: Sequence[int], mask: Bitmap) -> None:
         """The job gives them back."""
@@ -81,12 +86,17 @@ class InUse:
         mine = self.tres
         for i, amount in enumerate(tres):
             mine[i] -= amount
-        if self._on_node is not None:
-            idx = to_indices(mask)
-            self._on_node[idx] -= 1
-            gone = idx[self._on_node[idx] == 0]
-            if len(gone):
-                self.nodes &= ~from_indices(gone)
+        if self.tres_node >= 0:
+            left = mask
+            for level in range(len(self._more) - 1, -1, -1):
+                here = self._more[level]
+                gone = here & left
+                if gone:
+                    self._more[level] = here ^ gone
+                    left ^= gone
+            self.nodes ^= self.nodes & left
+            while self._more and not self._more[-1]:
+                self._more.pop()
             mine[self.tres_node] = self.nodes.bit_count()
 
     def owe(self, owed_s: Sequence[float], sign: int) -> None:

@@ -42,8 +42,8 @@ class LimitCounters:
 
     Parameters
     ----------
-    tree, billing, n_nodes
-        Associations and QOS; what counts TRES; nodes of the cluster.
+    tree, billing
+        Associations and QOS; what counts TRES.
     safe
         AccountingStorageEnforce=safe.
 
@@ -57,8 +57,8 @@ class LimitCounters:
         Ledgers of associations and QOS whose limits speak of what has been used.
     """
 
-    def __init__(self, tree: AssociationTree, billing: Billing, n_nodes: int, *, safe: bool) -> None:
-        self.tree, self.billing, self.n_nodes = tree, billing, n_nodes
+    def __init__(self, tree: AssociationTree, billing: Billing, *, safe: bool) -> None:
+        self.tree, self.billing = tree, billing
         self.tracked = TrackedTres(limited_tres(tree))
         self._compiler = Compiler(Rules(self.tracked, safe=safe))
         self.version = 0
@@ -78,13 +78,13 @@ class LimitCounters:
     def _used_by(self, branch: Branch) -> Used:
         used = self._branches.get(id(branch))
         if used is None:
-            used = self._branches[id(branch)] = Used(InUse(self.tracked, self.n_nodes), branch.ledger)
+            used = self._branches[id(branch)] = Used(InUse(self.tracked), branch.ledger)
         return used
 
     def _used_by_qos(self, qos: Qos, branch: Branch) -> QosUsed:
         used = self._qos.get(qos.name)
         if used is None:
-            used = self._qos[qos.name] = Used(InUse(self.tracked, self.n_nodes), self.tree.qos_ledgers[qos.name])
+            used = self._qos[qos.name] = Used(InUse(self.tracked), self.tree.qos_ledgers[qos.name])
         return QosUsed(
             qos, used, self._part(qos, "user", branch.spec.user), self._part(qos, "account", branch.spec.account)
         )
@@ -93,7 +93,7 @@ class LimitCounters:
         key = (qos.name, kind, name)
         found = self._within.get(key)
         if found is None:
-            found = self._within[key] = InUse(self.tracked, self.n_nodes)
+            found = self._within[key] = InUse(self.tracked)
         return found
 
     def claim(self, job: Job, partition: Partition) -> Claim | None:
@@ -196,7 +196,7 @@ class LimitCounters:
     def check(self, running: Iterable[Job]) -> None:
         """Recount everything; raises InvariantError on a difference."""
         known = [u.in_use for u in (*self._branches.values(), *self._qos.values())] + list(self._within.values())
-        counted = {id(in_use): InUse(self.tracked, self.n_nodes) for in_use in known}
+        counted = {id(in_use): InUse(self.tracked) for in_use in known}
         for counters in self._submitted.values():
             for in_use in counters:
                 counted[id(in_use)].submitted += 1

@@ -36,34 +36,70 @@ REFUSED = "Job violates accounting/QOS policy (job submit limit, user's size and
 
 
 class Standing:
-    """The demand of equal jobs and what was found of it, until a counter changes."""
+    """The demand of equal jobs and what was found of it, until a counter changes.
 
-    __slots__ = ("bars", "before", "claim", "demand", "limit_s", "plan", "plan_stamp", "plan_verdict", "shape", "stamp",
-                 "verdict")  # fmt: skip
+    Attributes
+    ----------
+    before
+        The limit that forbids to even look for nodes.
+    early
+        The same, or the node limit below the least number of nodes the jobs need.
+    plan
+        The demand of a plan, where these are all of as many whole nodes.
+    """
+
+    __slots__ = (
+        "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early",
+        "limit_s", "plan", "shape", "stamp",
+    )  # fmt: skip
 
     def __init__(self, claim: Claim, demand: Demand, shape: Shape, limit_s: int) -> None:
         self.claim, self.demand, self.shape, self.limit_s = claim, demand, shape, limit_s
         self.stamp = -1
         self.before: str | None = None
-        self.bars: str | None = None
-        self.verdict: str | None = None
-        # the same for plans, where these are all of as many whole nodes
+        self.early: str | None = None
         self.plan: Demand | None = None
-        self.plan_stamp = -1
-        self.plan_verdict: str | None = None
+        self._judged = self._plan_judged = -1
+        self._bars: str | None = None
+        self._verdict: str | None = None
+        self._plan_verdict: str | None = None
 
-    def judge(self) -> None:
-        """Work out what holds the jobs now."""
+    def judge(self, stamp: int) -> None:
+        """Work out what holds the jobs before anybody looks for nodes."""
+        self.stamp = stamp
         claim, demand = self.claim, self.demand
-        self.before = next((r.reason for r in claim.before if r.broken(demand)), None)
-        found = self.before
-        if found is None and claim.max_nodes is not None and self.shape.min_nodes > claim.max_nodes[0]:
-            found = claim.max_nodes[1]
-        self.bars = self.verdict = found
-        if found is None:
-            broken = [r for r in claim.after if r.broken(demand)]
-            self.verdict = broken[0].reason if broken else None
-            self.bars = next((r.reason for r in broken if r.sure), None)
+        self.before = self.early = next((r.reason for r in claim.before if r.broken(demand)), None)
+        if self.early is None and claim.max_nodes is not None and self.shape.min_nodes > claim.max_nodes[0]:
+            self.early = claim.max_nodes[1]
+
+    def _judge_request(self) -> None:
+        self._judged = self.stamp
+        self._bars = self._verdict = self.early
+        if self.early is None:
+            broken = [r for r in self.claim.after if r.broken(self.demand)]
+            self._verdict = broken[0].reason if broken else None
+            self._bars = next((r.reason for r in broken if r.sure), None)
+
+    def bars(self) -> str | None:
+        """The limit that surely forbids a start, whatever nodes are free."""
+        if self._judged != self.stamp:
+            self._judge_request()
+        return self._bars
+
+    def verdict(self) -> str | None:
+        """The first limit that what the jobs ask for breaks."""
+        if self._judged != self.stamp:
+            self._judge_request()
+        return self._verdict
+
+    def plan_verdict(self) -> str | None:
+        """The first limit that `plan` breaks."""
+        plan = self.plan
+        assert plan is not None
+        if self._plan_judged != self.stamp:
+            self._plan_judged = self.stamp
+            self._plan_verdict = next((r.reason for r in self.claim.after if r.broken(plan)), None)
+        return self._plan_verdict
 
 
 class Limits:
@@ -85,7 +121,7 @@ class Limits:
     def __init__(self, controller: Controller) -> None:
         c = self.c = controller
         assert c.tree is not None
-        self.counters = LimitCounters(c.tree, c.billing, c.table.n, safe=c.enforce.safe)
+        self.counters = LimitCounters(c.tree, c.billing, safe=c.enforce.safe)
         self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
@@ -203,8 +239,7 @@ class Limits:
             record.standing = known
         version = self.counters.version
         if known.stamp != version:
-            known.stamp = version
-            known.judge()
+            known.judge(version)
         return known
 
     # -- the tests of a pass --------------------------------------------------------------------------------------
@@ -213,6 +248,11 @@ class Limits:
         """The limit that forbids to even look for nodes, None if there is none."""
         standing = self._standing(record)
         return None if standing is None else standing.before
+
+    def early(self, record: Record) -> str | None:
+        """The limit that forbids a start before any node is chosen: `before`, or `too_many_nodes`."""
+        standing = self._standing(record)
+        return None if standing is None else standing.early
 
     def too_many_nodes(self, record: Record) -> str | None:
         """The node limit below the least number of nodes the job needs, or None."""
@@ -259,17 +299,25 @@ class Limits:
 
     def after_plan(self, record: Record) -> str | None:
         """What `after` will say of a plan, wherever it is: equal whole nodes, of which the job gets no choice."""
-        standing, shape = self._standing(record), record.shape
-        if standing is None or not standing.claim.after:
+        standing = self._standing(record)
+        return None if standing is None else self._plan_verdict(record, standing)
+
+    def _plan_verdict(self, record: Record, standing: Standing) -> str | None:
+        if not standing.claim.after:
             return None
         if standing.plan is None:
+            shape = record.shape
             n = shape.node_need
             standing.plan = self._planned(record, standing.demand, n, n * shape.cpus_each)
-        if standing.plan_stamp != standing.stamp:
-            standing.plan_stamp = standing.stamp
-            plan = standing.plan
-            standing.plan_verdict = next((r.reason for r in standing.claim.after if r.broken(plan)), None)
-        return standing.plan_verdict
+        return standing.plan_verdict()
+
+    def barred(self, record: Record) -> str | None:
+        """The limit that forbids a start now as well as any plan, where `after_plan` may judge; None if none does.
+
+        Nodes without a job are nobody's, so what is started on them counts as what is planned does.
+        """
+        standing = self._standing(record)
+        return None if standing is None else standing.early or self._plan_verdict(record, standing)
 
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
         """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""
@@ -285,12 +333,12 @@ class Limits:
     def bars(self, record: Record) -> str | None:
         """The limit that surely forbids a start now, whatever nodes are free; remembered until a counter changes."""
         standing = self._standing(record)
-        return None if standing is None else standing.bars
+        return None if standing is None else standing.bars()
 
     def verdict(self, record: Record) -> str | None:
         """The first limit that what the job asks for breaks now, None if there is none."""
         standing = self._standing(record)
-        return None if standing is None else standing.verdict
+        return None if standing is None else standing.verdict()
 
     @staticmethod
     def shown(job: Job) -> bool:

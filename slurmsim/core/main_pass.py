@@ -167,7 +167,7 @@ class MainPass:
         c, job, limits = self.c, record.job, self.c.limits
         if record.shape.switches:
             c.patience.look(job)
-        held = None if limits is None else limits.before(record) or limits.too_many_nodes(record)
+        held = None if limits is None else limits.early(record)
         time_limit = None if job.deadline is None else c.deadlines.limit(job, job.time_limit_s)
         seconds = time_limit or job.time_limit_s
         alloc = c.place_now(record, self.usable, seconds) if held is None else None

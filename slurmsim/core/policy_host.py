@@ -594,7 +594,7 @@ class PolicyHost:
                 if limit is None and job.deadline is not None:
                     limit = c.deadlines.limit(job, job.time_limit_s)
             limits = c.limits
-            if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)) is not None:
+            if limits is not None and (held := limits.early(record)) is not None:
                 continue
             within = c.table.everything if decision.within is None else decision.within
             seconds = job.time_limit_s if limit is None else limit

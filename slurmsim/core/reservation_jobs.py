@@ -134,7 +134,7 @@ class ReservationJobs:
                 record = Record(job, partition, shape, job.priority, False, r)
                 reach = r.nodes & partition.mask if r.nodes else partition.mask
                 limits = c.limits
-                if limits is not None and (held := limits.before(record) or limits.too_many_nodes(record)):
+                if limits is not None and (held := limits.early(record)):
                     reason = held
                     continue
                 if shape.switches:

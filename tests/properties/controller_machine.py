@@ -314,7 +314,9 @@ class ControllerMachine(RuleBasedStateMachine):
         mates = [j for j in self.controller.jobs.values() if j.array_key == job.array_key and j is not job]
         if job.reason == "JobArrayTaskLimit":  # a task that can never start keeps its place among the active ones
             return any(self.cannot_start(mate) for mate in mates)
-        if not self.controller.event_driven and any(mate.id < job.id and self.cannot_start(mate) for mate in mates):
+        turn = {record.job.id: at for at, record in enumerate(self.controller.queue.records())}
+        ahead = [mate for mate in mates if turn.get(mate.id, len(turn)) < turn.get(job.id, -1)]
+        if not self.controller.event_driven and any(self.cannot_start(mate) for mate in ahead):
             return True  # the main scheduler tries no task of an array of which it has just rejected one
         return self.cannot_start(job)
 

@@ -157,6 +157,7 @@ def test_hold_of_a_running_job_or_of_none_is_nothing() -> None:
     w.tell(Hold(77))
     w.tell(Release(w.id("a")))
     w.until(50)
+    assert not {"HOLD", "RELEASE"} & {event[1] for event in w.controller.events}
     assert (w.state("a"), w["a"].end_time) == ("COMPLETED", 10)
 
 

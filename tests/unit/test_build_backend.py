@@ -1,0 +1,84 @@
+"""A regular installation is compiled where it can be, and pure Python, said aloud, where it cannot."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+BACKEND = Path(__file__).resolve().parents[2] / ".ci/compiling/slurmsim_compiling.py"
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.delenv("SLURMSIM_COMPILE", raising=False)
+    spec = importlib.util.spec_from_file_location("slurmsim_compiling", BACKEND)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module.build_meta, "get_requires_for_build_wheel", lambda _: [])
+    return module
+
+
+@pytest.fixture
+def builds(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """What SLURMSIM_COMPILE was at each build; compiled ones fail."""
+    made: list[str | None] = []
+
+    def build_wheel(*_: Any) -> str:
+        made.append(os.environ.get("SLURMSIM_COMPILE"))
+        if made[-1] == "1":
+            raise SystemExit("error: command 'cc' failed")
+        return "slurmsim.whl"
+
+    monkeypatch.setattr(backend.build_meta, "build_wheel", build_wheel)
+    return made
+
+
+def test_falls_back_to_pure_python_and_says_so(
+    backend: ModuleType, builds: list[str | None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(backend, "compiler_works", lambda: True)
+    assert backend.build_wheel("there") == "slurmsim.whl"
+    assert builds == ["1", "0"]
+    assert "SLURMSIM_COMPILE" not in os.environ
+    assert "pure Python, which is up to twice as slow: error: command 'cc' failed" in capsys.readouterr().err
+
+
+def test_without_a_compiler_nothing_is_tried(
+    backend: ModuleType, builds: list[str | None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CC", "/no/such/compiler")
+    assert not backend.compiler_works()
+    assert not any("mypy" in required for required in backend.get_requires_for_build_wheel())
+    backend.build_wheel("there")
+    assert builds == ["0"]
+    assert "there is no C compiler" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("said", "mypy"), [("1", True), ("0", False)])
+def test_what_is_asked_for_is_done_or_fails(
+    backend: ModuleType, builds: list[str | None], monkeypatch: pytest.MonkeyPatch, said: str, mypy: bool
+) -> None:
+    monkeypatch.setenv("SLURMSIM_COMPILE", said)
+    assert any("mypy" in required for required in backend.get_requires_for_build_wheel()) is mypy
+    if mypy:
+        with pytest.raises(SystemExit):
+            backend.build_wheel("there")
+    else:
+        backend.build_wheel("there")
+    assert builds == [said]
+
+
+def test_an_editable_installation_is_never_compiled(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not backend.wanted([sys.argv[0], "editable_wheel"])
+    monkeypatch.setenv("SLURMSIM_COMPILE", "1")
+    with pytest.raises(SystemExit, match="without -e"):
+        backend.wanted([sys.argv[0], "editable_wheel"])
+    assert backend.wanted([sys.argv[0], "bdist_wheel"])
