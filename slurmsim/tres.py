@@ -184,7 +184,7 @@ def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
     Raises
     ------
     ValueError
-        A count that is no number, an empty name, or OR (``|``, Slurm 25.05), which is not modelled.
+        A count that is no number, an empty name, or ``|`` (`parse_license_choice`).
 
     >>> parse_licenses("mat:2,flu,mat")
     (('mat', 3), ('flu', 1))
@@ -198,3 +198,21 @@ def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
             raise ValueError(f"{item!r} is no license and count")
         found[name] = found.get(name, 0) + (int(count) if colon else 1)
     return tuple(found.items())
+
+
+def parse_license_choice(text: str) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """``a:2|b``, any one of which will do (Slurm 26.05), or ``a:2,b``: the counts of each choice.
+
+    Raises
+    ------
+    ValueError
+        As `parse_licenses`, and for both signs together.
+
+    >>> parse_license_choice("mat:2|flu"), parse_license_choice("mat,flu")
+    (((('mat', 2),), (('flu', 1),)), ((('mat', 1), ('flu', 1)),))
+    """
+    if "|" not in text:
+        return (parse_licenses(text),)
+    if "," in text or ";" in text:
+        raise ValueError(f"{text!r} mixes | with , or ;")
+    return tuple([parse_licenses(item) for item in text.split("|") if item])

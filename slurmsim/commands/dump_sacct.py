@@ -86,7 +86,7 @@ def _job(job: Record, new: bool) -> Record:
         "constraints": job["constraints"] or "", "container": job["container"] or "",
     }  # fmt: skip
     if new:
-        found["sluid"] = job["sluid"] or ""
+        found["sluid"] = job["sluid"]
     found |= {"derived_exit_code": exit_code(job["derived_ec"]), "time": _job_times(job)}
     if new:
         found["exclusive"] = _exclusive(job)
@@ -110,7 +110,7 @@ def _job(job: Record, new: bool) -> Record:
         "script": "",
     }  # fmt: skip
     if new:
-        found |= {"segment_size": 0, "original_sluid": job["sluid"] or ""}
+        found |= {"segment_size": 0, "original_sluid": job["original_sluid"]}
     return found | _streams(job, new) | {
         "state": {"current": [job["state"]], "reason": job["reason"]},
         "steps": [_step(job, step, new) for step in job["steps"]], "submit_line": job["submit_line"] or "",

@@ -303,7 +303,7 @@ COLUMNS: tuple[Column, ...] = (
     C("JOBID", "job_id", letter="A", names=("jobid",)),
     C("LAST_SCHED_EVAL", "last_sched_eval", render=_date, names=("lastschedeval",)),
     C("LICENSES", "licenses", letter="W", names=("licenses",)),
-    C("LICENSES_ALLOC", "licenses_allocated", names=("licensesalloc",), since="26.05"),
+    C("LICENSES_ALLOC", "licenses_alloc", names=("licensesalloc",), since="26.05"),
     C("MAX_CPUS", "max_cpus", "num_cpus", render=_or_this, names=("maxcpus",)),
     C("MAX_NODES", "max_nodes", "num_nodes", render=_or_this, names=("maxnodes",)),
     C("MCSLABEL", "mcs_label", names=("mcslabel",)),

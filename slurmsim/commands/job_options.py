@@ -98,6 +98,41 @@ def _requeue(text: str | None, option: str, context: Context) -> Any:
     return {"requeue": 1, "expedited_requeue": True}
 
 
+def _segment(text: str, option: str, context: Context) -> int:
+    if not text.isdecimal() or int(text) > 0xFFFF:
+        raise values.invalid(option)
+    return int(text)
+
+
+def _oom_kill(text: str | None, option: str, context: Context) -> int:
+    if text not in (None, "0", "1"):
+        raise values.invalid(option)
+    return 1 if text is None else int(text)
+
+
+def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
+    """``cpu=2,gres/gpu:a100=1`` as the options it stands for."""
+    found: dict[str, Any] = {"tres_per_task": text}
+    for item in filter(None, text.split(",")):
+        whole = item.replace("/", ":", 1)
+        name, _, number = whole.rpartition("=" if "=" in item else ":")
+        if not number.isdecimal():
+            name, number = whole, "1"
+        kind = next((kind for kind in _NO_TASK_TRES if name.lower().startswith(kind)), None)
+        if kind is not None:
+            raise BadValue(f"Invalid TRES for {option}: {kind}", status=1)
+        if name.lower() == "cpu" and number.isdecimal() and int(number):
+            found["cpus_per_task"] = int(number)
+        elif name.lower().startswith("gres:gpu"):
+            found["gpus_per_task"] = ":".join(filter(None, (name[len("gres:gpu") :].lstrip(":"), number)))
+        else:
+            raise BadValue(f"{option}={item} is not modelled", status=1)
+    return found
+
+
+_NO_TASK_TRES = ("mem", "energy", "node", "billing", "fs", "vmem", "pages", "bb")
+
+
 def _oversubscribe(text: str | None, option: str, context: Context) -> str:
     return "ok"
 
@@ -171,7 +206,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("clusters", "M", REQUIRED, ALL, v.string, "clusters", SUPPORTED),
     Option("comment", None, REQUIRED, ALL, v.string, "comment", SUPPORTED),
     Option("compress", None, OPTIONAL, RUN, v.string, "compress", REFUSED, part=True),
-    Option("consolidate-segments", None, NO, ALL, v.switch, "consolidate_segments", REFUSED, part=True, since="26.05"),
+    Option("consolidate-segments", None, NO, ALL, v.switch, "consolidate_segments", ACCEPTED, part=True, since="26.05"),
     Option("container", None, REQUIRED, ALL, v.string, "container", REFUSED),
     Option("container-id", None, REQUIRED, ALL, v.string, "container_id", REFUSED, since="24.11"),
     Option("container-type", None, REQUIRED, ALL, v.string, "container_type", REFUSED, since="26.05"),
@@ -263,7 +298,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("ntasks-per-node", None, REQUIRED, ALL, v.positive, "ntasks_per_node", SUPPORTED, part=True),
     Option("ntasks-per-socket", None, REQUIRED, ALL, v.positive, "ntasks_per_socket", SUPPORTED, part=True),
     Option("ntasks-per-tres", None, REQUIRED, ALL, v.positive, "ntasks_per_tres", SUPPORTED, part=True),
-    Option("oom-kill-step", None, OPTIONAL, ALL, v.string, "oom_kill_step", REFUSED, since="24.11"),
+    Option("oom-kill-step", None, OPTIONAL, ALL, _oom_kill, "oom_kill_step", ACCEPTED, since="24.11"),
     Option("open-mode", None, REQUIRED, BATCH_RUN, v.open_mode, "open_mode", SUPPORTED),
     Option("output", "o", REQUIRED, BATCH_RUN, v.output_file, "std_out", SUPPORTED),
     Option("overcommit", "O", NO, ALL, v.switch, "overcommit", SUPPORTED, part=True),
@@ -292,13 +327,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("reservation", None, REQUIRED, ALL, v.string, "reservation", SUPPORTED),
     Option("resv-ports", None, OPTIONAL, RUN, v.string, "resv_ports", ACCEPTED, part=True, until="24.11"),
     Option("resv-ports", None, OPTIONAL, ALL, v.string, "resv_ports", ACCEPTED, part=True, since="24.11"),
-    Option("segment", None, REQUIRED, ALL, v.string, "segment_size", REFUSED, part=True, since="24.11"),
+    Option("segment", None, REQUIRED, ALL, _segment, "segment_size", ACCEPTED, part=True, since="24.11"),
     Option("send-libs", None, OPTIONAL, RUN, v.string, "send_libs", REFUSED, part=True),
     Option("signal", None, REQUIRED, ALL, v.warning_signal, "signal", SUPPORTED),
     Option("slurmd-debug", None, REQUIRED, RUN, v.string, "slurmd_debug", ACCEPTED),
     Option("sockets-per-node", None, REQUIRED, ALL, v.positive, "sockets_per_node", SUPPORTED, part=True),
     Option("spread-job", None, NO, ALL, v.switch, "spread_job", SUPPORTED, part=True),
-    Option("spread-segments", None, NO, ALL, v.switch, "spread_segments", REFUSED, part=True, since="26.05"),
+    Option("spread-segments", None, NO, ALL, v.switch, "spread_segments", ACCEPTED, part=True, since="26.05"),
     Option("stepmgr", None, NO, ALL, v.switch, "stepmgr", REFUSED, since="24.11"),
     Option("switch-req", None, REQUIRED, ALL, _switches_asked, "req_switch", SUPPORTED, hidden=True, part=True),
     Option("switch-wait", None, REQUIRED, ALL, v.wait_for_switches, "wait4switch", SUPPORTED, hidden=True, part=True),
@@ -314,7 +349,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("tmp", None, REQUIRED, ALL, v.memory, "pn_min_tmp_disk", SUPPORTED, part=True),
     Option("treewidth", None, REQUIRED, RUN, v.string, "treewidth", REFUSED, since="24.11"),
     Option("tres-bind", None, REQUIRED, ALL, v.string, "tres_bind", REFUSED, part=True, since="24.11"),
-    Option("tres-per-task", None, REQUIRED, ALL, v.string, "tres_per_task", REFUSED, part=True, since="24.11"),
+    Option("tres-per-task", None, REQUIRED, ALL, _tres_per_task, "tres_per_task", SUPPORTED, part=True, since="24.11"),
     Option("uid", None, REQUIRED, ALL, v.privileged, "user_id", SUPPORTED, until="24.11"),
     Option("uid", None, REQUIRED, BATCH, v.privileged, "user_id", SUPPORTED, since="24.11"),
     Option("unbuffered", "u", NO, RUN, v.switch, "unbuffered", SUPPORTED),

@@ -29,12 +29,13 @@ _COPIED = (
     "account", "array_inx", "begin_time", "burst_buffer", "clusters", "comment", "contiguous", "core_spec",
     "cores_per_socket", "cpu_freq_gov", "cpu_freq_max", "cpu_freq_min", "cpus_per_gpu", "cpus_per_task", "deadline",
     "delay_boot", "dependency", "distribution", "expedited_requeue", "extra", "features", "gpu_bind", "gpu_freq",
-    "gres_flags", "group_id", "job_size_str", "kill_on_invalid_dep", "licenses", "mail_type", "mail_user", "mcs_label",
-    "mem_bind", "mem_per_gpu", "name", "network", "nice", "ntasks_per_core", "ntasks_per_node", "ntasks_per_socket",
-    "overcommit", "partition", "plane_size", "pn_min_tmp_disk", "power", "prefer", "profile", "qos", "req_switch",
-    "requeue", "reservation", "shared", "sockets_per_node", "spread_job", "std_err", "std_in", "std_out",
-    "threads_per_core", "time_limit", "time_min", "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags",
-    "warn_signal", "warn_time", "wckey", "work_dir", "acctg_freq",
+    "gres_flags", "group_id", "job_size_str", "kill_on_invalid_dep", "licenses", "mail_type", "mail_user",
+    "mcs_label", "mem_bind", "mem_per_gpu", "name", "network", "nice", "ntasks_per_core", "ntasks_per_node",
+    "ntasks_per_socket", "oom_kill_step", "overcommit", "partition", "plane_size", "pn_min_tmp_disk", "power",
+    "prefer", "profile", "qos", "req_switch", "requeue", "reservation", "segment_size", "shared",
+    "sockets_per_node", "spread_job", "std_err", "std_in", "std_out", "threads_per_core", "time_limit", "time_min",
+    "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags", "warn_signal", "warn_time", "wckey", "work_dir",
+    "acctg_freq",
 )  # fmt: skip
 _GPU_SCOPES = (
     ("tres_per_job", "gpus"),
@@ -89,6 +90,8 @@ class Builder:
             The script's path, None for standard input and ``--wrap``.
         """
         self._check_first()
+        if self.chosen.get("tres_per_task") and self.chosen.get("cpus_per_task"):
+            self.chosen.set_by_name("cpus-per-task", str(self.chosen.get("cpus_per_task")))
         self._file_names()
         self._node_lists()
         self._job_name(command)

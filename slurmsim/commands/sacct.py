@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from slurmsim.commands import releases, sacct_fields
+from slurmsim.commands import releases, sacct_fields, sluid
 from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.dashed_table import Head, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
@@ -93,7 +93,8 @@ def _order(job: dict[str, Any]) -> tuple[int, int, int, int]:
 def _complete(job: dict[str, Any], asked: Asked, now: int) -> None:
     """Elapsed times and what else slurmdbd works out when it is asked."""
     job["stored_comment"] = None  # kept only with AccountingStoreFlags=job_comment
-    job["sluid"], job["now"] = None, now
+    job["sluid"], job["original_sluid"] = map(sluid.text, (job["db_index"], job["original_index"]))
+    job["now"] = now
     window = asked.cond["start"], min(asked.cond["end"], now)
     ran = bool(job["start"])
     if asked.truncate:

@@ -322,7 +322,7 @@ FIELDS: tuple[Field, ...] = (
     F("NNodes", 8, NUMBER, _n_nodes, _number("n_nodes")),
     F("NodeList", 15, TEXT, _text("nodes"), _text("nodes")),
     F("NTasks", 8, NUMBER, None, _number("n_tasks")),
-    F("OriginalSLUID", 14, TEXT, _text("sluid"), _of_job(_text("sluid")), since="26.05"),
+    F("OriginalSLUID", 14, TEXT, _text("original_sluid"), _of_job(_text("original_sluid")), since="26.05"),
     F("OverSubscribe", 14, TEXT, _text("oversubscribe"), None, since="26.05"),
     F("Partition", 10, TEXT, _text("partition"), None),
     F("Planned", 10, NUMBER, _planned_text, None, since="24.11"),

@@ -251,7 +251,7 @@ def _show_new_user(
             out(f"  C = {cluster:<10.10} A = {account:<20.20} U = {user:<9.9}{tail}\n")
         else:
             out(f"  U = {user:<9.9} A = {account:<10.10} C = {cluster:<10.10}{tail}\n")
-    if limit_set:
+    if limit_set and (settings.lines() or session.release < "24.11"):
         out(" Non Default Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
 
 

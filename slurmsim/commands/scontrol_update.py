@@ -67,10 +67,8 @@ def update(session: Session, words: Words) -> None:
         case _:
             session.code = 1
             session.io.error("No valid entity in update command")
-            more = '"SuspendExcNodes", "SuspendExcParts", "SuspendExcStates", ' if session.release >= "24.11" else ""
             session.io.error(
-                f'Input line must include "NodeName", "PartitionName", "Reservation", "JobId", {more}'
-                'or "SlurmctldDebug"'
+                'Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug"'
             )
     if error:
         session.complain("slurm_update error", error, loud=True)

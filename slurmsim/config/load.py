@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slurmsim.config.findings import Finding, Place, Report
@@ -115,7 +115,7 @@ def make_cluster(
 
     Nodes are called `prefix` and a zero-padded number and belong to every partition, the first of which is the
     default; limits are wide open. Cores are handed out (CR_Core), memory too when `memory_mib` is given. Everything
-    else has the defaults of the latest release.
+    else has the defaults of the latest release; decisions are those of the oldest.
 
     Raises
     ------
@@ -141,7 +141,8 @@ def make_cluster(
         f"PartitionName={name} Nodes=ALL MaxTime=UNLIMITED Default={'NO' if i else 'YES'}"
         for i, name in enumerate(partitions)
     ]
-    return parse_cluster(lines, "made-up cluster", overrides, release=LATEST)[0]
+    cluster, _ = parse_cluster(lines, "made-up cluster", overrides, release=LATEST)
+    return replace(cluster, release=OLDEST)
 
 
 def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
@@ -187,7 +188,9 @@ def _build(
         report.error(Place(shown), "TopologyPlugin", "", "topology/tree needs a topology.conf beside slurm.conf")
     if report.errors:
         return None
-    return ClusterSpec(options["ClusterName"], table.in_order(), partitions, options, parameters, switches)
+    return ClusterSpec(
+        options["ClusterName"], table.in_order(), partitions, options, parameters, switches, release=report.release
+    )
 
 
 def _sort_lines(conf: Sequence[ConfLine], report: Report) -> tuple[dict[str, Setting], dict[str, list[ConfLine]]]:

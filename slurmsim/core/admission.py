@@ -6,7 +6,8 @@ from slurmsim.core.job import Job
 from slurmsim.core.lifecycle import Lifecycle
 from slurmsim.core.messages import Refused, Submit
 from slurmsim.core.owners import Owners
-from slurmsim.core.shape import NOT_AVAILABLE
+from slurmsim.core.partitions import Partition
+from slurmsim.core.shape import NOT_AVAILABLE, Shape
 from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
@@ -88,9 +89,17 @@ class Admission(Lifecycle):
             raise SubmitError("Required partition not available (inactive or drain)")
         self.access.refuse(job)
         self.check_partition_limits(job)
-        broken = [self.limit_reason(job, p, s) is not None for p, s in zip(partitions, shapes, strict=True)]
+        broken = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
-        if not any(broken) and not any(possible):
+        waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, shapes, broken, strict=True)]
+        if not any(waits) and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.edits
+
+    def _waits_without_nodes(self, job: Job, partition: Partition, shape: Shape, broken: str | None) -> bool:
+        """Whether a partition's limit lets a job wait that no nodes could serve."""
+        if broken is None or not self.rules.tries_over_limits:
+            return broken is not None
+        barred = job.bars is not None and partition.index in job.bars
+        return barred or broken in self.rules.but_limits or shape.max_nodes < shape.min_nodes

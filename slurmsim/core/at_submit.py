@@ -31,8 +31,9 @@ class AtSubmit:
         if job is None or job.state != JobState.PENDING or not job.queued or c.main.defer:
             return
         for record in c.queue.jobs.get(job.id, ()):
-            if not self._first(record):
-                c.set_reason(job, Reason.PRIORITY)
+            kept = c.keeps_out(job, record.partition, record.shape)  # asked first, whoever else waits
+            if kept is not None or not self._first(record):
+                c.set_reason(job, kept or Reason.PRIORITY)
             elif self._start(record):
                 return
 

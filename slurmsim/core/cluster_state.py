@@ -13,6 +13,7 @@ from slurmsim.core.memory_limits import MemoryBounds, fit_memory
 from slurmsim.core.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.nodes import Allocation, NodeTable
 from slurmsim.core.partitions import Partition, assign_pools
+from slurmsim.core.release_rules import rules_of
 from slurmsim.core.select import Selector
 from slurmsim.core.shape import Shape
 from slurmsim.core.sharing import SharedCores
@@ -65,6 +66,7 @@ class ClusterState:
             self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
             serial_last="pack_serial_at_end" in parameters,
             window_linear=int(parameters.get("bf_window_linear") or 0),
+            deals_tasks=rules_of(cluster.release).deals_tasks,
         )  # fmt: skip
         self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
         self.by_name = {p.name: p for p in self.partitions}
@@ -190,6 +192,7 @@ def compile_shape(
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not request.switches else state.tree,
             patient=patient and state.switch_wait(request) > 0, lifted=lifted,
+            list_may_be_longer=rules_of(state.cluster.release).list_may_be_longer,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

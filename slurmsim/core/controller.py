@@ -60,6 +60,7 @@ from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
 from slurmsim.core.qos_flags import QosFlags
 from slurmsim.core.recalculation import Recalculation
+from slurmsim.core.release_rules import rules_of
 from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
@@ -105,6 +106,7 @@ class Controller(Admission):
         term_s: int = 0,
     ) -> None:
         self.cluster, self.policy = cluster, policy
+        self.rules = rules_of(cluster.release)
         self.now = self.start_time = start_time
         self.state = ClusterState(cluster)
         self.table, self.selector = self.state.table, self.state.selector
@@ -114,7 +116,7 @@ class Controller(Admission):
         self.enforce = Enforcement.parse(enforced or ())
         self.accounts = Accounts(self.tree, self.enforce, self.partitions) if self.tree is not None else None
         self.access = PartitionAccess(self)
-        self.queue = JobQueue(self.state.n_pools, fifo=_walks_job_table(cluster, policy))
+        self.queue = JobQueue(self.state.n_pools, fifo=self.rules.walks_job_table and _walks_job_table(cluster, policy))
         self.created = 0
         self.billing = Billing(cluster, self.table)
         self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)

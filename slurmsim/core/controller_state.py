@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from slurmsim.core.priority import Basic, Multifactor
     from slurmsim.core.qos_flags import QosFlags
     from slurmsim.core.recalculation import Recalculation
+    from slurmsim.core.release_rules import ReleaseRules
     from slurmsim.core.requeues import Requeues
     from slurmsim.core.reservations import Reservations
     from slurmsim.core.resize import Resizes
@@ -78,6 +79,7 @@ class ControllerState:
 
     cluster: ClusterSpec
     policy: Policy
+    rules: ReleaseRules
     now: int
     start_time: int
     state: ClusterState

@@ -36,9 +36,11 @@ class Term(Value):
     delay_s: int = 0
 
 
-def parse(text: str, own_id: int) -> tuple[tuple[Term, ...], bool]:
-    """Terms and whether any one of them suffices. Raises SubmitError with Slurm's text."""
+def parse(text: str, own_id: int, *, one_separator: bool = False) -> tuple[tuple[Term, ...], bool]:
+    """Terms and whether any one of them suffices. Raises SubmitError with Slurm's text, also for both separators."""
     any_one = "?" in text
+    if one_separator and any_one and "," in text:
+        raise SubmitError(PROBLEM)
     terms: list[Term] = []
     for part in text.replace("?", ",").split(","):
         part = part.strip()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from slurmsim.core.dependency import CIRCULAR, Known, Outcome, Term, combine, judge, parse
+from slurmsim.core.dependency import CIRCULAR, PROBLEM, Known, Outcome, Term, combine, judge, parse
 from slurmsim.core.job import Job
 from slurmsim.core.job_array import JobArrays
 from slurmsim.errors import SubmitError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
 
 PURGE_S = 60
+_BY_RESULT = frozenset({"afterok", "afternotok"})
 
 
 class Eligibility:
@@ -54,9 +55,17 @@ class Eligibility:
     def register(self, job: Job) -> None:
         """A new job: parse what it waits for. Raises SubmitError on a bad dependency, before changing anything."""
         if job.sub.dependency:
-            self._depend(job, *parse(job.sub.dependency, job.id))
+            self._depend(job, *self._parse(job, job.sub.dependency))
         if job.sub.array_task_id is not None:
             self.arrays.register(job)
+
+    def _parse(self, job: Job, dependency: str) -> tuple[tuple[Term, ...], bool]:
+        """The terms of a new dependency. Raises SubmitError for what cannot be parsed, or cannot be asked about."""
+        rules = self.c.rules
+        found = parse(dependency, job.id, one_separator=rules.one_separator)
+        if rules.unknown_refused and any(t.kind in _BY_RESULT and self._known(t, job) is None for t in found[0]):
+            raise SubmitError(PROBLEM)
+        return found
 
     def _depend(self, job: Job, terms: tuple[Term, ...], any_one: bool) -> None:
         self._terms[job.id] = (terms, any_one)
@@ -71,7 +80,7 @@ class Eligibility:
 
         Raises SubmitError on a bad or circular one, before changing anything.
         """
-        found = parse(dependency, job.id) if dependency else None
+        found = self._parse(job, dependency) if dependency else None
         if found is not None and self._leads_back(found[0], job):
             raise SubmitError(CIRCULAR)
         before = self._terms.pop(job.id, None)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.states import JobState, Reason
-from slurmsim.tres import parse_licenses
+from slurmsim.tres import parse_license_choice, parse_licenses
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -45,19 +45,29 @@ class Licenses:
         self.lacking: dict[int, Job] = {}
 
     def wanted(self, text: str) -> Counts:
-        """What ``-L text`` asks for. Raises SubmitError for an unknown name or more than there are."""
+        """What ``-L text`` asks for, at first. Raises SubmitError for an unknown name or more than there are."""
+        choices = self._choices(text)
+        if any(count > self.total.get(name, -1) for asked in choices for name, count in asked):
+            raise SubmitError(INVALID)
+        return choices[0] if choices else ()
+
+    def _choices(self, text: str) -> tuple[Counts, ...]:
         try:
-            asked = parse_licenses(text)
+            return parse_license_choice(text) if self.c.rules.license_choice else (parse_licenses(text),)
         except ValueError:
             raise SubmitError(INVALID) from None
-        if any(count > self.total.get(name, -1) for name, count in asked):
-            raise SubmitError(INVALID)
-        return asked
 
     def free(self, job: Job, reservation: Reservation | None = None) -> bool:
-        """Whether `job` could take its licenses now and keep them to its limit (license_job_test)."""
+        """Whether `job` could take its licenses now and keep them to its limit (license_job_test).
+
+        Of licenses any one of which will do, it takes the first that is free.
+        """
         now = self.c.now
-        return self._enough(job, reservation, now, now + job.time_limit_s)
+        for asked in self._choices(job.sub.licenses) if "|" in job.sub.licenses else (job.licenses,):
+            job.licenses = asked
+            if self._enough(job, reservation, now, now + job.time_limit_s):
+                return True
+        return False
 
     def _enough(self, job: Job, own: Reservation | None, begin: int, end: int) -> bool:
         reservations = self.c.reservations

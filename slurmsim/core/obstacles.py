@@ -90,6 +90,8 @@ class Obstacles:
         missing = record.partition.mask & ~c.table.up
         if shape.required:
             missing &= shape.required
+        if c.rules.drained_unnamed:
+            missing &= c.node_states.down
         if not missing:
             return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
         names = c.state.namer.runs(runs(missing))

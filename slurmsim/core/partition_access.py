@@ -34,6 +34,8 @@ class PartitionAccess:
         Groups of a user; None where nothing is known of groups: AllowGroups then lets everybody in.
     privileged
         Users RootOnly and AllowGroups do not keep out: root and SlurmUser.
+    uid_of
+        What a user is called where a job waits for a partition closed to the user's groups (since 24.11).
     edited
         Partitions have changed since the controller was made.
     """
@@ -45,6 +47,7 @@ class PartitionAccess:
         if groups is not None:
             self.groups_of = lambda user: groups.get(user, frozenset())
         self.privileged = {"root", str(controller.cluster.options.get("SlurmUser") or "root")}
+        self.uid_of: Callable[[str], object] = lambda user: user
         self.closed = self.edited = False
         self._look()
 
@@ -90,16 +93,27 @@ class PartitionAccess:
         minimum: it then exceeds the nodes of every partition.
         """
         reserved = bool(job.sub.reservation)
+        late = self.c.rules.groups_late and self.c.cluster.option("EnforcePartLimits") == "NO"
         bars: dict[int, Bar] = {}
         for p in job.partitions:
-            if text := self.denial(job.user, p, reserved):
+            text = self.denial(job.user, p, reserved)
+            if text == NO_GROUP and late:
+                bars[p.index] = Bar(self._closed_to(job.user, p), "", False)
+            elif text:
                 bars[p.index] = Bar("", text, False, Reason.PARTITION_CONFIG)
         if not bars:
             return
-        if job.partitions[0].index in bars and not job.sub.request.max_nodes:
+        if job.partitions[0].index in bars and not (late or job.sub.request.max_nodes):
             for p in job.partitions:
                 bars.setdefault(p.index, Bar("", "", False, Reason.PARTITION_NODE_LIMIT))
         job.bars = {**(job.bars or {}), **bars}
+
+    def _closed_to(self, user: str, partition: Partition) -> str:
+        """What squeue shows while a job waits for its user's groups to be let in."""
+        return (
+            f"uid {self.uid_of(user)} not in group permitted to use this partition ({partition.name}). "
+            f"groups allowed: {','.join(partition.spec.allow_groups)}"
+        )
 
     def ask_again(self) -> None:
         """Partitions are not what they were: who waits is looked at again."""

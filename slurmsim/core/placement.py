@@ -415,14 +415,19 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
     return taking.done
 
 
-def distribute(ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int]) -> list[int]:
+def distribute(
+    ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int], tasks: int = 0
+) -> list[int]:
     """CPUs each chosen node finally gives; `taken` in node order, `grain` the smallest share of each node.
 
     One task to every node first, then rounds over the nodes in order, one task each where there is room, then up to
-    whole shares (dist_tasks.c, block distribution).
+    whole shares (dist_tasks.c, block distribution). `tasks`: so many are dealt, where that is not as many as there
+    may be on these nodes.
     """
     hosts = len(taken)
     total = max(hosts * max(1, tasks_per_node), ask.min_cpus, hosts * ask.pn_min_cpus)
+    if tasks:
+        total = tasks * cpus_per_task
     if cpus_per_task == 1 and not tasks_per_node and sum(taken) == total:
         given = taken
     else:

@@ -51,10 +51,11 @@ class Placer:
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
+        deals_tasks: bool = False,
     ) -> None:  # fmt: skip
         self.table = table
         self.memory_consumable = memory_consumable
-        self.busy_first, self.serial_last = busy_first, serial_last
+        self.busy_first, self.serial_last, self.deals_tasks = busy_first, serial_last, deals_tasks
 
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
@@ -363,7 +364,8 @@ class Placer:
         if shape.whole:
             return self._whole(shape, chosen, None, len(nodes), int(table.cpus[idx].sum()))
         grain = table.grain[idx].tolist()
-        given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain)
+        dealt = shape.request.n_tasks if self.deals_tasks and shape.tasks_per_node else 0
+        given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain, dealt)
         cpus = table.cpus[idx] if shape.all_cores else np.array(given, np.int64)
         mem: int | IntArray = shape.mem_node
         if shape.mem_all:

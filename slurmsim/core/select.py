@@ -29,13 +29,18 @@ class Selector(Placer):
         As `Placer` has them.
     window_linear
         bf_window_linear: seconds the future test's window grows by, 0 to double it.
+    deals_tasks
+        Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
     """
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        window_linear: int = 0,
+        window_linear: int = 0, deals_tasks: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(table, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last)
+        super().__init__(
+            table, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last,
+            deals_tasks=deals_tasks,
+        )  # fmt: skip
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
         self._releases: Releases | None = None

@@ -82,6 +82,7 @@ class Shape:
         tree: SwitchTree | None = None,
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
+        list_may_be_longer: bool = False,
     ) -> None:
         self.request, self.partition = request, partition
         self.asked_cpus = max(request.min_cpus, 1)
@@ -117,6 +118,9 @@ class Shape:
         self.max_cpus_per_node = spec.max_cpus_per_node
         self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
         excluded = from_indices(sorted(self._lookup(request.exclude, table)))
+        if list_may_be_longer and self.required.bit_count() > request.min_nodes:
+            excluded |= table.everything & ~self.required
+            self.required = 0
         self.candidates: Bitmap = self._candidates(table) & ~excluded
         members = table_rows(self.candidates, table.n)
         grain_is_node = bool(len(members)) and bool((table.grain[members] == table.cpus[members]).all())

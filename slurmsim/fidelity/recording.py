@@ -127,6 +127,7 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
         workload = path.with_name(Path(str(recorded["workload"])).name)
     asked = {job["id"]: job for job in _load(workload).get("jobs", [])}
     cluster, _ = parse_cluster(recorded["slurm_conf"], f"{path}: slurm_conf")
+    cluster = replace(cluster, release=str(recorded.get("slurm") or cluster.release)[:5])
     started = [j for j in recorded["jobs"] if j.get("start") is not None and j.get("end") is not None]
     missing = [j["id"] for j in started if j["id"] not in asked]
     if missing:

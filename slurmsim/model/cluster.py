@@ -30,6 +30,8 @@ class ClusterSpec:
         topology.conf, in its order; empty without TopologyPlugin=topology/tree.
     groups
         Groups of each user who is in one; None where nothing is known of groups.
+    release
+        The Slurm release whose decisions are made, where releases differ in them (`slurmsim.core.release_rules`).
     """
 
     name: str
@@ -39,6 +41,7 @@ class ClusterSpec:
     scheduler_parameters: Mapping[str, str] = field(default_factory=dict)
     switches: tuple[SwitchSpec, ...] = ()
     groups: Mapping[str, frozenset[str]] | None = None
+    release: str = "22.05"
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands.releases import row as of_release
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.slurmctld.live_job import task_list
 from slurmsim.slurmctld.step import BATCH, EXTERN, NAMES, Step
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # what the script's own end says; after any other its processes were killed
 _OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+_LOST_CODE = {"22.05": 0, "24.11": 1}
+"""Exit code of a run that lost a node."""
 _BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
 
 
@@ -31,6 +34,7 @@ class JobRecord:
     """One run of a job. Times are seconds since the epoch, 0 where there is none; see `slurmdb_job_rec_t`."""
 
     db_index: int
+    original_index: int
     job_id: int
     array_job_id: int
     array_task_id: int | None
@@ -93,13 +97,14 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
     ended = [step for step in steps if step.end is not None and (late is None or step.end < late)]
     numbered = [step.exit_code for step in ended if step.number not in NAMES]
     return JobRecord(
-        db_index=first.db_index, job_id=live.id, array_job_id=array.id if array is not None else 0,
+        db_index=first.db_index, original_index=first.original or first.db_index,
+        job_id=live.id, array_job_id=array.id if array is not None else 0,
         array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),
         array_max_tasks=core.array_limit or 0, assoc_id=storage.assoc_id(core), account=core.account or "",
         user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,
         partition=core.partition.name if started else ",".join(p.name for p in core.partitions),
         qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
-        exit_code=_exit_code(core) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
+        exit_code=_exit_code(core, engine.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
         submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
         end=end,
@@ -128,10 +133,10 @@ def _tasks(row: Row) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
-def _exit_code(core: Job) -> int:
+def _exit_code(core: Job, release: str) -> int:
     """The wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none."""
     if core.state not in _OWN_END:
-        return 0
+        return int(of_release(_LOST_CODE, release)) << 8 if core.state == JobState.NODE_FAIL else 0
     code, _, signal = str(core.exit_code).partition(":")
     return int(code) << 8 | int(signal or 0)
 

@@ -6,10 +6,12 @@ mirrors as_mysql_jobacct_process.c (22.05).
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands import releases, sluid
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.accounting_records import JobRecord, record_of, step_row
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 CHANGES: frozenset[str] = frozenset()
 DISABLED = "Slurm accounting storage is disabled"
+_CLOCKED = {"22.05": False, "24.11": True}
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
 _SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem"))
 _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
@@ -38,6 +41,7 @@ class First:
     db_index: int
     priority: int
     restarts: int
+    original: int = 0  # the index of the job's first run, where this is not that
 
 
 class Storage:
@@ -60,6 +64,8 @@ class Storage:
         self.completed: Callable[[JobRecord], None] | None = None
         self._first: dict[int, First] = {}
         self._next_index = 1
+        self._cluster = zlib.crc32(engine.cluster.name.encode()) % 4094 + 2  # real ones draw lots
+        self._last_ms = 0
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 
@@ -75,6 +81,13 @@ class Storage:
                 known = self._first.get(other._core.id) if other._core is not None else None
                 if known is not None and other.own_id is None:
                     return known.db_index
+        return self._new_index()
+
+    def _new_index(self) -> int:
+        """The database counts; since 24.11 slurmctld makes the ids itself, of its clock."""
+        if releases.row(_CLOCKED, self.engine.release):
+            self._last_ms = max(self._last_ms + 1, self.engine.now * 1000)
+            return sluid.made(self._cluster, self._last_ms)
         index, self._next_index = self._next_index, self._next_index + 1
         return index
 
@@ -83,8 +96,7 @@ class Storage:
         core = live.core
         first = self._first.get(core.id)
         if first is None or (live.array is not None and live.own_id != live.array.id):
-            self._first[core.id] = First(self._next_index, core.priority, core.restarts)
-            self._next_index += 1
+            self._first[core.id] = First(self._new_index(), core.priority, core.restarts)
         if (core.start_time or 0) - core.submit_time < _INDEX_PERIOD_S:
             self._next_index += 1
 
@@ -96,8 +108,9 @@ class Storage:
         self.kept.append(record_of(self.engine, Row(live), run))
         if self.completed is not None:
             self.completed(self.kept[-1])
-        index, self._next_index = self._next_index, self._next_index + 1
-        self._first[run.id] = First(index, live.core.priority, live.core.restarts)
+        before = self.first(live)
+        original = before.original or before.db_index
+        self._first[run.id] = First(self._new_index(), live.core.priority, live.core.restarts, original)
 
     def ended(self, live: LiveJob) -> None:
         """A job is over."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands import sluid
 from slurmsim.commands.releases import row
 from slurmsim.core.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.core.shape import NOT_AVAILABLE
@@ -145,7 +146,7 @@ def facts(engine: Engine, live: LiveJob) -> dict[str, Any]:
         "gpus": state.gres_per_node(alloc) or None, "batch": bool(live.asked.get("script")),
         "kill_wait": int(engine.cluster.option("KillWait")), "release": engine.release,
         "kill_on_bad_exit": int(engine.cluster.options.get("KillOnBadExit") or 0),
-        "shared": live.asked.get("shared"),
+        "shared": live.asked.get("shared"), "sluid": sluid.text(engine.storage.first(live).db_index),
     }  # fmt: skip
 
 

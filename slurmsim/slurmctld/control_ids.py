@@ -108,6 +108,6 @@ def for_each(engine: Engine, named: Named, act: Callable[[Record], None]) -> dic
 
 
 def _ids(engine: Engine, array: int, tasks: set[int]) -> str:
-    """``5_1,4``; 26.05 puts several into brackets."""
+    """``5_1,4``; 26.05 puts them into brackets."""
     text = task_ranges(tasks)
-    return f"{array}_[{text}]" if engine.release >= "26.05" and len(tasks) > 1 else f"{array}_{text}"
+    return f"{array}_[{text}]" if engine.release >= "26.05" else f"{array}_{text}"

@@ -117,7 +117,7 @@ class Engine:
         self.people: People = people
         self.owner = owner
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
-        self.storage = accounting_storage.Storage(self)
+        self.storage: accounting_storage.Storage = accounting_storage.Storage(self)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, self.storage.requeued, cluster, policy, start_time,
             boots=self._reboots, after_turn=self._after_turn,
@@ -126,6 +126,7 @@ class Engine:
         self.controller: Controller = self.network.controller
         self.controller.main.ticks = True
         self.controller.access.groups_of = lambda user: (people.by_name(user).group,)
+        self.controller.access.uid_of = lambda user: people.by_name(user).uid
         self.controller.access.privileged.add(people.by_uid(owner).name)
         self._run_time, self.runs_jobs = run_time, runs_jobs
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
@@ -223,7 +224,7 @@ class Engine:
                 made = [(*self._make(shown, asked, person), None)]
             self._enter(shown, asked, person, made)
         except SubmitError as error:
-            if takes_id(self, error):
+            if takes_id(self, error, asked):
                 self.last_id = shown
             if error.text == NOT_AVAILABLE and not asked.get("array_inx") and not asked.get("allocate"):
                 self._keep_rejected(shown, asked, person)

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands import sluid
 from slurmsim.hostlist import compress
 from slurmsim.slurmctld.core_ids import cpu_ids
 from slurmsim.slurmctld.gres_ids import gres_of, gres_totals
@@ -87,11 +88,17 @@ def _exclusive(row: Row, engine: Engine) -> str:
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
     if shared == "user" or spec.exclusive_user:
         return "USER"
+    if shared in ("mcs", "topo"):
+        return str(shared).upper()
     return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole else "NO"
 
 
 def _licenses_given(row: Row, engine: Engine) -> str | None:
-    return row.job.asked.get("licenses") or None if row.core.state in _RAN else None
+    if row.core.state not in _RAN:
+        return None
+    if engine.release < "26.05":
+        return row.job.asked.get("licenses") or None
+    return ";".join(f"{name}:{count}" for name, count in row.core.licenses) or None
 
 
 def _error_file(row: Row, engine: Engine) -> str | None:
@@ -123,6 +130,10 @@ def _bit_flags(row: Row, engine: Engine) -> list[str]:
     return found
 
 
+def _sluid(row: Row, engine: Engine) -> str:
+    return sluid.text(engine.storage.first(row.job).db_index)
+
+
 def _submit_line(row: Row, engine: Engine) -> str | None:
     line = row.job.asked.get("submit_line")
     if line is None:
@@ -131,7 +142,7 @@ def _submit_line(row: Row, engine: Engine) -> str | None:
 
 
 DETAILS: dict[str, Callable[[Row, Engine], Any]] = {
-    "sluid": lambda r, e: None,
+    "sluid": _sluid,
     "track_wckey": lambda r, e: bool(e.cluster.options.get("TrackWCKey")),
     "failed_node": lambda r, e: None,
     "resize_time": lambda r, e: r.job.resized_at,

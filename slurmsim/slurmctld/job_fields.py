@@ -201,8 +201,10 @@ def _batch_host(row: Row, engine: Engine) -> str | None:
 
 def _tres_asked(row: Row, engine: Engine) -> str:
     core = row.core
+    if row.job.resized_at and core.alloc is not None:
+        return _tres_given(row, engine) or ""
     billing = engine.controller.billing
-    counts = billing.requested(core, core.shape)
+    counts = billing.requested(core, core.shape) | {"cpu": int(core.shape.min_cpus)}
     if not counts.get("mem"):
         counts.pop("mem", None)
     counts["billing"] = int(billing.bill(counts, core.partition.spec.tres_billing_weights))

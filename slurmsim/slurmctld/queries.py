@@ -43,6 +43,9 @@ class _Queries:
             if not rows:
                 raise Refusal(INVALID_JOB)
             rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
+        elif not arguments.get("show_all", True) and not self.e.is_operator(person):
+            seen = {p.index for p in self.e.controller.partitions if self.e.visible(p, person)}
+            rows = [row for row in rows if any(p.index in seen for p in row.core.partitions)]
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
         return {"now": self.e.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}

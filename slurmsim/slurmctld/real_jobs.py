@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands import stepd_notices
+from slurmsim.commands import sluid, stepd_notices
 from slurmsim.commands.releases import row
 from slurmsim.core.job import Job
 from slurmsim.core.messages import JobEnded
@@ -161,6 +161,8 @@ class RealJobs:
             "working_cluster": self.engine.working_cluster, "start": core.start_time, "end": core.end_limit,
             "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
             "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
+            "oom_kill_step": int(asked.get("oom_kill_step") or 0),
+            "sluid": sluid.text(self.engine.storage.first(live).db_index),
             "simulated": live.person.uid != self.engine.owner,
         }  # fmt: skip
         if live.array is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands.releases import row
 from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.shape import NOT_AVAILABLE
@@ -22,16 +23,21 @@ BAD_PARTITION = "Invalid partition name specified"
 BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODE_COUNT = "Node count specification invalid"
 BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
+BAD_FEATURE = "Invalid feature specification"
+NOT_SUPPORTED = "Requested operation not supported on this system"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 TAKES_ID = frozenset(
     {
-        NOT_AVAILABLE, BAD_NODE_COUNT, "Invalid feature specification", "Job dependency problem",
-        REFUSED_BY_DEFAULT, "Requested operation not supported on this system", "Requested reservation is invalid",
+        NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
+        "Requested reservation is invalid",
         "Access denied to requested reservation",
     }
 )  # fmt: skip
 """Errors found after the job's record was made: its id is gone."""
+_NO_PARTITION_TAKEN = {"22.05": False, "26.05": True}
+"""Whether ``-p ''`` is the default partition."""
+_BAD_FEATURE_ID = {"22.05": True, "24.11": False}
 _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
 
 
@@ -41,10 +47,12 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     nice = int(get("nice") or 0)
     if nice < 0 and not engine.is_operator(person):
         raise SubmitError(BAD_NICE)
+    if get("expedited_requeue") and "enable_expedited_requeue" not in engine.cluster.scheduler_parameters:
+        raise SubmitError(NOT_SUPPORTED)
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
         raise SubmitError(BAD_TIME_MIN)
-    if get("partition") == "":
+    if get("partition") == "" and not row(_NO_PARTITION_TAKEN, engine.release):
         raise SubmitError(BAD_PARTITION)
     if get("deadline") and int(get("deadline") or 0) <= engine.now:
         raise SubmitError(BAD_TIME_LIMIT)
@@ -73,9 +81,13 @@ def lines(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> list[
     return [*_before(engine, text, limit, asked), text]
 
 
-def takes_id(engine: Engine, error: SubmitError) -> bool:
+def takes_id(engine: Engine, error: SubmitError, asked: Mapping[str, Any]) -> bool:
     """Whether the job had its id already when it was refused, which is gone then."""
     early = error.text == BAD_NODE_COUNT and engine.cluster.option("EnforcePartLimits") != "NO"
+    if error.text == NOT_SUPPORTED and asked.get("expedited_requeue"):
+        return False
+    if error.text == BAD_FEATURE:
+        return bool(row(_BAD_FEATURE_ID, engine.release))
     return error.text in TAKES_ID and not early
 
 

@@ -59,7 +59,7 @@ def make_engine(header: Mapping[str, Any], folder: Path) -> Engine:
 def _cluster(header: Mapping[str, Any], folder: Path) -> tuple[ClusterSpec, Draft | None]:
     if not header["conf"]:
         spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
-        return spec, None
+        return replace(spec, release=str(header["release"])), None
     storage = header.get("storage")
     changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
     cluster, _ = load_cluster(folder / str(header["conf"]), changes, release=str(header["release"]))

@@ -17,6 +17,7 @@ SLURM_JOB_GID gid
 SLURM_JOB_ACCOUNT account
 SLURM_JOB_QOS qos
 SLURM_JOB_RESERVATION reservation
+SLURM_JOB_SLUID sluid 26.05
 SLURM_JOB_NUM_NODES n_nodes
 SLURM_NNODES n_nodes
 SLURM_JOB_NODELIST nodes
@@ -45,7 +46,7 @@ SLURM_GTIDS =0
 SLURM_TOPOLOGY_ADDR first_node
 SLURM_TOPOLOGY_ADDR_PATTERN =node
 SLURM_PRIO_PROCESS =0
-SLURM_OOM_KILL_STEP =0 24.11
+SLURM_OOM_KILL_STEP oom_kill_step 24.11
 SLURM_STEP_ID =-5 26.05
 SLURM_STEPID =-5 26.05
 SLURM_JOB_START_TIME start 24.11
@@ -98,7 +99,7 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     """
     per_task, shared = facts.get("cpus_per_task"), facts.get("shared")
     known = {
-        **facts, "restart_count": facts.get("restarts") or None,
+        "oom_kill_step": 0, **facts, "restart_count": facts.get("restarts") or None,
         "tres_per_task": f"cpu={per_task}" if per_task else None,
         "exclusive": _EXCLUSIVE.get(str(shared), "NO"), "oversubscribe": "YES" if shared == "ok" else "NO",
     }  # fmt: skip

@@ -241,7 +241,11 @@ _SLURM = frozenset(
 
 
 # what only the machine of the recording knows, though its list does not name it
-MEASURED = [["CPU load", r"CPULoad=\S+"], ["free memory", r"FreeMem=\S+"], ["process ids", r"SrunHost:Pid=\S+:\d+"]]
+MEASURED = [
+    ["CPU load", r"CPULoad=\S+"], ["free memory", r"FreeMem=\S+"], ["process ids", r"SrunHost:Pid=\S+:\d+"],
+    ["kernel", r"\bOS=Linux .*?SMP(?: PREEMPT_DYNAMIC)?"],
+    ["SLUID", r"\bs[0-9A-HJKMNP-TV-Z]{13}\b"],  # a random number and the machine's own clock, which nobody set
+]  # fmt: skip
 
 
 def normal(text: str, volatile: list[list[str]]) -> str:

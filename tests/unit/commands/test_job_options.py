@@ -9,7 +9,7 @@ from slurmsim.commands.job_options import ALL, OPTIONS, REFUSED, options_of
 from slurmsim.commands.job_variables import variables_of
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.releases import RELEASES
-from slurmsim.commands.values import Context
+from slurmsim.commands.values import BadValue, Context
 
 
 def chosen(release: str = "22.05", command: str = "sbatch") -> Chosen:
@@ -123,3 +123,33 @@ def test_reader_of_letters_and_names() -> None:
         ("a", None), ("s", "3"), ("n", "4"), ("s", None),
     ]  # fmt: skip
     assert parser.rest == ["x", "y", "-a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("cpu=2", {"cpus_per_task": 2}),
+        ("cpu:3,gres/gpu:a100=1", {"cpus_per_task": 3, "gpus_per_task": "a100:1"}),
+        ("gres:gpu:2", {"gpus_per_task": "2"}),
+        ("gres/gpu", {"gpus_per_task": "1"}),
+    ],
+)
+def test_resources_of_a_task(text: str, found: dict[str, object]) -> None:
+    options = chosen("24.11")
+    options.set_by_name("tres-per-task", text)
+    assert {name: options.get(name) for name in found} == found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("tres-per-task", "mem=3", "Invalid TRES for --tres-per-task: mem"),
+        ("tres-per-task", "license/a=1", "--tres-per-task=license/a=1 is not modelled"),
+        ("segment", "x", "Invalid --segment specification"),
+        ("oom-kill-step", "2", "Invalid --oom-kill-step specification"),
+    ],
+)
+def test_values_newer_options_do_not_take(name: str, text: str, said: str) -> None:
+    with pytest.raises(BadValue) as bad:
+        chosen("26.05").set_by_name(name, text)
+    assert bad.value.errors == (said,)

@@ -76,6 +76,8 @@ class World:
         Associations and QOS.
     epilog, term
         Seconds an epilog takes, and processes that are told to end.
+    release
+        Whose decisions are made.
     """
 
     def __init__(
@@ -91,8 +93,10 @@ class World:
         accounting: Accounting | None = None,
         epilog: int = 0,
         term: int = 0,
+        release: str = "22.05",
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
+        self.cluster = replace(self.cluster, release=release)
         if plan_all:
             more = {"slurmsim_plan_all": ""}
             if every_cycle:

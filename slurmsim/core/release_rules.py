@@ -1,0 +1,83 @@
+"""Where releases of Slurm decide differently: rows by release, looked up once by who decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slurmsim.core.value import Value
+from slurmsim.states import Reason
+
+_PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRules(Value):
+    """One release.
+
+    Attributes
+    ----------
+    walks_job_table
+        sched/builtin has no queue of its own making but walks the table of jobs, so that what a job's start lets go
+        starts in the same pass (_schedule, job_scheduler.c).
+    tries_over_limits
+        A submission looks for nodes in a partition whose limits keep the job out, too, and refuses what no nodes
+        could ever serve (_select_nodes_base, job_mgr.c); `but_limits` are those with which it does not.
+    unknown_refused
+        ``afterok`` and ``afternotok`` of a job nobody remembers are refused (job_scheduler.c).
+    list_may_be_longer
+        Of a node list longer than the nodes asked for as many as needed are taken, and no others (_job_create).
+    deals_tasks
+        A job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have
+        (dist_tasks.c).
+    drained_unnamed
+        Of required nodes that are not available only those that are down are named (select_nodes).
+    license_choice
+        ``-L a|b`` asks for any one of them.
+    groups_late
+        Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
+    one_separator
+        Dependencies joined by both ``,`` and ``?`` are refused.
+    """
+
+    walks_job_table: bool = False
+    tries_over_limits: bool = False
+    but_limits: frozenset[str] = frozenset()
+    unknown_refused: bool = False
+    list_may_be_longer: bool = False
+    deals_tasks: bool = False
+    drained_unnamed: bool = False
+    license_choice: bool = False
+    one_separator: bool = False
+    groups_late: bool = False
+
+
+_ROWS = {
+    "22.05": ReleaseRules(walks_job_table=True),
+    "24.11": ReleaseRules(
+        tries_over_limits=True,
+        unknown_refused=True,
+        list_may_be_longer=True,
+        deals_tasks=True,
+        drained_unnamed=True,
+        groups_late=True,
+    ),
+    "26.05": ReleaseRules(
+        tries_over_limits=True,
+        but_limits=_PARTITION_LIMITS,
+        unknown_refused=True,
+        list_may_be_longer=True,
+        drained_unnamed=True,
+        license_choice=True,
+        one_separator=True,
+        groups_late=True,
+    ),
+}
+
+
+def rules_of(release: str) -> ReleaseRules:
+    """The row of `release`: the newest that is not newer.
+
+    >>> rules_of("22.05").unknown_refused, rules_of("25.05").unknown_refused
+    (False, True)
+    """
+    return _ROWS[max((row for row in _ROWS if row <= release), default="22.05")]
