@@ -125,7 +125,7 @@ class CpuHours(Policy):
 
             yield from self._watched(_View(view, turns, self._changes), now, None)
         yield from self._show(held, admitted)
-        self._again = self._next_turn(view, records, set(held), now) if held else None
+        self._again = self._next_turn(view, records, admitted, held, now) if held else None
         if self.event_driven and self._again is not None:
             yield WakeAt(self._again)
 
@@ -169,7 +169,9 @@ class CpuHours(Policy):
                     yield Reject(record, "None")
         self._shown |= waiting
 
-    def _next_turn(self, view: Any, records: Sequence[Any], held: set[Any], now: int) -> int | None:
+    def _next_turn(
+        self, view: Any, records: Sequence[Any], admitted: list[Any], held: list[Any], now: int
+    ) -> int | None:  # fmt: skip
         """When a pass may decide otherwise though nothing happens, with `records` the queue this one began with.
 
         Time may bring one of `held` within the limit; and what the pass has started may have put others over it, or
@@ -178,9 +180,10 @@ class CpuHours(Policy):
         if not view.free_cpus:
             return None
         budgets = Budgets(self.limits, view, view.records(), now)
-        over = budgets.over([record for record in records if record.job.queued], first_only=self._one_plan)
+        judged = {record for record in (*admitted, *held) if record.job.queued}  # the others fit nowhere now
+        over = budgets.over([record for record in records if record in judged], first_only=self._one_plan)
         soonest = now + self._interval
-        if {record for record, _ in over} != {record for record in held if record.job.queued}:
+        if {record for record, _ in over} != judged.intersection(held):
             return soonest
         at = budgets.release(over)
         return None if at is None else max(soonest, now - (now - at) // self._interval * self._interval)
