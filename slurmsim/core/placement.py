@@ -435,7 +435,7 @@ def distribute(
         if tasks_per_node:
             room = [min(r, tasks_per_node) for r in room]
         dealt = _rounds(room, total // cpus_per_task)
-        least = ask.pn_min_cpus
+        least = 0 if tasks else ask.pn_min_cpus
         given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]
     return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
 
