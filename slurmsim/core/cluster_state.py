@@ -59,6 +59,7 @@ class ClusterState:
 
     def __init__(self, cluster: ClusterSpec) -> None:
         self.cluster = cluster
+        self.rules = rules_of(cluster.release)
         unit, memory = allocation_unit(cluster)
         self.table = NodeTable(cluster.nodes, unit)
         parameters = cluster.scheduler_parameters
@@ -66,7 +67,7 @@ class ClusterState:
             self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
             serial_last="pack_serial_at_end" in parameters,
             window_linear=int(parameters.get("bf_window_linear") or 0),
-            deals_tasks=rules_of(cluster.release).deals_tasks,
+            deals_tasks=self.rules.deals_tasks,
         )  # fmt: skip
         self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
         self.by_name = {p.name: p for p in self.partitions}
@@ -192,7 +193,7 @@ def compile_shape(
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not request.switches else state.tree,
             patient=patient and state.switch_wait(request) > 0, lifted=lifted,
-            list_may_be_longer=rules_of(state.cluster.release).list_may_be_longer,
+            list_may_be_longer=state.rules.list_may_be_longer,
         )  # fmt: skip
         state.shapes[key] = shape
     return shape

@@ -60,7 +60,6 @@ from slurmsim.core.preemption import Preemption
 from slurmsim.core.priority import make_priority
 from slurmsim.core.qos_flags import QosFlags
 from slurmsim.core.recalculation import Recalculation
-from slurmsim.core.release_rules import rules_of
 from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
@@ -106,9 +105,9 @@ class Controller(Admission):
         term_s: int = 0,
     ) -> None:
         self.cluster, self.policy = cluster, policy
-        self.rules = rules_of(cluster.release)
         self.now = self.start_time = start_time
         self.state = ClusterState(cluster)
+        self.rules = self.state.rules
         self.table, self.selector = self.state.table, self.state.selector
         self.partitions = self.state.partitions
         self.tree = AssociationTree(accounting) if accounting is not None else None
