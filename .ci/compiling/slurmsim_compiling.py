@@ -125,15 +125,15 @@ def build_wheel(
     if asked() is not None:
         return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
     why = "there is no C compiler with the headers of this Python"
-    if compiler_works():
-        os.environ["SLURMSIM_COMPILE"] = "1"
-        try:
-            return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
-        except (Exception, SystemExit) as failure:
-            why = str(failure) or type(failure).__name__
-    print(f"slurmsim: installed as pure Python, which is up to twice as slow: {why}", file=sys.stderr)
-    os.environ["SLURMSIM_COMPILE"] = "0"
     try:
+        if compiler_works():
+            os.environ["SLURMSIM_COMPILE"] = "1"
+            try:
+                return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+            except (Exception, SystemExit) as failure:
+                why = str(failure) or type(failure).__name__
+        print(f"slurmsim: installed as pure Python, which is up to twice as slow: {why}", file=sys.stderr)
+        os.environ["SLURMSIM_COMPILE"] = "0"
         return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
     finally:
-        del os.environ["SLURMSIM_COMPILE"]
+        os.environ.pop("SLURMSIM_COMPILE", None)
