@@ -42,6 +42,10 @@ class Unreachable(Exception):
         return f"Unable to contact slurm controller ({self.step} failure)"
 
 
+INVALID_JOB = "Invalid job id specified"
+DENIED = "Access/permission denied"
+
+
 class Refusal(Exception):
     """The daemon refuses: `text` is Slurm's, `number` its error number (0 where none is known)."""
 

@@ -13,10 +13,10 @@ from slurmsim.commands import sluid
 from slurmsim.commands.releases import row
 from slurmsim.core.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.core.shape import NOT_AVAILABLE
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.steps import ALREADY_DONE, DENIED, INVALID_JOB, PENDING, one, running
+from slurmsim.slurmctld.steps import ALREADY_DONE, PENDING, one, running
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:

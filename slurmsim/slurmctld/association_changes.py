@@ -14,7 +14,7 @@ from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key
 from slurmsim.config.findings import Place
 from slurmsim.core.accounting_change import replace_accounting
 from slurmsim.errors import ConfigError, SlurmSimError
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld import association_records as records
 from slurmsim.slurmctld.association_database import AccountFacts, Database, UserFacts
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 Setting = tuple[str, str, str]  # field, operator, value
 Action = Callable[[Mapping[str, Any]], "Answer | list[str]"]
-DENIED = "Access/permission denied"
 NO_DATABASE = "You are not running a supported accounting_storage plugin"
 JOBS_ACTIVE = "Job(s) active, cancel job(s) before remove"
 DEFAULT_ACCOUNT = "You can not remove the default account of a user"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.people import Person
 
 Answer = dict[str, Any]
-DENIED = "Access/permission denied"
 NO_DATABASE = "You are not running a supported accounting_storage plugin"
 
 

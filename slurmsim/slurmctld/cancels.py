@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import Cancel, Fact, JobEnded
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld import array_cancel, steps
 from slurmsim.slurmctld.job_fields import waits_for
 from slurmsim.slurmctld.live_job import LiveJob
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
 CHANGES = frozenset({"kill"})
-INVALID_JOB = "Invalid job id specified"
-DENIED = "Access/permission denied"
 
 
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:

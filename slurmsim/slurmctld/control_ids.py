@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import SubmitError
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.slurmctld.live_job import LiveJob, task_ranges
 from slurmsim.slurmctld.submit_request import array_tasks
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
-INVALID_JOB = "Invalid job id specified"
 SUCCESS = "No error"
 
 

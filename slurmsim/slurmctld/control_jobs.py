@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, SetNice, Submit, Suspend
-from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.control_ids import INVALID_JOB, Record, for_each, records_of
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.slurmctld.control_ids import Record, for_each, records_of
 from slurmsim.slurmctld.job_update import update
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.states import JobState, Reason, is_held
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"hold_job", "update_job", "suspend_job", "requeue_job", "top_job", "update_step"})
-DENIED, PENDING = "Access/permission denied", "Job is pending execution"
+PENDING = "Job is pending execution"
 BAD_USER = "Invalid user id"
 DISABLED = "Requested operation is presently disabled"
 AGAIN_S = 121  # seconds a requeued job that had ended waits at least

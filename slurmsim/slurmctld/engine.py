@@ -24,7 +24,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld import (
     accounting_storage,
@@ -60,8 +60,6 @@ from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
 
-INVALID_JOB = "Invalid job id specified"
-DENIED = "Access/permission denied"
 PURGE_S = 60
 PARTS = (
     queries, cancels, handles, accounting_storage, priority_info, usage_report, statistics, association_requests,

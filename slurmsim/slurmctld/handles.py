@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import Fact, NodesDown, NodesDrain, NodesResume
 from slurmsim.hostlist import expand
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.job_fields import FIELDS, Row
 from slurmsim.slurmctld.people import Person
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
 CHANGES = frozenset({"node_action"})
-DENIED, BAD_NODE = "Access/permission denied", "Invalid node name specified"
+BAD_NODE = "Invalid node name specified"
 
 
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:

@@ -12,7 +12,7 @@ from slurmsim.core.messages import (
     Fact,
 )  # fmt: skip
 from slurmsim.errors import SubmitError
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.control_ids import Record
 from slurmsim.slurmctld.submit_request import resources
 from slurmsim.states import JobState
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
     from slurmsim.slurmctld.people import Person
 
-DENIED, NOT_PENDING = "Access/permission denied", "Job is no longer pending execution"
+NOT_PENDING = "Job is no longer pending execution"
 FINISHED, BAD_USER = "Job has already finished", "Invalid user id"
 NOT_SUPPORTED = "Requested operation not supported on this system"
 BAD_NODES, BAD_NODE_COUNT = "Invalid node name specified", "Node count specification invalid"

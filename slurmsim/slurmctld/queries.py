@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.people import Person
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
 CHANGES: frozenset[str] = frozenset()
-INVALID_JOB = "Invalid job id specified"
 
 
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
-from slurmsim.protocol import SOCKET, Refusal
+from slurmsim.protocol import DENIED, SOCKET, Refusal
 from slurmsim.slurmctld.allocations import NO_STATUS
 from slurmsim.slurmctld.call_log import CallLog
 from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.connections import Connections, listen
-from slurmsim.slurmctld.engine import DENIED, Engine
+from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.holders import Holders
 from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal

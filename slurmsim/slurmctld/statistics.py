@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.people import Person
 
 CHANGES = frozenset({"reset_statistics"})
-DENIED = "Access/permission denied"
 _RPCS: dict[str, tuple[str, int]] = {
     "submit": ("REQUEST_SUBMIT_BATCH_JOB", 4003), "kill": ("REQUEST_KILL_JOB", 5032),
     "jobs": ("REQUEST_JOB_INFO", 2003), "nodes": ("REQUEST_NODE_INFO", 2007), "partitions": ("REQUEST_PARTITION_INFO",

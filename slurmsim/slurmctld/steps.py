@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import Job
 from slurmsim.hostlist import compress, expand
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.real_jobs import is_real
@@ -24,8 +24,6 @@ from slurmsim.tres import format_tres
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
-INVALID_JOB = "Invalid job id specified"
-DENIED = "Access/permission denied"
 ALREADY_DONE = "Job/step already completing or completed"
 PENDING = "Job is pending execution"
 DISABLED = "Requested operation is presently disabled"
