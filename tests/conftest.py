@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # Same examples in every run, so that a red suite is red for everybody; the search for new ones is the nightly's work.
 settings.register_profile("ci", max_examples=30, derandomize=True, deadline=None, database=None)
@@ -17,6 +18,10 @@ settings.register_profile(
 )
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(PROFILE)
+if PROFILE == "ci":
+    # Hypothesis also draws constants it reads in modules imported so far, which differ with the tests run before and
+    # with the order of the workers: without them an example is a matter of the seed alone.
+    providers._get_local_constants = providers.Constants
 
 EXTERNAL = {
     "SLURMSIM_DATA": "the folder with the SWF logs",

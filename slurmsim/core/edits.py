@@ -40,8 +40,8 @@ class Edits:
         if job is None:
             return
         if job.state != JobState.PENDING and job.preempt_time is None:
-            assert job.start_time is not None
-            c.move_end(job, job.start_time + fact.time_limit_s)
+            assert job.end_limit is not None
+            c.move_end(job, job.end_limit + fact.time_limit_s - job.time_limit_s)  # seconds suspended stay added
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
         if c.limits is not None:
             c.limits.time_limit_changed(job)

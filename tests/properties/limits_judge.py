@@ -129,7 +129,7 @@ class Judge:
 
         group("GrpJobs", lambda x: x.grp_jobs, len)
         group("GrpTRES=cpu", lambda x: x.grp_tres.get("cpu"), lambda js: sum(tres(j)["cpu"] for j in js))
-        group("GrpTRES=node", lambda x: x.grp_tres.get("node"), _distinct)
+        group("GrpTRES=node", lambda x: x.grp_tres.get("node"), lambda js: _nodes_with(job, js))
         group("GrpTRESRunMins", lambda x: x.grp_tres_run_mins.get("cpu"),
               lambda js: sum(tres(j)["cpu"] * j.time_limit_s for j in js) // 60)  # fmt: skip
 
@@ -151,7 +151,7 @@ class Judge:
                 holder = next(((q, v) for q, v in limits if v is not None), None)
                 if holder is not None:
                     mine = [o for o in self.below(job, holder[0], running) if whose(o)]
-                    used = _distinct(mine) if kind == "node" else sum(tres(o)[kind] for o in mine)
+                    used = _nodes_with(job, mine) if kind == "node" else sum(tres(o)[kind] for o in mine)
                     if used > holder[1]:
                         found.append(f"MaxTRES{first}={kind}")
         any_per = [q for q in qos if q.max_jobs_pu is not None or q.max_jobs_pa is not None]
@@ -176,11 +176,15 @@ class Judge:
         return lambda other: USERS[other.user] == USERS[job.user]
 
 
-def _distinct(running: list[Job]) -> int:
-    mask = 0
-    for job in running:
-        mask |= job.nodes
-    return mask.bit_count()
+def _nodes_with(job: Job, running: list[Job]) -> int:
+    """The nodes of all of them, `job` among them; 0 if it has none for itself, as then no node limit holds it up.
+
+    (Others may have exceeded the limit: a QOS with one of its own is not judged by its account's.)
+    """
+    others = 0
+    for other in running:
+        others |= other.nodes if other is not job else 0
+    return (others | job.nodes).bit_count() if job.nodes & ~others else 0
 
 
 def _m(seconds: int | None) -> int | None:

@@ -18,6 +18,7 @@ from slurmsim.core.messages import (
     ResizeJob,
     Resume,
     SetPartitionState,
+    SetTimeLimit,
     Suspend,
 )
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
@@ -44,6 +45,17 @@ def test_a_suspended_job_can_be_requeued_held() -> None:
     w.tell(RequeueHold(1), 30)
     w.until(40)
     assert (w.state("a"), w.reason("a")) == ("PENDING", "job requeued in held state")
+
+
+@pytest.mark.parametrize(("seconds", "end"), [(300, 400), (50, 150), (900, 900)])
+def test_a_limit_changed_after_a_suspension_keeps_the_seconds_it_lasted(seconds: int, end: int) -> None:
+    w = World(simple())
+    w.sbatch("-J a -N1 -t 10", 800)
+    w.tell(Suspend(1), 20)
+    w.tell(Resume(1), 120)
+    w.tell(SetTimeLimit(1, seconds), 130)
+    w.until(1000)
+    assert (w.state("a"), w["a"].end_time) == ("COMPLETED" if seconds == 900 else "TIMEOUT", end)
 
 
 def test_a_deleted_reservation_whose_nodes_were_lost_wants_nothing_more() -> None:
