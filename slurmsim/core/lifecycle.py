@@ -113,7 +113,7 @@ class Lifecycle(Waiting):
         was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
         seconds = 0
         if was_running:
-            seconds = self._give_back(job, state)
+            seconds = self._give_back(job, state, over=True)
         else:
             self.withdraw(job)
             self.usage.pending(job, -1)
@@ -134,8 +134,8 @@ class Lifecycle(Waiting):
         if not seconds:
             self.eligibility.ended(job, was_running)
 
-    def _give_back(self, job: Job, state: str) -> int:
-        """`job` leaves its nodes, its run ending in `state`. How many seconds they take to be clean."""
+    def _give_back(self, job: Job, state: str, *, over: bool) -> int:
+        """`job` leaves its nodes, its run ending in `state`, `over` with it. How many seconds they take to be clean."""
         assert job.alloc is not None
         if self.book is not None:
             self.book.ended(job, self.now)
@@ -162,8 +162,7 @@ class Lifecycle(Waiting):
             return 0
         if self.power is not None:
             self.power.freed(job, 0)
-        ended = state not in (REQUEUED, JobState.PREEMPTED)
-        self.completing.leave(job.nodes, seconds, partial(self._cleaned, job, freed, ended))
+        self.completing.leave(job.nodes, seconds, partial(self._cleaned, job, freed, over))
         return seconds
 
     def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
@@ -176,9 +175,9 @@ class Lifecycle(Waiting):
             self.main.job_ended(by_itself=by_itself)
         self.host.changed = True
 
-    def _cleaned(self, job: Job, freed: Bitmap, ended: bool) -> None:
+    def _cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
         self._vacated(job, freed & self.table.idle, by_itself=False)
-        if ended:
+        if over:
             self.eligibility.ended(job, True)
 
     def _cancel(self, fact: Cancel) -> None:
@@ -204,7 +203,7 @@ class Lifecycle(Waiting):
         self.actions += [Kill(job), Requeued(run)]
         nodes = self.state.node_list(job.alloc)
         held = job.reason if is_held(job.reason) else ""
-        self._give_back(job, state)
+        self._give_back(job, state, over=False)
         self.eligibility.requeued(job)
         job.move(JobState.PENDING)
         job.split()

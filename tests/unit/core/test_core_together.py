@@ -58,6 +58,29 @@ def test_a_limit_changed_after_a_suspension_keeps_the_seconds_it_lasted(seconds:
     assert (w.state("a"), w["a"].end_time) == ("COMPLETED" if seconds == 900 else "TIMEOUT", end)
 
 
+def test_the_epilog_of_a_task_that_was_requeued_is_not_its_end() -> None:
+    w = World(simple(more="RequeueExitHold=8\n"), "backfill", epilog=60)
+    w.sbatch("-J a -N1 -t 10 -a 0-1%1", 100, state="FAILED:8")
+    w.tell(Release(1), 120)
+    w.until(170)  # the epilog of its first run is over
+    assert w.reasons("a_0 a_1") == {"a_0": "JobArrayTaskLimit", "a_1": "None"}
+    w.until(400)
+    assert (w["a_0"].restarts, w["a_1"].restarts) == (2, 1)
+
+
+def test_who_waits_for_a_job_preempted_by_cancel_goes_on_after_its_epilog() -> None:
+    conf = (
+        f"{HEAD}PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nNodeName=n1 CPUs=1\n"
+        "PartitionName=low Nodes=ALL Default=YES PriorityTier=1\nPartitionName=high Nodes=ALL PriorityTier=9\n"
+    )
+    w = World(conf, "backfill", epilog=30)
+    victim = w.sbatch("-J victim -t 10", 300)
+    w.sbatch(f"-J after -t 10 -d afterany:{victim}", 10)
+    w.sbatch("-J first -p high -t 10", 10, at=20)
+    w.until(400)
+    assert (w.state("victim"), w.state("after")) == ("PREEMPTED", "COMPLETED")
+
+
 def test_a_deleted_reservation_whose_nodes_were_lost_wants_nothing_more() -> None:
     w = World(simple(), "backfill")
     w.tell(CreateReservation(ReservationSpec("r", 0, 600, node_counts=(1,), users=("bob",))), 0)
