@@ -347,7 +347,7 @@ class _Cycle:
         job = record.job
         if record.unreserved and self.preempts:
             return 60  # NoReserve: a minute will do, as others may preempt it
-        limit = int(min(job.time_limit_s, self.view.max_limit(record)))
+        limit = int(self.view.time_limit(record))
         return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
 
     def _granted(self, record: Any, limit: int) -> int | None:

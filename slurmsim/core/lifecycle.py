@@ -7,7 +7,7 @@ from copy import copy
 from functools import partial
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.job import Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.messages import Cancel, Finished, JobEnded, Kill, Launch, Requeued
 from slurmsim.core.nodes import Allocation
@@ -40,11 +40,7 @@ class Lifecycle(Waiting):
             self.licenses.take(job)
         job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
-        if limit is not None:
-            job.time_limit_s = limit
-        elif not job.limit_fixed:
-            maximum = job.partition.spec.max_time_s
-            job.time_limit_s = maximum if maximum is not None else ONE_YEAR_S
+        job.time_limit_s = self.time_limit(job, record.partition) if limit is None else limit
         job.start_time = job.held_since = now
         job.end_limit = now + job.time_limit_s
         job.state = JobState.RUNNING

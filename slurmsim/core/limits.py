@@ -126,7 +126,7 @@ class Limits:
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
         self._standings: dict[tuple[int, int, int, bool], Standing] = {}
-        self._capped: dict[tuple[int, int], Shape] = {}
+        self._capped: dict[tuple[Shape, int], Shape] = {}
         self._arrays: Counter[int] = Counter()
         self._refused_arrays: dict[int, str] = {}
         self._swept = (-1, -1)
@@ -205,9 +205,9 @@ class Limits:
         if claim.max_nodes is None or not shape.min_nodes <= claim.max_nodes[0] < shape.max_nodes:
             return shape
         most = claim.max_nodes[0]
-        capped = self._capped.get((id(shape), most))
+        capped = self._capped.get((shape, most))
         if capped is None:
-            capped = self._capped[id(shape), most] = copy(shape)
+            capped = self._capped[shape, most] = copy(shape)
             capped.max_nodes = most
             capped.target_nodes = min(capped.target_nodes, most)
             capped.possible = None

@@ -168,8 +168,9 @@ class MainPass:
         if record.shape.switches:
             c.patience.look(job)
         held = None if limits is None else limits.early(record)
-        time_limit = None if job.deadline is None else c.deadlines.limit(job, job.time_limit_s)
-        seconds = time_limit or job.time_limit_s
+        own = c.time_limit(job, record.partition)
+        time_limit = None if job.deadline is None else c.deadlines.limit(job, own)
+        seconds = time_limit or own
         alloc = c.place_now(record, self.usable, seconds) if held is None else None
         if limits is not None and (held := held or limits.after(record, alloc)) is not None:
             if alloc is not None:

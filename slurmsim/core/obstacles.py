@@ -23,7 +23,7 @@ class Obstacles:
         self.c = controller
         # whether requests (by id of their shape) could be served by the nodes that were up when last asked
         self._up_then: Bitmap = 0
-        self._served: dict[int, bool] = {}
+        self._served: dict[Shape, bool] = {}
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
         self._taken_at = -1
@@ -79,10 +79,10 @@ class Obstacles:
         if self._up_then != up:
             self._up_then = up
             self._served.clear()
-        known = self._served.get(id(shape))
+        known = self._served.get(shape)
         if known is None:
             empty = Supposed.empty(self.c.table)
-            known = self._served[id(shape)] = self.c.selector.place(shape, empty, up) is not None
+            known = self._served[shape] = self.c.selector.place(shape, empty, up) is not None
         return known
 
     def _not_available(self, record: Record, usable: Bitmap) -> str:

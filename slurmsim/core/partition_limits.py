@@ -51,13 +51,20 @@ class PartitionLimits(ControllerState):
             asked = spec.default_time_s
         if asked is None:
             job.limit_fixed = False
-            job.time_limit_s = spec.max_time_s if spec.max_time_s is not None else ONE_YEAR_S
+            job.time_limit_s = self.time_limit(job, job.partition)
             if self.limits is not None:
                 self.limits.give_limit(job)
         else:
             job.limit_fixed = True
             # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
             job.time_limit_s = asked if self.event_driven else max(-(-asked // 60) * 60, 60)
+
+    def time_limit(self, job: Job, partition: Partition) -> int:
+        """What the job may take in `partition`, seconds: its own limit, else MaxTime there."""
+        if job.limit_fixed:
+            return job.time_limit_s
+        most = partition.spec.max_time_s
+        return ONE_YEAR_S if most is None else most
 
     def limit_reason(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
         """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.

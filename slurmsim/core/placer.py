@@ -59,7 +59,7 @@ class Placer:
 
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
-        self._fitting: dict[tuple[int, Bitmap], bool] = {}
+        self._fitting: dict[tuple[Shape, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
         # backfill plans the head of the queue on the same nodes cycle after cycle
         self._picked: dict[tuple[Bitmap, int], list[tuple[int, int]]] = {}
@@ -85,7 +85,7 @@ class Placer:
         """As `fits`, remembered until the running jobs change."""
         if shape.by_count:
             return self.fits(shape, within)
-        key = (id(shape), within & shape.candidates)
+        key = (shape, within & shape.candidates)
         known = self._fitting.get(key)
         if known is None:
             known = self._fitting[key] = self.fits(shape, within)

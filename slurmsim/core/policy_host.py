@@ -192,12 +192,12 @@ class PolicyHost:
                 if c.deadlines.missed(job):  # it came into the queue while the policy was at work
                     return False
                 if limit is None and job.deadline is not None:
-                    limit = c.deadlines.limit(job, job.time_limit_s)
+                    limit = c.deadlines.limit(job, c.time_limit(job, record.partition))
             limits = c.limits
             if limits is not None and (held := limits.early(record)) is not None:
                 continue
             within = c.table.everything if decision.within is None else decision.within
-            seconds = job.time_limit_s if limit is None else limit
+            seconds = c.time_limit(job, record.partition) if limit is None else limit
             alloc = c.place_now(record, within, seconds)
             asked = limits is not None and (alloc is not None or c.preemption is not None)
             if asked and limits is not None and (held := limits.after(record, alloc)) is not None:

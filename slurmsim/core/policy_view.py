@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap, to_indices
-from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.job import Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.outlook import Outlook
 from slurmsim.core.pool_view import PoolView
@@ -185,10 +185,10 @@ class View:
         """Whether users may have nodes to themselves, so that `free_to` must be asked."""
         return self.c.owners is not None
 
-    def max_limit(self, record: Record) -> int:
-        """The partition's MaxTime in seconds, a year when unlimited."""
-        limit = record.partition.spec.max_time_s
-        return ONE_YEAR_S if limit is None else limit
+    def time_limit(self, record: Record) -> int:
+        """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
+        own, most = self.c.time_limit(record.job, record.partition), record.partition.spec.max_time_s
+        return own if most is None or own < most else most
 
     def limit_reason(self, record: Record) -> str | None:
         """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown.

@@ -390,7 +390,7 @@ class Preemption:
             return c.selector.future(shape, c.suspension.occupants(), c.now, within, trim=trim)
         if trim is not None:
             return self._future(record, within, trim)
-        key = (self._key(record), id(shape), within & shape.candidates)
+        key = (self._key(record), shape, within & shape.candidates)
         if key not in self._forecasts:
             self._forecasts[key] = self._future(record, within, lambda free, gone: free)
         return self._forecasts[key]

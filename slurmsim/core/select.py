@@ -44,7 +44,7 @@ class Selector(Placer):
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
         self._releases: Releases | None = None
-        self._forecasts: dict[tuple[int, Bitmap, bool], Forecast | None] = {}
+        self._forecasts: dict[tuple[Shape, Bitmap, bool], Forecast | None] = {}
         self._states: list[Supposed] = []
 
     def future(
@@ -72,7 +72,7 @@ class Selector(Placer):
             return self._future_by_placement(shape, running, now, within, exact, trim)
         if shape.by_count and not self.table.mixed & shape.candidates:
             return self._future_by_count(shape, running, now, within, exact)
-        key = (id(shape), within & shape.candidates, exact)
+        key = (shape, within & shape.candidates, exact)
         if key in self._forecasts:
             return self._forecasts[key]
         found = self._future_by_placement(shape, running, now, within, exact)

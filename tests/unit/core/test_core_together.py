@@ -81,6 +81,30 @@ def test_who_waits_for_a_job_preempted_by_cancel_goes_on_after_its_epilog() -> N
     assert (w.state("victim"), w.state("after")) == ("PREEMPTED", "COMPLETED")
 
 
+TWO = "PartitionName=short Nodes=ALL MaxTime=20\nPartitionName=long Nodes=ALL MaxTime=60\n"
+
+
+@pytest.mark.parametrize("policy", ["backfill", "fcfs"])
+def test_a_job_without_limit_gets_that_of_the_partition_before_its_deadline(policy: str) -> None:
+    w = World(simple(1) + TWO, policy)
+    w.sbatch("-J a -p main,short --deadline 3000", None)
+    w.tell(SetPartitionState("main", "DOWN"), 0)
+    w.until(100)
+    assert (w["a"].partition.name, w["a"].time_limit_s) == ("short", 1200)
+
+
+@pytest.mark.parametrize("policy", ["backfill", "builtin"])
+def test_a_job_without_limit_is_as_long_as_the_partition_it_starts_in_lets_it(policy: str) -> None:
+    w = World(simple(1) + TWO, policy)
+    w.tell(CreateReservation(ReservationSpec("r", 1800, 3600, nodes=("n1",), users=("bob",))), 0)
+    w.tell(SetPartitionState("short", "DOWN"), 0)
+    w.sbatch("-J a -N1 -p short,long", 10, at=1)
+    w.until(1700)
+    assert w.state("a") == "PENDING"  # an hour would not end before the reservation begins
+    w.until(9000)
+    assert (w.state("a"), w["a"].time_limit_s) == ("COMPLETED", 3600)
+
+
 def test_a_deleted_reservation_whose_nodes_were_lost_wants_nothing_more() -> None:
     w = World(simple(), "backfill")
     w.tell(CreateReservation(ReservationSpec("r", 0, 600, node_counts=(1,), users=("bob",))), 0)
