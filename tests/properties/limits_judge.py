@@ -86,9 +86,14 @@ def tres(job: Job) -> dict[str, int]:
 
 
 class Judge:
-    """Who may start, from the definitions."""
+    """Who may start, from the definitions.
 
-    def __init__(self, accounting: Accounting) -> None:
+    `decays`: with priority/multifactor what running jobs owe becomes less every PriorityCalcPeriod; here it is what
+    they have left, which is never more.
+    """
+
+    def __init__(self, accounting: Accounting, *, decays: bool = False) -> None:
+        self.decays = decays
         self.accounting = accounting
         self.users = {a.user: a for a in accounting.associations if a.user}
         self.accounts = {a.account: a for a in accounting.associations if not a.user}
@@ -131,7 +136,7 @@ class Judge:
         group("GrpTRES=cpu", lambda x: x.grp_tres.get("cpu"), lambda js: sum(tres(j)["cpu"] for j in js))
         group("GrpTRES=node", lambda x: x.grp_tres.get("node"), lambda js: _nodes_with(job, js))
         group("GrpTRESRunMins", lambda x: x.grp_tres_run_mins.get("cpu"),
-              lambda js: sum(tres(j)["cpu"] * j.time_limit_s for j in js) // 60)  # fmt: skip
+              lambda js: sum(tres(j)["cpu"] * self._owes(j, job) for j in js) // 60)  # fmt: skip
 
         def single(name: str, own: Callable[[Qos], Any], read: Callable[[Limits], Any] | None, value: int) -> None:
             limit = next((v for q in qos if (v := own(q)) is not None), None)
@@ -171,6 +176,13 @@ class Judge:
         if least is not None and tres(job)["cpu"] < least:
             found.append("MinTRES")
         return found
+
+    def _owes(self, other: Job, starting: Job) -> int:
+        """Seconds `other` counts for when `starting` starts."""
+        if other is starting or not self.decays:
+            return other.time_limit_s
+        assert other.end_limit is not None and starting.start_time is not None
+        return max(other.end_limit - starting.start_time, 0)
 
     def _account(self, job: Job) -> Callable[[Job], bool]:
         return lambda other: USERS[other.user] == USERS[job.user]

@@ -145,7 +145,8 @@ class AllFacts(UsualFacts):
         self.users = users_of(setup)
         self.judge = None
         if setup.accounting is not None and self.controller.limits is not None:
-            self.judge = Judge(setup.accounting)
+            decays = self.controller.cluster.option("PriorityType") == "priority/multifactor"
+            self.judge = Judge(setup.accounting, decays=decays)
 
     def request(self, data: st.DataObject) -> ResourceRequest:
         return data.draw(wide_requests(len(self.names)))
