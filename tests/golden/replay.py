@@ -6,6 +6,9 @@ Where scripts really run, the clock goes on second by second, each time when all
 ``timeout`` go by that clock. A command that waits lets it go on in the same way.
 Output and exit code are compared after replacing what the file calls volatile. Prints passed/total a group and, with
 ``--verbose``, every difference; ``--json`` for programs.
+
+How long slurmctld had been up when a recording began is not in it, and passes and scans keep that phase: it is guessed,
+or given (``--up``), and where the guess leaves more than one command in twenty unequal the other three are tried.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
 """A recording with such a command shows what scripts did: they have to run."""
 TIMEOUT_S = 60
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
+UP_S = (1, 2, 3, 4)
 SLURMCTLD_AT_S = 3
 """When slurmctld comes up on a recording machine that has no database to start before it."""
 
@@ -60,21 +64,27 @@ class Group:
     """One recording."""
 
     name: str
+    up_s: int
     outcomes: list[Outcome] = field(default_factory=list)
 
     @property
     def passed(self) -> int:
         return sum(o.ok for o in self.outcomes)
 
+    @property
+    def good(self) -> bool:
+        """Whether no more than one command in twenty differs."""
+        return self.passed >= 0.95 * len(self.outcomes)
+
 
 class Session:
     """One live cluster and the users' homes."""
 
-    def __init__(self, recording: dict[str, Any], conf: Path, jobs: str) -> None:
+    def __init__(self, recording: dict[str, Any], conf: Path, jobs: str, up_s: int) -> None:
         self.recording = recording
         self.top = Path(tempfile.mkdtemp(prefix="slurmsim-golden-"))
-        self.start = int(datetime.fromisoformat(recording["start"]).replace(tzinfo=UTC).timestamp())
-        began = datetime.fromtimestamp(self.start - lead_s(self.start), UTC)
+        self.start = start_of(recording)
+        began = datetime.fromtimestamp(self.start - up_s, UTC)
         self.homes = self.top / "home"
         for user in UIDS:
             self.home(user).mkdir(parents=True)
@@ -202,8 +212,13 @@ class Session:
                 continue
 
 
-def lead_s(start: int) -> int:
-    """Seconds slurmctld had been up when a recording began: its passes and scans keep that phase.
+def start_of(recording: dict[str, Any]) -> int:
+    """When it began, in seconds since the epoch."""
+    return int(datetime.fromisoformat(recording["start"]).replace(tzinfo=UTC).timestamp())
+
+
+def guess_up_s(start: int) -> int:
+    """Seconds slurmctld had been up when a recording began.
 
     The clock of a recording machine is set to a full hour, and slurmctld is started at once or, where there is a
     database, some seconds before the recording: two, or three to four on a clock that runs ten times as fast.
@@ -260,13 +275,24 @@ def normal(text: str, volatile: list[list[str]]) -> str:
     return re.sub(r"(?<=stamps>)\.\d{3}\b", "", text)  # a fraction of a time stamp's second
 
 
-def replay(path: Path, jobs: str, times: bool = False) -> Group:
-    """Run one recording."""
+def replay(path: Path, jobs: str, times: bool = False, up_s: int | None = None, search: bool = False) -> Group:
+    """Run one recording; with `search` again and again, until few commands differ or every phase was tried."""
     recording = read(path)
-    group = Group(recording["group"])
+    first = guess_up_s(start_of(recording)) if up_s is None else up_s
+    best = play(path, recording, jobs, times, first)
+    for other in UP_S if search and up_s is None else ():
+        if not best.good and other != first:
+            again = play(path, recording, jobs, times, other)
+            best = again if again.passed > best.passed else best
+    return best
+
+
+def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: int) -> Group:
+    """Run it once, slurmctld having been up for `up_s`."""
+    group = Group(recording["group"], up_s)
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
-    session = Session(recording, find_conf(path, recording), mode)
+    session = Session(recording, find_conf(path, recording), mode, up_s)
     at = 0.0
     try:
         for step in recording["steps"]:
@@ -330,11 +356,12 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="fail on a difference without a reason in known.toml; tell reasons"
     )
+    parser.add_argument("--up", type=int, metavar="SECONDS", help="how long slurmctld had been up at the first command")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     args = parser.parse_args()
     groups, new = [], 0
     for path in args.files:
-        group = replay(path, args.jobs, args.times)
+        group = replay(path, args.jobs, args.times, args.up, search=not args.check)
         groups.append(group)
         if not args.json:
             show(group, verbose=args.verbose)
@@ -343,7 +370,7 @@ def main() -> int:
     passed, total = sum(g.passed for g in groups), sum(len(g.outcomes) for g in groups)
     if args.json:
         rows = [
-            {"group": g.name, "passed": g.passed, "total": len(g.outcomes),
+            {"group": g.name, "passed": g.passed, "total": len(g.outcomes), "up_s": g.up_s,
              "failed": [vars(o) for o in g.outcomes if not o.ok]}
             for g in groups
         ]  # fmt: skip
