@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.data_text import as_json, as_yaml
 
 if TYPE_CHECKING:

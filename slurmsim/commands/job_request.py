@@ -15,8 +15,8 @@ from slurmsim.commands.chosen_options import Chosen
 from slurmsim.commands.job_checks import check_together, hint_counts
 from slurmsim.commands.layout_values import HINT_HELP, hint_settings
 from slurmsim.commands.messages import Messages, Stop
-from slurmsim.commands.releases import row
 from slurmsim.commands.values import BadValue
+from slurmsim.releases import row
 
 _HOST_FILE_MOST = 1 << 20
 _TOO_WIDE = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.states import COMPACT
 
 BASES: dict[str, str] = COMPACT

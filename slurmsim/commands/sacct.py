@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from slurmsim.commands import releases, sacct_fields, sluid
+from slurmsim import releases
+from slurmsim.commands import sacct_fields, sluid
 from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.dashed_table import Head, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of

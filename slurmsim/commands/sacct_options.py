@@ -9,7 +9,7 @@ import contextlib
 import re
 from typing import Any, NoReturn
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, PADDED, Style
 from slurmsim.commands.dates import BadDate, parse_date

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, Style
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command
 from slurmsim.commands.messages import Stop

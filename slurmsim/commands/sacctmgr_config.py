@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from slurmsim.commands import releases
+from slurmsim import releases
 
 if TYPE_CHECKING:
     from slurmsim.commands.sacctmgr_words import Session

@@ -10,7 +10,6 @@ from typing import Any
 
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.commands.releases import row
 from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_table import (
     ASSOCIATION,
@@ -27,6 +26,7 @@ from slurmsim.commands.sacctmgr_table import (
 )
 from slurmsim.commands.sacctmgr_words import Session
 from slurmsim.commands.sshare import tree_name
+from slurmsim.releases import row
 
 _WITHASSOC = (
     "You requested options that are only valid when querying with the withassoc option.\n"

@@ -11,7 +11,8 @@ import time
 from functools import partial
 from typing import Any
 
-from slurmsim.commands import print_fields, releases
+from slurmsim import releases
+from slurmsim.commands import print_fields
 from slurmsim.commands.clock_text import Dates, date_line, long_clock
 from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io
 from slurmsim.commands.node_state_text import accepted, parse_filter
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser

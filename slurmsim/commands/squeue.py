@@ -12,7 +12,8 @@ import sys
 import time
 from typing import Any
 
-from slurmsim.commands import array_text, job_rows, print_fields, releases
+from slurmsim import releases
+from slurmsim.commands import array_text, job_rows, print_fields
 from slurmsim.commands.clock_text import Dates, date_line
 from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of

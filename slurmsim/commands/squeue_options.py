@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io
 from slurmsim.commands.job_rows import JobId
 from slurmsim.commands.job_state_text import accepted, parse_state

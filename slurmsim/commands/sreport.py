@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, heading, line
 from slurmsim.commands.dates import BadDate, parse_date
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of

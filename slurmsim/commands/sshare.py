@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, double, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop

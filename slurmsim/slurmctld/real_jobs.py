@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import sluid, stepd_notices
-from slurmsim.commands.releases import row
 from slurmsim.core.job import Job
 from slurmsim.core.messages import JobEnded
+from slurmsim.releases import row
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.step_places import lay_out

@@ -16,9 +16,9 @@ from slurmsim.commands import job_columns, job_options, node_columns, sacct_fiel
 from slurmsim.commands.io import Io
 from slurmsim.commands.option_reader import LongOption, Parser
 from slurmsim.commands.print_fields import Column
-from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE
 from slurmsim.live.programs import NAMES, imitated
 from slurmsim.protocol import Unreachable
+from slurmsim.releases import RELEASES, VERSION_VARIABLE
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
