@@ -175,8 +175,7 @@ class Launch:
     def _failed(self, task: Task, number: int) -> None:
         """A task could not be started."""
         node = self.step["nodes"][task.node]
-        now = time.time() if self.release >= "26.05" else 0
-        text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, now, self.release)
+        text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, time.time(), self.release)
         if row(_EXEC_LATE, self.release):
             self._late.append(text)
         else:
