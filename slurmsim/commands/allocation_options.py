@@ -16,8 +16,8 @@ from slurmsim.commands.io import Io
 from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.option_display import show_options
-from slurmsim.commands.releases import row, version_line
 from slurmsim.commands.values import Context
+from slurmsim.releases import row, version_line
 
 _TOO_MANY_NODES = (
     "Required nodelist includes more nodes than permitted by max-node count ({count} > {most}). "

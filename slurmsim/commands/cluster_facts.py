@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
-from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE, short
+from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
 
 
 def cannot_reach(names: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import dump_frame, openapi_sacct
 from slurmsim.commands.dump_frame import number
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.sacctmgr_words import Session
@@ -26,7 +27,7 @@ def dump(session: Session, key: str, records: list[Record], words: list[str]) ->
     name = "TRES" if key == "tres" else key
     make = _MAKERS[key]
     entries = {name: [make(record, session.release) for record in records]}
-    command = ["sacctmgr", *words] if session.release >= "26.05" else []
+    command = ["sacctmgr", *words] if since(session.release, "meta_tells_whole_command") else []
     cluster = str(session.list("cluster")[0]["cluster"])
     dump_frame.write(session.io, session.dump, session.release, entries, command, cluster)
 
@@ -55,7 +56,7 @@ def _account(r: Record, release: str) -> Record:
 
 
 def _user(r: Record, release: str) -> Record:
-    default = {"qos": 0} if release >= "26.05" else {}
+    default = {"qos": 0} if since(release, "data_parser_v0_0_45") else {}
     return {
         "administrator_level": [_LEVELS.get(r["admin_level"], "None")], "associations": [],
         "coordinators": [{"name": name, "direct": True} for name in r["coordinates"]],
@@ -65,7 +66,7 @@ def _user(r: Record, release: str) -> Record:
 
 
 def _association(r: Record, release: str) -> Record:
-    new = release >= "26.05"
+    new = since(release, "data_parser_v0_0_45")
     jobs = {
         "per": {
             "count": _limit(r["grp_jobs"]), "accruing": _limit(r["grp_jobs_accrue"]),
@@ -144,7 +145,7 @@ def _cluster(r: Record, release: str) -> Record:
         {"type": name.partition("/")[0], "name": name.partition("/")[2], "id": numbers.get(name, 1001), "count": count}
         for name, count in sorted(counts, key=lambda one: numbers.get(one[0], 1001))
     ]
-    select = {"select_plugin": ""} if release < "26.05" else {}
+    select = {} if since(release, "data_parser_v0_0_45") else {"select_plugin": ""}
     root = {"account": "root", "cluster": r["cluster"], "partition": "", "user": "", "id": r["association"]["id"]}
     return {
         "controller": {"host": r["host"], "port": r["port"]}, "flags": ["MULTIPLE_SLURMD"], "name": r["cluster"],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.data_text import as_json, as_yaml
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.io import Io
@@ -25,7 +26,7 @@ def write(
     """Print the document: `entries`, then who asked what of whom."""
     major, minor, micro = releases.VERSIONS[release].split(".")
     micro = micro.lstrip("0") or "0"
-    if release < "26.05":
+    if not since(release, "meta_tells_whole_command"):
         command = command[:1] + command[1:-1]  # it forgets the last word
     user = io.environ.get("SLURMSIM_USER") or io.environ.get("USER") or ""
     document = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.commands import array_text, dump_frame, openapi_sacct
 from slurmsim.commands.dump_frame import number
 from slurmsim.commands.sacct_fields import expanded
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.io import Io
@@ -20,7 +21,7 @@ _SIGNALS = ("", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL
 
 def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
     """Print them; the exit code."""
-    new = asked.release >= "26.05"
+    new = since(asked.release, "data_parser_v0_0_45")
     entries = [_job(job, new) for job in jobs]
     cluster = jobs[0]["cluster"] if jobs else str(io.client.call("accounting_enabled").get("cluster", ""))
     dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, ["sacct", *argv], cluster)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import dump_frame
 from slurmsim.commands.dump_frame import number
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.io import Io
@@ -31,7 +32,7 @@ def _share(row: Record, cluster: str, release: str, warnings: list[Record]) -> R
     shown = number(level, infinite=level == math.inf)
     if level == math.inf or level is None:
         shown["number"] = 0.0
-    if level == math.inf and release >= "26.05":
+    if level == math.inf and since(release, "infinity_as_number"):
         shown = number(_ENDLESS)
         warnings.append({"description": "Dumping (0xffffffffffffffff) as place holder for Infinity", "source": ""})
     tres = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import dump_frame
 from slurmsim.commands.dump_frame import number
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.io import Io
@@ -107,7 +108,8 @@ def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: li
         ],
         "pending_rpcs": [], "pending_rpcs_by_hostlist": [],
     }  # fmt: skip
-    entries = {"statistics": {name: known[name] for name in _ORDER if name != "parts_packed" or release < "26.05"}}
+    left_out = {"parts_packed"} if since(release, "data_parser_v0_0_45") else set()
+    entries = {"statistics": {name: known[name] for name in _ORDER if name not in left_out}}
     cluster = str(io.client.call("hello").get("cluster") or "")
     dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster)
     return 0

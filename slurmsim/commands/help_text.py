@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slurmsim.commands import releases
+from slurmsim import releases
 
 _SQUEUE = {
     "A": "jobs of these accounts", "a": "hidden partitions too", "r": "every task of an array on a line of its own",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from slurmsim.commands.chosen_options import Chosen
 from slurmsim.commands.messages import Messages
 from slurmsim.commands.values import THREAD_FLAG
+from slurmsim.release_changes import since
 
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 _GPU_RIVALS = ("gpus-per-task", "gpus-per-socket", "ntasks-per-node")
@@ -33,7 +34,8 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     if chosen.is_set("threads-per-core") and not chosen.is_set("cpu-bind") and chosen.get("verbose"):
         say.info("Setting --cpu-bind=threads as a default of --threads-per-core use")
     _memory(chosen, say)
-    if chosen.context.release > "22.05" and chosen.written("exclusive") and chosen.written("oversubscribe"):
+    both = chosen.written("exclusive") and chosen.written("oversubscribe")
+    if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
 
 

@@ -17,6 +17,7 @@ from slurmsim.commands import values
 from slurmsim.commands import values as v
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption
 from slurmsim.commands.values import BadValue, Context
+from slurmsim.release_changes import since
 
 SUPPORTED = "supported"
 """The option does here what it does in Slurm, as far as the request goes."""
@@ -91,7 +92,7 @@ def _no(text: str | None, option: str, context: Context) -> int:
 
 
 def _requeue(text: str | None, option: str, context: Context) -> Any:
-    if text is None or context.release < "26.05":
+    if text is None or not since(context.release, "expedited_requeue"):
         return 1
     if text.lower() != "expedite":
         raise values.invalid(option)

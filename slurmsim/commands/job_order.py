@@ -13,6 +13,7 @@ from slurmsim.commands.job_columns import Show, seconds_used
 from slurmsim.commands.job_rows import take
 from slurmsim.commands.job_state_text import state_code, state_text
 from slurmsim.commands.print_fields import Table
+from slurmsim.release_changes import since
 
 _INFINITE, _NOT_SET = 0xFFFFFFFF, 0xFFFFFFFE
 
@@ -89,7 +90,7 @@ _CLUSTER = "cluster"
 def sort_letters(text: str, release: str) -> list[tuple[str, bool]]:
     """Letters of a ``-S`` text in the order they are applied, each with whether it runs backwards."""
     found = []
-    if release < "24.11":  # by group name did nothing: both names were looked up into one buffer
+    if not since(release, "sort_by_group_name"):  # by group name did nothing: both names were looked up into one buffer
         text = text.replace("g", "n")
     at = len(text) - 1
     while at >= 0:

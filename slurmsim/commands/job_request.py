@@ -15,8 +15,9 @@ from slurmsim.commands.chosen_options import Chosen
 from slurmsim.commands.job_checks import check_together, hint_counts
 from slurmsim.commands.layout_values import HINT_HELP, hint_settings
 from slurmsim.commands.messages import Messages, Stop
-from slurmsim.commands.releases import row
 from slurmsim.commands.values import BadValue
+from slurmsim.release_changes import since
+from slurmsim.releases import row
 
 _HOST_FILE_MOST = 1 << 20
 _TOO_WIDE = {
@@ -201,7 +202,9 @@ class Builder:
     def _tasks_per_node(self) -> None:
         sizes = self.sizes
         per_node = self.chosen.get("ntasks_per_node")
-        if per_node and not sizes.tasks_set and sizes.max_nodes in (0, sizes.min_nodes) and self.release < "24.11":
+        if since(self.release, "tasks_per_node_make_no_count"):
+            return
+        if per_node and not sizes.tasks_set and sizes.max_nodes in (0, sizes.min_nodes):
             sizes.tasks, sizes.tasks_set = sizes.min_nodes * per_node, True
 
     def _counts(self) -> None:
@@ -225,7 +228,7 @@ class Builder:
     def _guess_tasks(self) -> None:
         chosen, sizes = self.chosen, self.sizes
         fixed = sizes.max_nodes in (0, sizes.min_nodes)
-        guess = self.release < "24.11" or chosen.get("ntasks_per_node") is None
+        guess = not since(self.release, "tasks_per_node_make_no_count") or chosen.get("ntasks_per_node") is None
         if (sizes.nodes_set or chosen.is_set("extra-node-info")) and fixed and guess and not sizes.tasks_set:
             sizes.tasks = max(sizes.min_nodes, 1)
             for field in ("sockets_per_node", "cores_per_socket", "threads_per_core"):
@@ -245,7 +248,7 @@ class Builder:
             words: str = row(_TOO_WIDE, self.release)
             self.say.info(words.format(tasks=sizes.tasks, nodes=sizes.min_nodes))
             sizes.min_nodes = sizes.max_nodes = sizes.tasks
-            if len(self.names) > sizes.tasks and self.release < "24.11":
+            if len(self.names) > sizes.tasks and not since(self.release, "node_list_longer_than_tasks"):
                 self.names = self.names[: sizes.tasks]
                 self.chosen.values["req_nodes"] = ",".join(self.names)
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slurmsim.commands import releases
+from slurmsim import releases
+from slurmsim.release_changes import since
 from slurmsim.states import COMPACT
 
 BASES: dict[str, str] = COMPACT
@@ -57,7 +58,7 @@ def state_code(state: str, flags: Sequence[str] | None) -> str:
 def accepted(release: str) -> list[str]:
     """State names a filter takes, in the order the message about a bad one lists them; lower case from 24.11."""
     names = releases.listed(_ACCEPTED, release)
-    return names if release < "24.11" else [name.lower() for name in names]
+    return [name.lower() for name in names] if since(release, "state_names_in_lower_case") else names
 
 
 def parse_state(word: str, release: str) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from slurmsim.commands.values import INFINITE, NO_VALUE, BadValue, Context, int32, invalid, leading_number
+from slurmsim.release_changes import since
 
 _FIRST = ("block", "cyclic")
 _NEXT = ("block", "cyclic", "fcyclic")
@@ -55,7 +56,7 @@ HINT_HELP = f"Hints for --hint (several are separated by commas): {', '.join(_HI
 
 def node_count(text: str, option: str, context: Context) -> dict[str, Any]:
     """``4``, ``2-8``, ``1k``: the least and most nodes; from 23.02 on also lists, ``2,4-8:2``."""
-    if context.release > "22.05" and ("," in text or ":" in text):
+    if since(context.release, "node_count_lists") and ("," in text or ":" in text):
         return _node_list(text)
     low_text, dash, high_text = text.partition("-")
     least = _nodes(low_text)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from slurmsim.commands import array_text, releases
+from slurmsim import releases
+from slurmsim.commands import array_text
 from slurmsim.commands.data_text import NO_TEXT, as_json, as_yaml
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.job_state_text import state_text

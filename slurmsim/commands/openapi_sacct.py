@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.commands import array_text, sacct
 from slurmsim.commands.data_text import as_json, as_yaml
 from slurmsim.commands.openapi_job import frame
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.io import Io
@@ -28,7 +29,7 @@ _NO_TIME = {"seconds": 0, "microseconds": 0}
 def dump_jobs(asked: Asked, argv: list[str], io: Io) -> int:
     """Print the jobs; the exit code."""
     jobs = sacct.load(asked, io)
-    if asked.release >= "24.11":
+    if since(asked.release, "data_parsers"):
         from slurmsim.commands import dump_sacct
 
         return dump_sacct.dump_jobs(jobs, asked, argv, io)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.releases import row
+from slurmsim.releases import row
 
 _PLUGINS = {
     "22.05": (

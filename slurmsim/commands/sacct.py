@@ -9,12 +9,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from slurmsim.commands import releases, sacct_fields, sluid
+from slurmsim import releases
+from slurmsim.commands import sacct_fields, sluid
 from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.dashed_table import Head, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.sacct_options import Asked, read
+from slurmsim.release_changes import since
 
 _RULE = "-" * 80
 _HELP = """\
@@ -186,7 +188,7 @@ def _stored(job: dict[str, Any], asked: Asked) -> str:
     """-B, --env-vars: the script or environment where slurm.conf asks to store it, which is not modelled: none is."""
     name = sacct_fields.job_id_text(job)
     what = f"Batch Script for {name}" if asked.script else f"Environment used for {name} (must be batch to display)"
-    if asked.release < "24.11":
+    if not since(asked.release, "script_without_heading"):
         return f"{what}\n{_RULE}\nNONE\n\n"
     return (f"{what}\n{_RULE}\n" if asked.style.header else "") + "NONE\n"
 

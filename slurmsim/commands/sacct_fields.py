@@ -14,6 +14,7 @@ from slurmsim.commands import array_text
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.dashed_table import DATE, NUMBER, TEXT
 from slurmsim.commands.units import quantity
+from slurmsim.release_changes import since
 
 Record = Mapping[str, Any]
 Maker = Callable[["Show", Record], str | None]
@@ -89,7 +90,7 @@ def exit_text(status: int, release: str) -> str:
     signal, code = status & 0x7F, status >> 8 & 0xFF
     if signal:
         code = 0
-    if code >= 128 and release < "26.05":
+    if code >= 128 and not since(release, "exit_code_above_127"):
         code -= 128
     return f"{code}:{signal}"
 
@@ -98,7 +99,7 @@ def cpus_of(show: Show, job: Record) -> int:
     """CPUs of a job: those it has; before 24.11 those it asked for while it has none."""
     if job["tres_alloc"]:
         return int(job["tres_alloc"].get("cpu", 0))
-    return int(job["tres_req"].get("cpu", 0)) if show.release < "24.11" else 0
+    return 0 if since(show.release, "no_cpus_before_start") else int(job["tres_req"].get("cpu", 0))
 
 
 def _step_cpus(step: Record) -> int:
@@ -112,7 +113,7 @@ def _planned(show: Show, job: Record) -> int | None:
     if not eligible:
         return 0
     if job["start"] is None:  # it never started
-        return int(job["end"]) - eligible if show.release >= "24.11" else None
+        return int(job["end"]) - eligible if since(show.release, "planned_without_start") else None
     return int(job["start"] or show.now) - eligible
 
 
@@ -125,7 +126,7 @@ def _planned_text(show: Show, job: Record) -> str:
 
 def _planned_cpu(show: Show, job: Record) -> str:
     seconds = _planned(show, job)
-    if job["start"] is None and job["eligible"] and show.release >= "24.11":
+    if job["start"] is None and job["eligible"] and since(show.release, "planned_without_start"):
         seconds = _NEVER - int(job["eligible"])  # as if it had started then
     if seconds is None or seconds < 0:
         return "INVALID"
@@ -184,7 +185,7 @@ def _n_nodes(show: Show, job: Record) -> str:
 def _req_mem(show: Show, job: Record) -> str:
     mem = job["tres_req"].get("mem")
     if mem is None:
-        return "16777216.00T" if show.release < "24.11" else "0"
+        return "0" if since(show.release, "no_memory_is_zero") else "16777216.00T"
     return show.size(mem, "M")
 
 
@@ -220,7 +221,7 @@ def expanded(path: str, job: Record) -> str:
 def _step_path(key: str) -> Maker:
     def make(show: Show, step: Record) -> str | None:
         path = step.get(key)
-        if show.release < "26.05" or not path:
+        if not since(show.release, "streams_of_steps") or not path:
             return None
         return path if path.startswith("/") else os.path.join(step.get("cwd") or "", path)
 

@@ -9,7 +9,7 @@ import contextlib
 import re
 from typing import Any, NoReturn
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, PADDED, Style
 from slurmsim.commands.dates import BadDate, parse_date
@@ -21,6 +21,7 @@ from slurmsim.commands.sacct_fields import BRIEF, DEFAULT, LONG, Field, fields_o
 from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step
 from slurmsim.commands.values import leading_number
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.release_changes import since
 
 
 def _split(text: str) -> list[str]:
@@ -62,10 +63,10 @@ class Reader:
         with contextlib.suppress(*FAILED_CALLS):
             self.me |= self.io.client.call("hello")
         self.asked.now = int(self.me["now"])
-        kind = NO if self.release < "24.11" else OPTIONAL
-        options = [option for option, since in OPTIONS if since <= self.release]
+        kind = OPTIONAL if since(self.release, "data_parsers") else NO
+        options = [option for option, first in OPTIONS if first <= self.release]
         options += [LongOption("json", kind, "json"), LongOption("yaml", kind, "yaml")]
-        if self.release < "26.05":  # its letter was forgotten
+        if not since(self.release, "reason_by_letter"):  # its letter was forgotten
             options = [o if o.name != "reason" else LongOption("reason", REQUIRED, "reason") for o in options]
         parser = Parser(options, permute=True)
         try:

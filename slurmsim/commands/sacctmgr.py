@@ -9,13 +9,14 @@ from __future__ import annotations
 import shlex
 import sys
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, Style
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, LongOption, OptionError, Parser
 from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_words import Session
+from slurmsim.release_changes import since
 
 _O = LongOption
 _OPTIONS = (
@@ -65,7 +66,7 @@ def run(argv: list[str], io: Io) -> int:
 def _options(session: Session, argv: list[str]) -> list[str]:
     io = session.io
     options = list(_OPTIONS)
-    if session.release >= "24.11":
+    if since(session.release, "data_parsers"):
         options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
     parser = Parser(options, permute=True)
     parsable, header = 0, True

@@ -14,6 +14,7 @@ from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_requests import cluster_name, commit, dispatch, level_of, lines_of, plain, refuse, reply
 from slurmsim.commands.sacctmgr_settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr_words import Session, association_condition, names_in, word_of
+from slurmsim.release_changes import since
 
 _ADD = ('No valid entity in add command\nInput line must include "Account", "Cluster", "Coordinator", "Federation", '
         '"QOS", "Resource", or "User"')  # fmt: skip
@@ -59,7 +60,7 @@ def _add_account(session: Session, words: list[str]) -> None:
         session.wrong(" No blank names are allowed when adding.")
     if not fresh:
         old = "\n ".join(f"Already existing account {name} on cluster {cluster}" for name in names)
-        io.out(f" {old}\n" if session.release >= "24.11" else " Nothing new added.\n")
+        io.out(f" {old}\n" if since(session.release, "existing_accounts_named") else " Nothing new added.\n")
         session.code = 1
         return
     if parent not in known:
@@ -69,17 +70,17 @@ def _add_account(session: Session, words: list[str]) -> None:
         session.wrong(" No associations created.")
         return
     arguments = {"action": "add_account", "names": fresh, "parent": parent, "settings": settings.found, **facts}
-    new = session.release >= "24.11"
-    if not new:
+    checked_first = since(session.release, "account_checked_first")
+    if not checked_first:
         _show_new_account(session, fresh, cluster, parent, facts, settings)
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
         denied = (
             "Only admins/operators/coordinators can add accounts" if answer == "Access/permission denied" else answer
         )
-        session.wrong(f" error: {denied}" if new else f" Problem adding accounts: {answer}")
+        session.wrong(f" error: {denied}" if checked_first else f" Problem adding accounts: {answer}")
         return
-    if new:
+    if checked_first:
         _show_new_account(session, fresh, cluster, parent, facts, settings)
     commit(session, arguments)
 
@@ -92,7 +93,7 @@ def _show_new_account(
     out(" Settings\n")
     out(f"  Description     = {facts.get('description', 'Account Name')}\n")
     out(f"  Organization    = {facts.get('organization', 'Parent/Account Name')}\n")
-    if session.release >= "24.11":
+    if since(session.release, "cluster_before_account"):
         out(" Associations =\n" + "".join(f"  C = {cluster:<10.10} A = {name:<20.20}\n" for name in names))
     else:
         out(" Associations\n" + "".join(f"  A = {name:<10.10} C = {cluster:<10.10}\n" for name in names))
@@ -150,8 +151,8 @@ def _add_user(session: Session, words: list[str]) -> None:
         return
     accounts = list(dict.fromkeys(cond.get("accounts") or []))
     if not accounts:
-        session.wrong(" Need name of account to add user to." if session.release < "24.11"
-                      else " Need name of account or wckey to add.")  # fmt: skip
+        session.wrong(" Need name of account or wckey to add." if since(session.release, "account_or_wckey")
+                      else " Need name of account to add user to.")  # fmt: skip
         return
     arguments = {
         "action": "add_user", "names": [name for name in dict.fromkeys(names) if name], "accounts": accounts,
@@ -162,7 +163,7 @@ def _add_user(session: Session, words: list[str]) -> None:
     if new is None:
         return
     users, associations = new
-    if session.release >= "24.11" and not associations:
+    if since(session.release, "add_accounts_first") and not associations:
         io.out("Nothing added.\nMake sure the accounts requested here have been added to the system/cluster. "
                "(sacctmgr add account...)\n")  # fmt: skip
         session.code = 1
@@ -180,7 +181,8 @@ def _add_user(session: Session, words: list[str]) -> None:
     _show_new_user(session, users, associations, default, level, settings, limit_set)
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        session.wrong(f" error: Problem adding user associations: {answer}" if session.release >= "24.11"
+        associated = since(session.release, "user_associations_refused")
+        session.wrong(f" error: Problem adding user associations: {answer}" if associated
                       else f" Problem adding users: {answer}")  # fmt: skip
         return
     commit(session, arguments)
@@ -221,7 +223,7 @@ def _new_associations(
 
 
 def _no_account(session: Session, account: str, cluster: str) -> None:
-    if session.release >= "24.11":
+    if since(session.release, "unknown_accounts_skipped"):
         session.io.out(f"No account {account} on cluster {cluster}, skipping.\n")
         session.code = 1
     else:
@@ -236,7 +238,7 @@ def _show_new_user(
     cluster = session.list("cluster")[0]["cluster"]
     if users:
         out(f" Adding User(s)\n{lines_of(users)}")
-        if session.release >= "24.11":
+        if since(session.release, "settings_of_new_users"):
             out(" Settings\n")
         elif default or level:
             out(" Settings =\n")
@@ -247,11 +249,11 @@ def _show_new_user(
     out(" Associations =\n")
     for user, account, partition in associations:
         tail = f" P = {partition:<10.10}" if partition else ""
-        if session.release >= "24.11":
+        if since(session.release, "cluster_before_account"):
             out(f"  C = {cluster:<10.10} A = {account:<20.20} U = {user:<9.9}{tail}\n")
         else:
             out(f"  U = {user:<9.9} A = {account:<10.10} C = {cluster:<10.10}{tail}\n")
-    if limit_set and (settings.lines() or session.release < "24.11"):
+    if limit_set and (settings.lines() or not since(session.release, "no_empty_settings")):
         out(" Non Default Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
 
 

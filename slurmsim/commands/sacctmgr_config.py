@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from slurmsim.commands import releases
+from slurmsim import releases
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.commands.sacctmgr_words import Session
@@ -97,9 +98,10 @@ def text(session: Session) -> str:
     host = str(values.get("AccountingStorageHost") or "localhost")
     port = str(values.get("AccountingStoragePort") or 6819)
     private = values.get("PrivateData") or "none"
+    no = _no(release)
     known = {
         "host": host, "port": port, "plugins": _PLUGINS, "version": releases.VERSIONS[release],
-        "delay": "No" if release < "24.11" else "no" if release < "26.05" else "0", "boot": _date(now),
+        "delay": "0" if since(release, "commit_delay_in_seconds") else no, "boot": _date(now),
     }  # fmt: skip
     rows = [
         ("AccountingStorageBackupHost ", _NULL), ("AccountingStorageHost", host), ("AccountingStorageParameters",
@@ -112,10 +114,14 @@ def text(session: Session) -> str:
         ("SLURM_CONF", "/etc/slurm/slurm.conf"), ("SLURM_VERSION", releases.VERSIONS[release]),
         ("TCPTimeout", "2 secs"), ("TrackWCKey", "No"),
     ]  # fmt: skip
-    if release >= "26.05":
+    if since(release, "no_storage_user"):
         rows = [row for row in rows if row[0] != "AccountingStorageUser"]
     first = "".join(f"{name:<22} = {value}\n" for name, value in rows)
     return f"Configuration data as of {_date(now)}\n{first}\nSlurmDBD configuration:\n{_dbd(release, known)}"
+
+
+def _no(release: str) -> str:
+    return "no" if since(release, "booleans_in_lower_case") else "No"
 
 
 def _date(now: int) -> str:
@@ -130,6 +136,6 @@ def _dbd(release: str, known: dict[str, str]) -> str:
             if release < bound[2:] if bound[0] == ">" else release >= bound[1:]:
                 continue
         name, _, value = row.partition(" ")
-        shown = ("No" if release < "24.11" else "no") if value == "?" else value.format(**known)
+        shown = _no(release) if value == "?" else value.format(**known)
         lines.append(f"{name:<22} = {shown}\n")
     return "".join(lines)

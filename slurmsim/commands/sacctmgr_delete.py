@@ -22,6 +22,7 @@ from slurmsim.commands.sacctmgr_requests import (
     user_condition,
 )
 from slurmsim.commands.sacctmgr_words import Session, Word
+from slurmsim.release_changes import since
 
 _DELETE = ('No valid entity in delete command\nInput line must include "Account", "Cluster", "Coordinator", '
            '"Federation", "QOS", "Resource", or "User"')  # fmt: skip
@@ -108,7 +109,8 @@ def _delete_qos(session: Session, words: list[str]) -> None:
         return
     objects = list(answer["objects"])
     if not objects:
-        session.io.out("  Nothing deleted\n" if session.release >= "26.05" else " Nothing deleted\n")
+        indent = "  " if since(session.release, "nothing_deleted_deeper") else " "
+        session.io.out(f"{indent}Nothing deleted\n")
         session.code = 1
         return
     if answer.get("error"):

@@ -10,7 +10,6 @@ from typing import Any
 
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.commands.releases import row
 from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_table import (
     ASSOCIATION,
@@ -27,6 +26,8 @@ from slurmsim.commands.sacctmgr_table import (
 )
 from slurmsim.commands.sacctmgr_words import Session
 from slurmsim.commands.sshare import tree_name
+from slurmsim.release_changes import since
+from slurmsim.releases import row
 
 _WITHASSOC = (
     "You requested options that are only valid when querying with the withassoc option.\n"
@@ -184,11 +185,12 @@ def show_cluster(session: Session, words: list[str]) -> None:
     if session.dump:
         return _dump(session, "clusters", records)
     rows = [{**record["association"], **record} for record in records]
+    flags = None if since(session.release, "unset_cluster_flags") else ""
     getters = ASSOCIATION | {
         "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
         "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: _in_id_order(r["tres"]),
         "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": of("nodes"), "select": lambda r: 109,
-        "class": lambda r: "", "flags": lambda r: "" if session.release < "24.11" else None, "federation": lambda r: "",
+        "class": lambda r: "", "flags": lambda r: flags, "federation": lambda r: "",
         "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,
         "cpus": lambda r: str(r["tres"].get("cpu", 0)),
     }  # fmt: skip
@@ -343,8 +345,8 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
 def show(session: Session, words: list[str]) -> None:
     """``show ENTITY …``."""
     if words:
-        for names, do, since in _ENTITIES:
-            if since <= session.release and matches(words[0], names):
+        for names, do, first in _ENTITIES:
+            if first <= session.release and matches(words[0], names):
                 do(session, words[1:])
                 return
     session.wrong(row(_NO_ENTITY, session.release))

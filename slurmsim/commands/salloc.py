@@ -18,10 +18,10 @@ from slurmsim.commands.chosen_options import error_code
 from slurmsim.commands.cluster_facts import Cluster
 from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.messages import Messages, Stop
-from slurmsim.commands.releases import row
 from slurmsim.commands.step_environment import allocation_environment
 from slurmsim.commands.submission import Failed
 from slurmsim.protocol import Client, Refusal, Unreachable
+from slurmsim.releases import row
 
 _NAME = "salloc"
 _READY = {"22.05": None, "24.11": "Nodes {nodes} are ready for job"}

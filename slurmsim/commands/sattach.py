@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.step_columns import SPECIAL_STEPS

@@ -20,9 +20,9 @@ from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.option_display import show_options
 from slurmsim.commands.plugin_lines import plugin_lines
-from slurmsim.commands.releases import row, version_line
 from slurmsim.commands.submission import Failed, start_line, submit, wait_for, will_run
 from slurmsim.commands.values import Context
+from slurmsim.releases import row, version_line
 
 _NAME = "sbatch"
 _BAD_GRES = "Invalid generic resource (gres) specification"

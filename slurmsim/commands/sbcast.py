@@ -5,7 +5,7 @@ The command line is read as src/sbcast of Slurm 22.05 reads it, so that its own 
 
 from __future__ import annotations
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 Row = dict[str, Any]
@@ -80,7 +81,7 @@ def _association(row: Row, release: str) -> list[str]:
     use, used, share = row["usage"], row["used"], row["share"]
     user = f"{row['user']}({row['uid']})" if row["user"] else ""
     parent = f"{row['parent']}({row['parent_id']})" if row["parent"] else ""
-    order = f"Lft={row['lft']}" if release < "24.11" else f"Lineage={row['lineage']}"
+    order = f"Lineage={row['lineage']}" if since(release, "lineage_of_associations") else f"Lft={row['lft']}"
     threshold = "" if row["min_prio_thresh"] is None else row["min_prio_thresh"]
     wall = "" if row["max_wall"] is None else row["max_wall"]
     most = " ".join(
@@ -110,7 +111,7 @@ def _association(row: Row, release: str) -> list[str]:
         f"MaxTRESMinsPJ={_plain(row['max_tres_mins'])}",
         f"MinPrioThresh={threshold}",
     ]
-    if release >= "24.11":
+    if since(release, "comment_of_associations"):
         lines.append(f"Comment={row['comment'] or '(null)'}")
     return lines
 
@@ -166,13 +167,13 @@ def _each(row: Row, kind: str, suffix: str, limits: str, release: str, one_line:
     for one in row[kind]:
         name, use = one[0], one[-1]
         if kind == "users":
-            name = f"{name}({one[1]})" if release >= "24.11" else one[1]
+            name = f"{name}({one[1]})" if since(release, "limited_users_by_name") else one[1]
         low = suffix.lower()
         parts = [
             _jobs("Max", suffix, row[limits], use),
             f"MaxTRES{suffix}={_tres(row[f'max_tres_{low}'], use['tres'])}",
         ]
-        if release >= "24.11":
+        if since(release, "run_minutes_in_qos"):
             parts.append(f"MaxTRESRunMins{suffix}={_tres(row[f'max_tres_run_mins_{low}'], use['run_mins'])}")
         if one_line:
             text += f" {name}={{{' '.join(parts)}}}"

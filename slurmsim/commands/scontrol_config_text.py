@@ -9,6 +9,7 @@ from typing import Any
 from slurmsim.commands import scontrol_config_rows as table
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.values import INFINITE, minutes_of
+from slurmsim.release_changes import since
 
 _UNIT = re.compile(r"\d+( \D+)", re.ASCII)
 _CLOCK = re.compile(r"(?:\d+-)?\d\d:\d\d:\d\d", re.ASCII)
@@ -26,17 +27,14 @@ def config_text(answer: Mapping[str, Any], release: str, dates: Dates) -> str:
     given = {key.lower(): value for key, value in answer["given"].items()}
     lines = [f"Configuration data as of {dates(answer['now'])}"]
     basic = _given(given, "PriorityType", release) == "priority/basic"
+    hides_factors = basic and not since(release, "no_factors_hidden")
+    all_selection = since(release, "select_parameters_listed") or "selecttypeparameters" in given
     per_cpu = "defmempercpu" in given
     for name, default in table.rows(table.MAIN, release):
-        hidden = basic and release < "24.11" and _MULTIFACTOR.fullmatch(name) is not None
-        hidden = hidden and name not in (
-            "PriorityParameters",
-            "PrioritySiteFactorParameters",
-            "PrioritySiteFactorPlugin",
-        )
+        hidden = hides_factors and name not in _ALWAYS and _MULTIFACTOR.fullmatch(name) is not None
         if hidden or (name == "DefMemPerNode" and per_cpu) or (name == "DefMemPerCPU" and not per_cpu):
             continue
-        if name == "SelectTypeParameters" and release < "24.11" and "selecttypeparameters" not in given:
+        if name == "SelectTypeParameters" and not all_selection:
             continue
         lines.append(f"{name:<23} = {_value(name, default, given, answer, release, dates)}")
     text = "\n".join(lines) + "\n"
@@ -65,7 +63,7 @@ def _value(
     text = given.get(name.lower())
     if text is None:
         return _assumed(name, default, given, answer, release)
-    if release >= "24.11" and (text.endswith("/none") or (text == "none" and name == "MpiDefault")):
+    if since(release, "no_plugin_is_null") and (text.endswith("/none") or (text == "none" and name == "MpiDefault")):
         return "(null)"  # no plugin at all
     if name in _UPPER or name == "PreemptMode":
         return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))

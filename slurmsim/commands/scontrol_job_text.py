@@ -13,6 +13,7 @@ from slurmsim.commands.job_state_text import state_text
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.units import quantity
 from slurmsim.commands.values import MAIL_BITS, THREAD_FLAG
+from slurmsim.release_changes import since
 
 Row = dict[str, Any]
 Line = Callable[[Row, "View"], "str | None"]
@@ -33,11 +34,11 @@ def job_text(row: Row, session: Session, dates: Dates) -> str:
     view = View(session, dates)
     gap = " " if view.one_line else "\n   "
     lines = []
-    for since, until, line in LINES:
-        if since <= view.release and not (until and view.release >= until) and (text := line(row, view)) is not None:
+    for first, gone, line in LINES:
+        if first <= view.release and not (gone and view.release >= gone) and (text := line(row, view)) is not None:
             lines.append(text)
     text = gap.join(lines)
-    if view.release < "26.05":
+    if not since(view.release, "no_blanks_at_line_ends"):
         text += gap
     return text + ("\n" if view.one_line else "\n\n")
 
@@ -49,7 +50,8 @@ def null(value: Any) -> str:
 
 def _optional(label: str, field: str, tail: str = "") -> Line:
     def line(row: Row, view: View) -> str | None:
-        return f"{label}={row[field]}{tail if view.release < '26.05' else ''}" if row[field] else None
+        end = "" if since(view.release, "no_blanks_at_line_ends") else tail
+        return f"{label}={row[field]}{end}" if row[field] else None
 
     return line
 
@@ -223,7 +225,7 @@ def _placed(row: Row, view: View) -> str | None:
     if not view.details or not row["cpu_ids"]:
         return None
     gap = " " if view.one_line else "\n   "
-    indent = "  " if view.release < "26.05" or not view.one_line else ""
+    indent = "" if since(view.release, "no_blanks_at_line_ends") and view.one_line else "  "
     lines = [f"JOB_GRES={null(row['gres_total'])}"]
     lines += [
         f"{indent}Nodes={nodes} CPU_IDs={cpus} Mem={mem} GRES={gres}" for nodes, cpus, mem, gres in row["cpu_ids"]
@@ -233,7 +235,7 @@ def _placed(row: Row, view: View) -> str | None:
 
 def _minima(row: Row, view: View) -> str:
     per = "CPU" if row["mem_per_cpu"] else "Node"
-    if row["mem_per_tres"] and view.release >= "24.11":
+    if row["mem_per_tres"] and since(view.release, "memory_per_tres"):
         per = "TRES"
     return (
         f"MinCPUsNode={row['pn_min_cpus']} MinMemory{per}={quantity(row['pn_min_memory'], 'M')} "
@@ -262,7 +264,8 @@ def _sharing_new(row: Row, view: View) -> str:
 
 def _command(row: Row, view: View) -> str:
     text = null(row["command"])
-    return f"Command={text} {row['argv_text']}" if view.release < "24.11" and row["argv_text"] else f"Command={text}"
+    words = None if since(view.release, "command_alone") else row["argv_text"]
+    return f"Command={text} {words}" if words else f"Command={text}"
 
 
 def _plain(label: str, field: str) -> Line:
@@ -280,7 +283,7 @@ def _switches(row: Row, view: View) -> str | None:
 def _flags(row: Row, view: View) -> str | None:
     """--gres-flags, --kill-on-invalid-dep and --spread-job, written as each release does."""
     flags: list[str] = row["bitflags"]
-    kill = "KillOnInvalidDependent" if view.release >= "26.05" else "KillOInInvalidDependent"
+    kill = "KillOnInvalidDependent" if since(view.release, "invalid_dependent_spelled") else "KillOInInvalidDependent"
     words = [
         text for flag, text in (
             ("GRES_DISABLE_BIND", "GresEnforceBind=No"), ("GRES_ENFORCE_BIND", "GresEnforceBind=Yes"),
@@ -289,7 +292,8 @@ def _flags(row: Row, view: View) -> str | None:
     ]  # fmt: skip
     if not words:
         return None
-    return ("" if view.release < "24.11" else "," if view.release < "26.05" else " ").join(words)
+    between = " " if since(view.release, "flags_between_blanks") else ","
+    return (between if since(view.release, "flags_between_commas") else "").join(words)
 
 
 def mail_names(bits: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from slurmsim.commands.dates import BadDate, parse_date
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.values import INFINITE, MAIL_BITS, NICE_LIMIT, leading_number, minutes_of, seconds_of
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 NO_SIGN = "Option {} does not accept [+|-]= syntax"
@@ -157,8 +158,8 @@ def _nodes(request: Request, value: str, name: str) -> dict[str, Any]:
     least, most = found
     if most is not None and most < least:
         request.session.error(
-            f'"{value}" is not a valid requested node count' if request.session.release < "24.11"
-            else f"Invalid node count specification: {value}"
+            f"Invalid node count specification: {value}" if since(request.session.release, "node_range_refused")
+            else f'"{value}" is not a valid requested node count'
         )  # fmt: skip
         raise Abort
     return {"min_nodes": least} if most is None else {"min_nodes": least, "max_nodes": most}

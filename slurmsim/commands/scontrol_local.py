@@ -11,6 +11,7 @@ from typing import Any
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.values import leading_number
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
@@ -47,7 +48,7 @@ def _ask(session: Session, what: str, call: str, **arguments: Any) -> None:
 
 def set_debug(session: Session, words: Words) -> None:
     """``setdebug LEVEL [nodes=...]``."""
-    if not _count(session, words, 3 if session.release >= "24.11" else 2):
+    if not _count(session, words, 3 if since(session.release, "debug_of_nodes") else 2):
         return
     level = _LEVELS.index(words[1].lower()) if words[1].lower() in _LEVELS else _small(words[1], 9)
     if level is None:
@@ -65,7 +66,8 @@ def _small(text: str, most: int) -> int | None:
 
 def set_debug_flags(session: Session, words: Words) -> None:
     """``setdebugflags {+|-}NAME...``."""
-    if not _count(session, words, 2 if session.release < "24.11" else 1 << 30):
+    of_nodes = since(session.release, "debug_of_nodes")
+    if not _count(session, words, 1 << 30 if of_nodes else 2):
         return
     mode, at = 0, 1
     while at < len(words):
@@ -74,12 +76,12 @@ def set_debug_flags(session: Session, words: Words) -> None:
             break
         at += 1
     last = words[at].lower() if at == len(words) - 1 else ""
-    if session.release >= "24.11" and last.startswith(("node=", "nodes=")):
+    if of_nodes and last.startswith(("node=", "nodes=")):
         _ask(session, "slurm_set_debug_flags error", "set_debug", flags=list(words[1:at]))
     elif at < len(words):
         session.warn(f"invalid debug flag: {words[at]}")
         if not mode:
-            usage = "[+|-]NAME" if session.release < "24.11" else "{+|-}NAME [{+|-}NAME] [nodes=<NODES>]"
+            usage = "{+|-}NAME [{+|-}NAME] [nodes=<NODES>]" if of_nodes else "[+|-]NAME"
             session.warn(f"Usage: setdebugflags {usage}")
     else:
         _ask(session, "slurm_set_debug_flags error", "set_debug", flags=list(words[1:]))
@@ -325,7 +327,7 @@ def token(session: Session, words: Words) -> None:
             session.fail(f"Invalid option: `{word}`")
             return
     session.code = 1
-    if session.release < "24.11":
+    if not since(session.release, "token_disabled"):
         session.io.error("Error fetching token")
     else:
         session.error("slurm_fetch_token: Requested operation is presently disabled")

@@ -8,6 +8,7 @@ from typing import Any
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.node_state_text import complete
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.release_changes import since
 
 Row = dict[str, Any]
 Line = Callable[[Row, Session, Dates], "str | None"]
@@ -30,8 +31,8 @@ def _laid_out(lines: Sequence[tuple[str, str, Line]], row: Row, session: Session
     gap = " " if session.one_line else "\n   "
     release = session.release
     shown = [
-        text for since, until, line in lines
-        if since <= release and not (until and release >= until) and (text := line(row, session, dates)) is not None
+        text for first, gone, line in lines
+        if first <= release and not (gone and release >= gone) and (text := line(row, session, dates)) is not None
     ]  # fmt: skip
     return gap.join(shown) + ("\n" if session.one_line else "\n\n")
 
@@ -109,9 +110,9 @@ def _node_times(row: Row, session: Session, dates: Dates) -> str:
 
 def _node_busy(row: Row, session: Session, dates: Dates) -> str:
     text = f"LastBusyTime={dates(row['last_busy'])}"
-    if session.release >= "24.11":
+    if since(session.release, "resume_after"):
         text += f" ResumeAfterTime={dates(row['resume_after']) if row['resume_after'] else 'None'}"
-    if session.release >= "26.05":
+    if since(session.release, "suspend_time_of_nodes"):
         text += f" SuspendTime={'INFINITE' if row['suspend_time'] is None else row['suspend_time']}"
     return text
 
@@ -180,12 +181,12 @@ def _access(row: Row, session: Session, dates: Dates) -> str:
 def _partition_times(row: Row, session: Session, dates: Dates) -> str:
     default = row["default_time"]
     shown = "UNLIMITED" if default is None else "NONE" if default == -1 else long_clock(default * 60)
-    if session.release >= "26.05":
+    if since(session.release, "exclusive_of_partitions"):
         whole = row["over_subscribe"] == "EXCLUSIVE"
         own = f"Exclusive={'NODE' if whole else 'USER' if row['exclusive_user'] else 'NO'}"
     else:
         own = f"ExclusiveUser={_yes(row['exclusive_user'])}"
-        own += " ExclusiveTopo=NO" if session.release >= "24.11" else ""
+        own += " ExclusiveTopo=NO" if since(session.release, "exclusive_topology") else ""
     return (
         f"DefaultTime={shown} DisableRootJobs={_yes(row['disable_root_jobs'])} {own} "
         f"GraceTime={row['grace_time']} Hidden={_yes(row['hidden'])}"
@@ -198,14 +199,14 @@ def _partition_limits(row: Row, session: Session, dates: Dates) -> str:
         f"MaxNodes={_unlimited(row['max_nodes'])} MaxTime={most} MinNodes={row['min_nodes']} LLN={_yes(row['lln'])} "
         f"MaxCPUsPerNode={_unlimited(row['max_cpus_per_node'])}"
     )
-    return f"{text} MaxCPUsPerSocket=UNLIMITED" if session.release >= "24.11" else text
+    return f"{text} MaxCPUsPerSocket=UNLIMITED" if since(session.release, "cpus_per_socket_limit") else text
 
 
 def _partition_priority(row: Row, session: Session, dates: Dates) -> str:
     word = row["over_subscribe"]
     if word in ("YES", "FORCE"):
         word = f"{word}:{row['max_share']}" if word == "FORCE" or row["max_share"] > 1 else "NO"
-    if word == "EXCLUSIVE" and session.release >= "26.05":
+    if word == "EXCLUSIVE" and since(session.release, "exclusive_of_partitions"):
         word = "NO"
     return (
         f"PriorityJobFactor={row['priority_job_factor']} PriorityTier={row['priority_tier']} "
@@ -239,13 +240,12 @@ def _partition_memory(row: Row, session: Session, dates: Dates) -> str:
 
 def _power_times(row: Row, session: Session, dates: Dates) -> str | None:
     values = [row["resume_timeout"], row["suspend_timeout"], row["suspend_time"]]
-    if session.release < "24.11" and all(value is None for value in values):
-        return None
-    if session.release >= "24.11" and not row["power_save"]:
+    later = since(session.release, "power_saving_of_partitions")
+    if not (row["power_save"] if later else any(value is not None for value in values)):
         return None
     words = ["GLOBAL" if value is None else "INFINITE" if value < 0 else str(value) for value in values]
     text = f"ResumeTimeout={words[0]} SuspendTimeout={words[1]} SuspendTime={words[2]}"
-    return f"{text} PowerDownOnIdle=NO" if session.release >= "24.11" else text
+    return f"{text} PowerDownOnIdle=NO" if later else text
 
 
 _PARTITION: tuple[tuple[str, str, Line], ...] = (
@@ -298,7 +298,7 @@ def _reservation_users(row: Row, session: Session, dates: Dates) -> str:
         f"Users={null(row['users'])} Groups={null(row['groups'])} Accounts={null(row['accounts'])} "
         f"Licenses={null(row['licenses'])} State={'ACTIVE' if active else 'INACTIVE'} BurstBuffer=(null)"
     )
-    return f"{text} Watts=n/a" if session.release < "24.11" else text
+    return text if since(session.release, "no_watts_of_reservations") else f"{text} Watts=n/a"
 
 
 _RESERVATION: tuple[tuple[str, str, Line], ...] = (

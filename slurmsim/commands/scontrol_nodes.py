@@ -9,6 +9,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.scontrol_update import tag_matches
 from slurmsim.commands.values import INFINITE, leading_number
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 UNSPECIFIED = "Unspecified error"
@@ -67,8 +68,8 @@ def _word(session: Session, request: dict[str, Any], word: str) -> None:
         session.code = 1
         session.error(f"Invalid input: {word}  Request aborted")
         raise _Denied(UNSPECIFIED)
-    for name, least, since, field in _TEXTS:
-        if since <= session.release and tag_matches(tag, name, least):
+    for name, least, first, field in _TEXTS:
+        if first <= session.release and tag_matches(tag, name, least):
             request[field] = _value(session, field, value, word)
             return
     session.fail(f"Update of this parameter is not supported: {word}")
@@ -103,7 +104,7 @@ def _value(session: Session, field: str, value: str, word: str) -> Any:
 
 def _weight(session: Session, value: str, word: str) -> int | None:
     number, rest = leading_number(value)
-    if session.release >= "24.11":
+    if since(session.release, "weight_is_a_number"):
         if rest or not value or not 0 <= number <= INFINITE:
             session.code = 1
             session.error(f"Invalid value {word} for Weight")
@@ -148,8 +149,8 @@ def create_node(session: Session, words: Words) -> None:
     """``create nodename=...``."""
     error = _call(session, "create_node", {"line": " ".join(words)})
     if error:
-        what = "Error creating the node(s)" if session.release < "24.11" else "Error creating node(s)"
-        session.complain(what, error, loud=True)
+        article = "" if since(session.release, "error_creating_nodes") else " the"
+        session.complain(f"Error creating{article} node(s)", error, loud=True)
 
 
 def cancel_reboot(session: Session, words: Words) -> None:

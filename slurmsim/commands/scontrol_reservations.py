@@ -10,6 +10,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.scontrol_update import tag_matches
 from slurmsim.commands.values import INFINITE, leading_number, minutes_of, seconds_of
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 UNSPECIFIED = "Unspecified error"
@@ -237,7 +238,7 @@ def _check_new(session: Session, request: dict[str, Any], tail: str) -> None:
     if nothing and get("watts") is None:
         if get("partition") is None:
             listed = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts"
-            if session.release >= "24.11":
+            if since(session.release, "reservation_lacks_tres"):
                 listed = "CoreCnt, Nodes, NodeCnt, TRES or Watts"
             raise _bad(session, f"{listed} must be specified.{tail}")
         flags.append("+PART_NODES")

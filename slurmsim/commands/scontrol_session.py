@@ -6,6 +6,7 @@ from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, Io
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 
 
 class Quit(Exception):
@@ -58,10 +59,11 @@ class Session:
         self.io.error(f"scontrol: error: {text}")
 
     def complain(self, what: str, text: str, *, loud: bool = False) -> None:
-        """``what: text``, as perror does; 26.05 leaves the blank out where -Q matters."""
+        """``what: text``, as perror does, or without the blank where -Q matters."""
         self.code = 1
         if loud or self.quiet != 1:
-            self.io.error(f"{what}:{text}" if self.release >= "26.05" and not loud else f"{what}: {text}")
+            blank = "" if since(self.release, "colon_without_blank") and not loud else " "
+            self.io.error(f"{what}:{blank}{text}")
 
     # -- the cluster --------------------------------------------------------------------------------------------------
 
@@ -102,7 +104,7 @@ class Session:
         from slurmsim.commands.cluster_facts import cannot_reach
 
         self.io.error(cannot_reach(names))
-        if self.release >= "24.11":
+        if since(self.release, "unknown_cluster_is_fatal"):
             self.io.error("scontrol: fatal: Could not get cluster information")
         raise Quit(1)
 

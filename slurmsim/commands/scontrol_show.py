@@ -9,6 +9,7 @@ from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_hosts import host_list, host_names
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 _OPTIONS_MAY_FOLLOW = ("assoc_mgr", "bbstat", "dwstat", "topology")
@@ -21,20 +22,20 @@ def show(session: Session, words: Words) -> None:
         return
     tag = words[1]
     follow = tag.lower()[:2] in {name[:2] for name in _OPTIONS_MAY_FOLLOW[:3]} or (
-        session.release >= "26.05" and tag.lower()[:4] == "topo"
+        since(session.release, "topology_with_options") and tag.lower()[:4] == "topo"
     )
     if len(words) > 3 and not follow:
         session.warn(f"too many arguments for keyword:{words[0]}")
         return
     name, equals, text = tag.partition("=")
     value = text if equals else words[2] if len(words) == 3 else None
-    for entity, least, since, until, handler in ENTITIES:
+    for entity, least, first, gone, handler in ENTITIES:
         size = max(len(name), least)
-        known = since <= session.release and not (until and session.release >= until)
+        known = first <= session.release and not (gone and session.release >= gone)
         if known and name.lower()[:size] == entity.lower()[:size]:
             handler(session, value, words)
             return
-    blank = "" if session.release >= "26.05" else " "
+    blank = "" if since(session.release, "invalid_entity_without_blank") else " "
     session.warn(f"invalid entity:{tag} for keyword:{words[0]}{blank}")
 
 
@@ -82,7 +83,8 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
     name = f"{job or 0}" + (f"_{task}" if task is not None else f"+{component}" if component is not None else "")
     session.code = 1
     if session.quiet != 1:
-        (session.io.error if session.release >= "26.05" else _line(session))(f"Job {name} not found")
+        say = session.io.error if since(session.release, "job_not_found_is_an_error") else _line(session)
+        say(f"Job {name} not found")
 
 
 def _has_task(row: dict[str, Any], task: int) -> bool:
@@ -99,7 +101,7 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
     try:
         rows = session.load("steps", list(FIELDS), show_all=session.all, **asked)
     except FAILED_CALLS as error:
-        if session.release >= "24.11":
+        if since(session.release, "steps_by_what_was_asked"):
             session.code = 1
             if session.quiet != 1:
                 session.error(f"scontrol_print_step: slurm_get_job_steps({value}) failed: {text_of(error)}")
@@ -134,10 +136,10 @@ def completing(session: Session, words: Words) -> None:
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     for row in rows:
         if "COMPLETING" in row["state_flags"]:
-            since = long_clock(max(session.now - row["end_time"], 0))
+            ago = long_clock(max(session.now - row["end_time"], 0))
             where = f"Nodes(COMPLETING)={row['nodes']} " if row["nodes"] else ""
             end = dates(row["end_time"])
-            session.io.out(f"JobId={row['job_id']} EndTime={end} CompletingTime={since} {where}\n")
+            session.io.out(f"JobId={row['job_id']} EndTime={end} CompletingTime={ago} {where}\n")
 
 
 # -- nodes, partitions, reservations, licenses -----------------------------------------------------------------------
@@ -224,7 +226,7 @@ def _licenses(session: Session, value: str | None, words: Words) -> None:
         session.io.out("No licenses configured in Slurm.\n")
         return
     chosen = [row for row in sorted(rows, key=lambda row: str(row["name"])) if value in (None, row["name"])]
-    if not chosen and session.release >= "26.05":
+    if not chosen and since(session.release, "unknown_license_is_an_error"):
         session.code = 1
         session.error(f'query "{value}" matched zero licenses.')
     gap = " " if session.one_line else "\n    "
@@ -303,8 +305,7 @@ def _assoc_mgr(session: Session, value: str | None, words: Words) -> None:
 
 
 def _federation(session: Session, value: str | None, words: Words) -> None:
-    if session.hello.get("accounting"):
-        session.io.out("No federation defined.\n" if session.release < "22.05" else "")
+    """Nothing: the cluster is in none."""
 
 
 def _front_ends(session: Session, value: str | None, words: Words) -> None:

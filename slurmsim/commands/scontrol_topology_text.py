@@ -8,8 +8,7 @@ from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.values import leading_number
 from slurmsim.hostlist import expand
-
-_NO_LIST = {"22.05": "No topology information available", "24.11": ""}
+from slurmsim.release_changes import since
 
 
 def show_topology(session: Session, value: str | None) -> None:
@@ -20,8 +19,8 @@ def show_topology(session: Session, value: str | None) -> None:
         session.io.error(f"slurm_load_topo error: {text_of(error)}")
         return
     if not value:
-        if not rows and session.release < "24.11":
-            session.error(_NO_LIST["22.05"])
+        if not rows and not since(session.release, "no_topology_is_silent"):
+            session.error("No topology information available")
         for row in rows:
             _print(session, row)
         return

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 
@@ -80,11 +81,11 @@ def _kinds(session: Session, arguments: list[str]) -> tuple[set[str], str | None
     while at < len(arguments):
         tag, equals, text = arguments[at].partition("=")
         value = text if equals else None
-        if equals and session.release >= "24.11" and tag[-1:] in ("+", "-"):
+        if equals and since(session.release, "sign_before_equals") and tag[-1:] in ("+", "-"):
             tag = tag[:-1]
         at += 1 if equals else 2
         for name, least, kind in _TAGS:
-            if kind in _LATER and session.release < "24.11":
+            if kind in _LATER and not since(session.release, "suspend_exceptions"):
                 continue
             if tag_matches(tag, name, least):
                 found.add(kind)

@@ -15,6 +15,7 @@ from slurmsim.commands.scontrol_jobs import INVALID_JOB, ask, job_ids
 from slurmsim.commands.scontrol_session import Session
 from slurmsim.commands.scontrol_update import tag_matches
 from slurmsim.commands.values import INFINITE, leading_number, minutes_of
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 
@@ -78,8 +79,8 @@ def _keyword(request: Request, tag: str, value: str, sign: str, word: str) -> No
 
 
 def _row(request: Request, tag: str, value: str, word: str) -> None:
-    for name, least, since, reader, field in ROWS:
-        if since > request.session.release or not tag_matches(tag, name, least):
+    for name, least, first, reader, field in ROWS:
+        if first > request.session.release or not tag_matches(tag, name, least):
             continue
         found = reader(request, value, name)
         if field == "cpus":
@@ -101,7 +102,7 @@ def _row(request: Request, tag: str, value: str, word: str) -> None:
 
 
 def _admin_comment(request: Request, value: str, sign: str) -> str:
-    if sign and request.session.release >= "24.11":
+    if sign and since(request.session.release, "admin_comment_as_a_whole"):
         raise request.error("Invalid syntax, AdminComment can not be added/subtracted from.")
     if sign == "-":
         raise request.error("Invalid syntax, AdminComment can not be subtracted from.")
@@ -124,7 +125,7 @@ def _time_limit(request: Request, value: str, sign: str) -> int:
     if request.ids is None:
         raise request.error("JobId must precede TimeLimit increment or decrement")
     now = _present_limit(request, request.ids)
-    if now == INFINITE and request.session.release >= "24.11":
+    if now == INFINITE and since(request.session.release, "unlimited_stays"):
         raise request.error("Cannot increment/decrement TimeLimit when set to UNLIMITED.")
     if sign == "+":
         return now + minutes

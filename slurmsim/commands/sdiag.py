@@ -9,11 +9,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.clock_text import date_line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.release_changes import since
 
 _O = LongOption
 _OPTIONS = (
@@ -78,7 +79,7 @@ def _run(argv: list[str], io: Io) -> int:
 
 def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
     options = list(_OPTIONS)
-    if release >= "24.11":
+    if since(release, "data_parsers"):
         options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
     on: set[str] = set()
     dump = ""
@@ -117,10 +118,10 @@ def _when(seconds: int) -> str:
 
 
 def _text(s: Mapping[str, Any], release: str, on: set[str]) -> str:
-    new = release >= "24.11"
+    queue = since(release, "rpc_queue")
     lines = [_STARS, f"sdiag output at {_when(s['now'])}", f"Data since      {_when(s['since'])}", _STARS]
-    lines.append(f"Server thread count:  {1 if new else 3}")
-    lines += ["RPC queue enabled:    0"] if new else []
+    lines.append(f"Server thread count:  {1 if queue else 3}")
+    lines += ["RPC queue enabled:    0"] if queue else []
     lines += ["Agent queue size:     0", "Agent count:          0", "Agent thread count:   0"]
     lines += ["DBD Agent queue size: 0", ""]
     lines += [f"Jobs submitted: {s['submitted']}", f"Jobs started:   {s['started']}"]
@@ -132,13 +133,13 @@ def _text(s: Mapping[str, Any], release: str, on: set[str]) -> str:
     ]
     lines += [f"Job states ts:  {_when(s['states_at'])}", f"Jobs pending:   {s['pending']}",
               f"Jobs running:   {s['running']}", ""]  # fmt: skip
-    lines += [*_main(s, release), "", *_backfill(s, new), ""]
+    lines += [*_main(s, release), "", *_backfill(s, release), ""]
     lines += ["Latency for 1000 calls to gettimeofday(): 0 microseconds", ""]
     lines.append("Remote Procedure Call statistics by message type")
     order = (lambda one: one[1]) if "i" in on else (lambda one: -one[2])
     for name, number, count in sorted(s["rpcs"], key=order):
         lines.append(f"\t{name:<40}({number:5d}) count:{count:<6d} ave_time:{0:<6d} total_time:0")
-    if new and not s["rpcs"]:
+    if queue and not s["rpcs"]:
         lines.append("\tNo RPCs recorded yet.")
     lines += ["", "Remote Procedure Call statistics by user"]
     for name, uid, count in sorted(s["users"], key=order):
@@ -158,16 +159,16 @@ def _main(s: Mapping[str, Any], release: str) -> list[str]:
     if cycles:
         lines += ["\tMean cycle:   0", "\tMean depth cycle:  0"]
     minutes = (s["now"] - s["since"]) / 60
-    if minutes > 1 and release < "26.05":
+    if minutes > 1 and not since(release, "no_cycles_per_minute"):
         lines.append(f"\tCycles per minute: {int(cycles / minutes)}")
     lines.append(f"\tLast queue length: {s['queue_length']}")
-    if release >= "24.11":
+    if since(release, "exits_of_cycles"):
         lines += ["", "Main scheduler exit:"]
         lines += [f"\t{name}:{cycles if at == 0 else 0:2d}" for at, name in enumerate(_MAIN_EXIT)]
     return lines
 
 
-def _backfill(s: Mapping[str, Any], new: bool) -> list[str]:
+def _backfill(s: Mapping[str, Any], release: str) -> list[str]:
     cycles = s["bf_cycles"]
     lines = ["Backfilling stats", f"\tTotal backfilled jobs (since last slurm start): {s['backfilled']}"]
     lines.append(f"\tTotal backfilled jobs (since last stats cycle start): {s['backfilled']}")
@@ -181,7 +182,7 @@ def _backfill(s: Mapping[str, Any], new: bool) -> list[str]:
     lines += ["\tQueue length mean: 0"] if cycles else []
     lines.append("\tLast table size: 0")
     lines += ["\tMean table size: 0"] if cycles else []
-    if new:
+    if since(release, "exits_of_cycles"):
         lines += ["", "Backfill exit"]
         lines += [f"\t{name}:{cycles if at == 0 else 0:2d}" for at, name in enumerate(_BF_EXIT)]
     return lines

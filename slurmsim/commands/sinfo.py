@@ -11,13 +11,15 @@ import time
 from functools import partial
 from typing import Any
 
-from slurmsim.commands import print_fields, releases
+from slurmsim import releases
+from slurmsim.commands import print_fields
 from slurmsim.commands.clock_text import Dates, date_line, long_clock
 from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.print_fields import Layout, Table
 from slurmsim.commands.sinfo_options import Asked, read
 from slurmsim.commands.squeue_options import Stop
+from slurmsim.release_changes import since
 
 _MIN_PARTITION_WIDTH, _MIN_NODE_WIDTH = 9, 9
 
@@ -82,7 +84,7 @@ def _layout(asked: Asked, io: Io) -> Layout:
     everything = print_fields.parse_letters("%all", letters, all_upper_blank=True)
     layout = print_fields.parse_names(text, print_fields.by_name(COLUMNS, asked.release), all_layout=everything)
     unknown = list(layout.unknown)
-    if asked.release >= "24.11":  # prints all, and complains about the word
+    if since(asked.release, "all_is_no_field"):  # prints all, and complains about the word
         unknown = [word.partition(":")[0] for word in text.split(",")
                    if word.partition(":")[0].lower() == "all" or word.partition(":")[0] in unknown]  # fmt: skip
     for name in unknown:
@@ -172,7 +174,7 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
     if asked.fit_nodes:
         widths["NODELIST"] = widths["HOSTNAMES"] = max([_MIN_NODE_WIDTH, *map(len, values["list:name"])])
     dates = Dates(io.environ, now, unset="Unknown")
-    digits = 7 if asked.release < "24.11" else 10
+    digits = 10 if since(asked.release, "ten_digits") else 7
     show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters)
     layout = _starred(layout, widths)
     if not asked.no_header:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io
 from slurmsim.commands.node_state_text import accepted, parse_filter
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.squeue_options import Stop
+from slurmsim.release_changes import since
 
 # long name, argument, key, first release, first release without
 ROWS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -116,8 +117,8 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
         asked.partitions, asked.all = _list(io.environ["SINFO_PARTITION"]), True
     options = [
         LongOption(name, argument, key)
-        for name, argument, key, since, until in ROWS
-        if since <= release and (not until or release < until)
+        for name, argument, key, first, gone in ROWS
+        if first <= release and (not gone or release < gone)
     ]
     try:
         for key, value in Parser(options, permute=True).parse(argv):
@@ -186,7 +187,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
         asked.verbose += 1
     elif key in ("json", "yaml"):
         asked.dump = key
-        if asked.release >= "24.11":
+        if since(asked.release, "data_parsers"):
             io.error(f"sinfo: error: --{key} is not modelled for Slurm {asked.release}")
             raise Stop(1)
     else:

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.print_fields import fit, parse_letters
+from slurmsim.release_changes import since
 
 _O = LongOption
 _OPTIONS = (
@@ -162,7 +163,7 @@ class _Call:
         show = Show(answer["weights"], answer["tres_weights"])
         chosen = self.layout(show)
         jobs = [job for job in answer["jobs"] if self.wanted(job)]
-        if not jobs and self.jobs is not None and self.release < "24.11":
+        if not jobs and self.jobs is not None and not since(self.release, "table_without_jobs"):
             self.io.out("Unable to find jobs matching user/id(s) specified\n")
             return 0
         prefix, columns = chosen
@@ -179,7 +180,7 @@ class _Call:
         """The command line and SPRIO_FORMAT."""
         io = self.io
         options = list(_OPTIONS)
-        if self.release >= "24.11":
+        if since(self.release, "helpformat_of_sprio"):
             options.append(_O("helpformat", NO, "helpformat"))
         parser = Parser(options, permute=True)
         try:

@@ -12,7 +12,8 @@ import sys
 import time
 from typing import Any
 
-from slurmsim.commands import array_text, job_rows, print_fields, releases
+from slurmsim import releases
+from slurmsim.commands import array_text, job_rows, print_fields
 from slurmsim.commands.clock_text import Dates, date_line
 from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
@@ -21,6 +22,7 @@ from slurmsim.commands.job_rows import Wanted
 from slurmsim.commands.print_fields import Column, Layout, Table
 from slurmsim.commands.squeue_options import Asked, Stop, read
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.release_changes import since
 
 _DEFAULT = (
     "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0"
@@ -208,7 +210,7 @@ def _job_layout(asked: Asked) -> Layout:
 def _whole_names(asked: Asked, *names: tuple[str, str]) -> str:
     """The -O text; some names were once compared only by how they begin."""
     text = asked.long_format or ""
-    if asked.release < "24.11":
+    if not since(asked.release, "whole_field_names"):
         for whole, begin in names:
             text = re.sub(rf"(^|,){begin}[^,:]*", rf"\g<1>{whole}", text, flags=re.IGNORECASE)
     return text

@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io
 from slurmsim.commands.job_rows import JobId
 from slurmsim.commands.job_state_text import accepted, parse_state
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.release_changes import since
 
 # long name, argument, key, first release, first release without
 _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -187,8 +188,8 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
 def _options(release: str) -> list[LongOption]:
     rows = [
         LongOption(name, argument, key)
-        for name, argument, key, since, until in _ROWS
-        if since <= release and (not until or release < until)
+        for name, argument, key, first, gone in _ROWS
+        if first <= release and (not gone or release < gone)
     ]
     return [*rows, LongOption(None, REQUIRED, "U")]  # -U: an old name of -A
 
@@ -245,7 +246,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
         raise Stop(0)
     elif key in ("json", "yaml"):
         asked.dump = key
-        if asked.release >= "24.11":
+        if since(asked.release, "data_parsers"):
             io.error(f"squeue: error: --{key} is not modelled for Slurm {asked.release}")
             raise Stop(1)
 
@@ -355,7 +356,7 @@ def _job_ids(text: str, io: Io, release: str) -> tuple[JobId, ...]:
             task, rest = _leading_number(rest[1:])
             if task & 0xFFFFFFFF == 0xFFFFFFFE:  # Slurm's number for none
                 task = None
-        if job <= 0 or (release >= "26.05" and rest and not rest.startswith(("+", "."))):
+        if job <= 0 or (since(release, "job_id_ends_there") and rest and not rest.startswith(("+", "."))):
             io.error(f"squeue: error: Invalid job id: {word}")
             raise Stop(1)
         found.append(JobId(job, task))

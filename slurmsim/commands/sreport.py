@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, heading, line
 from slurmsim.commands.dates import BadDate, parse_date
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.release_changes import since
 
 Share = tuple[str, str | None, Mapping[str, int]]
 _O = LongOption
@@ -40,6 +41,7 @@ _TIMES = {"seconds": "Seconds", "secper": "Seconds/Percentage of Total", "minute
           "minper": "Minutes/Percentage of Total", "hours": "Hours", "hourper": "Hours/Percentage of Total",
           "percent": "Percentage of Total"}  # fmt: skip
 _HOUR = 3600
+_PLANNED_DOWN = {"22.05": "PLND Down", "24.11": "Planned", "26.05": "PLND Down"}
 _JOB_SIZES = (50, 250, 500, 1000)
 
 
@@ -200,17 +202,17 @@ def _conditions(report: Report, words: list[str]) -> None:
 
 
 def _period(report: Report) -> None:
-    """Whole hours: yesterday, unless dates are given. 26.05 rounds the end up, and so an hour of today comes in."""
+    """Whole hours: yesterday, unless dates are given. An end that is rounded up takes an hour of today in."""
     now = report.now
     local = time.localtime(now)
-    new = report.release >= "26.05"
+    begun = since(report.release, "hours_begun")
     today = now - local.tm_hour * _HOUR - local.tm_min * 60 - local.tm_sec
-    end = today + (_HOUR if new and (local.tm_min or local.tm_sec) else 0)
+    end = today + (_HOUR if begun and (local.tm_min or local.tm_sec) else 0)
     if report.end:
-        end = (report.end + (_HOUR - 1 if new else _HOUR // 2)) // _HOUR * _HOUR
+        end = (report.end + (_HOUR - 1 if begun else _HOUR // 2)) // _HOUR * _HOUR
     start = today - 24 * _HOUR
     if report.start:
-        start = (report.start + (0 if new else _HOUR // 2)) // _HOUR * _HOUR
+        start = (report.start + (0 if begun else _HOUR // 2)) // _HOUR * _HOUR
     report.start, report.end = start, max(end, start + _HOUR)
 
 
@@ -221,7 +223,7 @@ def _utilization(report: Report, found: Mapping[str, Any]) -> None:
     cluster = found["cluster"]
     width = report.width(max((sums[4] for sums in cluster.values()), default=0))
     heads = [Head("Cluster", 9)] + ([Head("TRES Name", 14)] if report.tres_given else [])
-    planned_down = "Planned" if report.release[:5] == "24.11" else "PLND Down"
+    planned_down = releases.row(_PLANNED_DOWN, report.release)
     names = ["Allocated", "Down", planned_down, "Idle", "Planned", "Reported"]
     heads += [Head(name[:width], width, NUMBER) for name in names]
     rows: list[list[str | None]] = []

@@ -20,11 +20,11 @@ from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.cluster_facts import Cluster
 from slurmsim.commands.io import UNREACHABLE, Io, run_command, text_of
 from slurmsim.commands.messages import Messages, Stop
-from slurmsim.commands.releases import row
 from slurmsim.commands.step_launch import Launch
 from slurmsim.commands.step_request import StepRequest
 from slurmsim.commands.submission import Failed, start_line, will_run
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.releases import row
 
 _NAME = "srun"
 _BUSY = "Requested nodes are busy"

@@ -9,12 +9,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, double, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.values import leading_number
+from slurmsim.release_changes import since
 
 _O = LongOption
 _OPTIONS = (
@@ -100,7 +101,7 @@ class _Call:
 
     def read(self, argv: list[str]) -> None:
         options = list(_OPTIONS)
-        if self.release >= "24.11":
+        if since(self.release, "data_parsers"):
             options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
         parser = Parser(options, permute=True)
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.step_columns import SPECIAL_STEPS

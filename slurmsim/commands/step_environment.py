@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slurmsim.commands.allocation_options import Part
+from slurmsim.release_changes import since
 
 # variable, the fact it shows (or a text after "="), first release that has it, first without it
 _ALLOCATION = """
@@ -133,9 +134,9 @@ def _filled(rows: str, facts: Mapping[str, Any], release: str) -> dict[str, str]
         words = text.split()
         if not words:
             continue
-        name, fact, since, until = (*words, "-", "-")[:4]
+        name, fact, first, gone = (*words, "-", "-")[:4]
         value = fact[1:] if fact.startswith("=") else facts.get(fact)
-        if value is not None and (since == "-" or since <= release) and (until == "-" or release < until):
+        if value is not None and (first == "-" or first <= release) and (gone == "-" or release < gone):
             found[name] = str(value)
     return found
 
@@ -170,7 +171,8 @@ def allocation_environment(facts: Mapping[str, Any], part: Part, release: str) -
     tasks: int | None = None
     if sizes.tasks_set:
         per_node = options["ntasks_per_node"]
-        tasks = count * int(per_node) if per_node and release < "24.11" else max(sizes.tasks, count)
+        asked = since(release, "tasks_beside_tasks_per_node") or not per_node
+        tasks = max(sizes.tasks, count) if asked else count * int(per_node)
     room = [max(int(n) // int(options["cpus_per_task"] or 1), 1) for n in cpus]
     known = {
         **facts, **options, "n_nodes": count, "cpus_per_node": run_length(cpus), "n_tasks": tasks,

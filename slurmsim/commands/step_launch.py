@@ -15,11 +15,11 @@ from slurmsim.commands.io import Io
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.multi_prog import BadFile, read_programs
 from slurmsim.commands.path_patterns import NUMBERS, filled
-from slurmsim.commands.releases import row
 from slurmsim.commands.step_environment import exported, step_environment, task_environment
 from slurmsim.commands.task_files import ALL, EACH, ONE, Target, target
 from slurmsim.commands.task_runner import Runner, Task
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.releases import row
 
 _ABORT_S = 2
 _EXEC_LATE = {"22.05": True, "26.05": False}
@@ -175,8 +175,7 @@ class Launch:
     def _failed(self, task: Task, number: int) -> None:
         """A task could not be started."""
         node = self.step["nodes"][task.node]
-        now = time.time() if self.release >= "26.05" else 0
-        text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, now, self.release)
+        text = stepd_notices.line(f"execve(): {task.words[0]}: {os.strerror(number)}", node, time.time(), self.release)
         if row(_EXEC_LATE, self.release):
             self._late.append(text)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from slurmsim.commands.releases import row
+from slurmsim.releases import row
 
 _PREFIX = {"22.05": "slurmstepd-{node}: error: ", "26.05": "[{when}.000] error: "}
 _WHY = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.commands import releases
+from slurmsim import releases
 from slurmsim.commands.io import Io, run_command
 
 _NAME = "strigger"

@@ -8,8 +8,8 @@ from typing import Any
 from slurmsim.commands.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
 from slurmsim.commands.io import UNREACHABLE, Io
 from slurmsim.commands.messages import Messages
-from slurmsim.commands.releases import row
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.releases import row
 
 MAX_RETRIES = 15
 _POLL_S, _LONGEST_POLL_S = 0.05, 2.0

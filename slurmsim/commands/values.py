@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from slurmsim.commands.dates import BadDate, parse_date
-from slurmsim.commands.releases import row
+from slurmsim.releases import row
 
 INFINITE = 0xFFFFFFFF
 NO_VALUE = 0xFFFFFFFE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slurmsim.core.value import Value
+from slurmsim.releases import RELEASES, row
 from slurmsim.states import Reason
 
 _PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
@@ -75,9 +76,10 @@ _ROWS = {
 
 
 def rules_of(release: str) -> ReleaseRules:
-    """The row of `release`: the newest that is not newer.
+    """The row of `release`: the newest that is not newer, the first for older releases.
 
-    >>> rules_of("22.05").unknown_refused, rules_of("25.05").unknown_refused
-    (False, True)
+    >>> [rules_of(release).unknown_refused for release in ("21.08", "22.05", "25.05")]
+    [False, False, True]
     """
-    return _ROWS[max((row for row in _ROWS if row <= release), default="22.05")]
+    rules: ReleaseRules = row(_ROWS, max(release, RELEASES[0]))
+    return rules

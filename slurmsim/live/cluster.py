@@ -16,11 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands.releases import RELEASES
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.daemon import environment, prepare
 from slurmsim.live.settings import Settings, seconds_of
 from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, Unreachable
+from slurmsim.releases import RELEASES
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.server import Server

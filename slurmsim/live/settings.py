@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from slurmsim.commands.releases import RELEASES
 from slurmsim.errors import ConfigError, OutputError
+from slurmsim.releases import RELEASES
 from slurmsim.slurmctld.header import CONF, JOURNAL, new_header
 
 MODES = ("real", "running", "frozen", "fast")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands.releases import row as of_release
 from slurmsim.core.job import ONE_YEAR_S
+from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.live_job import task_list
 from slurmsim.slurmctld.step import BATCH, EXTERN, NAMES, Step
 from slurmsim.slurmctld.steps import node_list

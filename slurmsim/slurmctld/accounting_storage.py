@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands import releases, sluid
+from slurmsim import releases
+from slurmsim.commands import sluid
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.accounting_records import JobRecord, record_of, step_row

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import sluid
-from slurmsim.commands.releases import row
 from slurmsim.core.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.releases import row
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.steps import ALREADY_DONE, PENDING, one, running

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from slurmsim.release_changes import since
+
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
     from slurmsim.slurmctld.live_job import LiveJob
@@ -44,6 +46,6 @@ def take_out(engine: Engine, named: Sequence[LiveJob], whole: bool) -> None:
 
 def is_unheard(engine: Engine, text: str, found: LiveJob) -> bool:
     """Whether `text` is a task's own id, which job_str_signal did not look for before 24.11."""
-    if engine.release >= "24.11" or found.array is None:
+    if since(engine.release, "task_by_its_own_id") or found.array is None:
         return False
     return text == str(found.own_id) != str(found.array.id)

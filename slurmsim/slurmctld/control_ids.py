@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import INVALID_JOB, Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.live_job import LiveJob, task_ranges
 from slurmsim.slurmctld.submit_request import array_tasks
 
@@ -109,4 +110,4 @@ def for_each(engine: Engine, named: Named, act: Callable[[Record], None]) -> dic
 def _ids(engine: Engine, array: int, tasks: set[int]) -> str:
     """``5_1,4``; 26.05 puts them into brackets."""
     text = task_ranges(tasks)
-    return f"{array}_[{text}]" if engine.release >= "26.05" else f"{array}_{text}"
+    return f"{array}_[{text}]" if since(engine.release, "task_ids_in_brackets") else f"{array}_{text}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, SetNice, Submit, Suspend
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record, for_each, records_of
 from slurmsim.slurmctld.job_update import update
 from slurmsim.slurmctld.live_job import LiveJob
@@ -78,7 +79,7 @@ class _Jobs:
 
     def suspend(self, arguments: Arguments, person: Person) -> Arguments:
         """Suspend or resume: operators alone; 26.05 looks at the job first."""
-        if self.e.release < "26.05" and not self._operator(person):
+        if not since(self.e.release, "suspension_looks_first") and not self._operator(person):
             raise Refusal(DENIED, 2002)
         named = records_of(self.e, str(arguments["job_id"]), split=False)
         stop = arguments["op"] == "suspend"
@@ -197,7 +198,7 @@ class _Jobs:
             raise Refusal(INVALID_JOB, 2017)
         live = found[0]
         if person.uid != live.person.uid and not self._operator(person):
-            raise Refusal(BAD_USER if self.e.release < "24.11" else DENIED)
+            raise Refusal(DENIED if since(self.e.release, "script_denied") else BAD_USER)
         if not live.asked.get("script"):
             raise Refusal("Job has no batch script")
         return {"script": live.asked["script"]}

@@ -25,6 +25,7 @@ from slurmsim.core.messages import (
 from slurmsim.hostlist import expand
 from slurmsim.model.node import Gres
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -147,8 +148,8 @@ class _Nodes:
             case "POWER_UP" | "POWER_DOWN" | "POWER_DOWN_ASAP" | "POWER_DOWN_FORCE" if power is not None:
                 facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
                 return [*facts, NodesPower(only, state == "POWER_UP")]
-        later = self.e.release >= "26.05"
-        raise Refusal("Invalid node state transition" if later else "Invalid node state specified")
+        transition = since(self.e.release, "invalid_transition")
+        raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol reboot."""
@@ -160,7 +161,8 @@ class _Nodes:
         busy = states.booting
         names = tuple(name for name in names if not busy >> index[name] & 1)
         if not names:
-            raise Refusal("Requested nodes are already being rebooted" if self.e.release >= "24.11" else BAD_NODE)
+            named = since(self.e.release, "nodes_being_rebooted")
+            raise Refusal("Requested nodes are already being rebooted" if named else BAD_NODE)
         reason, asap = arguments.get("reason"), bool(arguments.get("asap"))
         for name in names:
             i = index[name]

@@ -11,6 +11,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class _Partitions:
         asked = arguments["partition"]
         name = str(asked["name"])
         if name in self.e.controller.state.by_name:
-            raise Refusal("Unspecified error" if self.e.release < "24.11" else "Duplicate partition name")
+            named = since(self.e.release, "duplicate_partition")
+            raise Refusal("Duplicate partition name" if named else "Unspecified error")
         self._set(asked, PartitionSpec(name))
         return {}
 

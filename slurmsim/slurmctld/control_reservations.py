@@ -10,6 +10,7 @@ from slurmsim.core.reservation import Reservation
 from slurmsim.hostlist import expand
 from slurmsim.model.reservation import ReservationSpec, canonical_flag
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import operators_only
 from slurmsim.tres import parse_licenses
 
@@ -57,7 +58,8 @@ class _Reservations:
         for word in names:
             bare = word.lstrip("+-")
             if kind == "users" and self.e.people.known(bare) is None:
-                raise Refusal("Invalid user id" if self.e.release < "26.05" else "Unspecified error")
+                unspecified = since(self.e.release, "unspecified_user_error")
+                raise Refusal("Unspecified error" if unspecified else "Invalid user id")
             if kind == "accounts" and self.e.controller.accounts is not None and not self._account(bare):
                 raise Refusal("Invalid account or account/partition combination specified")
         if names and all(word[0] in "+-" for word in names) and before:
@@ -131,7 +133,7 @@ class _Reservations:
         wanted = [word.lstrip("+-") for word in groups.split(",")]
         names = [person.name for person in self.e.people.all() if person.group in wanted]
         if not names:
-            raise Refusal("Invalid group id" if self.e.release >= "24.11" else "Invalid user id")
+            raise Refusal("Invalid group id" if since(self.e.release, "invalid_group") else "Invalid user id")
         return ",".join(names)
 
     def _end(self, asked: Mapping[str, Any], start: int) -> int:

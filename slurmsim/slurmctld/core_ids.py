@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.core.job import Job
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.live_job import task_ranges
 from slurmsim.slurmctld.node_fields import spec
 
@@ -45,7 +46,7 @@ def _choose(job: Job, node: int, taken: set[int], engine: Engine) -> tuple[int, 
         for first in range(0, per_socket * machine.sockets, per_socket)
     ]
     live = engine.jobs.get(job.id)
-    block = engine.release >= "24.11" and live is not None and bool(live.asked.get("ntasks_per_node"))
+    block = since(engine.release, "cpus_by_socket") and live is not None and bool(live.asked.get("ntasks_per_node"))
     chosen: list[int] = []
     while len(chosen) < count and any(sockets):
         for socket in sockets:

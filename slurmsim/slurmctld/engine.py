@@ -13,7 +13,6 @@ from operator import itemgetter
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.commands.releases import VERSIONS, row
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Submit
@@ -25,6 +24,7 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.releases import VERSIONS, row
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld import (
     accounting_storage,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import sluid
 from slurmsim.hostlist import compress
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.core_ids import cpu_ids
 from slurmsim.slurmctld.gres_ids import gres_of, gres_totals
 from slurmsim.states import JobState
@@ -49,9 +50,10 @@ def _preemptable(row: Row, engine: Engine) -> int:
 def _most_nodes(row: Row, engine: Engine) -> int:
     core = row.core
     most = int(core.sub.request.max_nodes or 0)
-    if engine.release >= "24.11" and not most and core.state == JobState.PENDING and not core.priority:
+    pending = core.state == JobState.PENDING
+    if since(engine.release, "most_nodes_of_held_jobs") and not most and pending and not core.priority:
         return int(core.n_nodes)
-    if core.restarts and core.state == JobState.PENDING:
+    if core.restarts and pending:
         return 0  # the number of the run before is known
     return most
 
@@ -96,13 +98,13 @@ def _exclusive(row: Row, engine: Engine) -> str:
 def _licenses_given(row: Row, engine: Engine) -> str | None:
     if row.core.state not in _RAN:
         return None
-    if engine.release < "26.05":
+    if not since(engine.release, "licenses_allocated"):
         return row.job.asked.get("licenses") or None
     return ";".join(f"{name}:{count}" for name, count in row.core.licenses) or None
 
 
 def _error_file(row: Row, engine: Engine) -> str | None:
-    if engine.release >= "26.05" and row.job.asked.get("std_err") is None:
+    if since(engine.release, "error_file_as_asked") and row.job.asked.get("std_err") is None:
         return ""
     from slurmsim.slurmctld.job_fields import shown_file
 
@@ -110,11 +112,12 @@ def _error_file(row: Row, engine: Engine) -> str | None:
 
 
 def _per_task(row: Row, engine: Engine) -> str | None:
-    """24.11 and later tell --cpus-per-task here, too."""
+    """What each task is given, --cpus-per-task among it where the release says so."""
     asked = row.job.asked
     text = asked.get("tres_per_task") or None
     count = asked.get("cpus_per_task")
-    if engine.release < "24.11" or not count or (count < 2 and not asked.get("cpus_per_task_given")):
+    told = since(engine.release, "cpus_per_task_as_tres")
+    if not told or not count or (count < 2 and not asked.get("cpus_per_task_given")):
         return text
     return f"cpu={count}" + (f",{text}" if text else "")
 

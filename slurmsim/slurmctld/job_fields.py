@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.gres_ids import gres_details
 from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
@@ -74,17 +75,17 @@ def _start(row: Row, engine: Engine) -> int:
     forgotten = before_hold is not None and engine.now >= next_backfill(engine, before_hold[1])
     if core.planned_start is not None and not forgotten:
         return int(core.planned_start)
-    if engine.release < "24.11" and before_hold is not None and not forgotten:
+    if not since(engine.release, "held_job_loses_its_start") and before_hold is not None and not forgotten:
         return before_hold[0]
     return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
 
 
-def next_backfill(engine: Engine, since: int) -> int:
-    """When backfill looks at the queue next after `since`."""
+def next_backfill(engine: Engine, after: int) -> int:
+    """When backfill looks at the queue next after `after`."""
     policy = engine.controller.host.policy
     interval = max(int(getattr(policy, "interval", 0)), 1)
     last = int(getattr(policy, "last_cycle", 0)) or engine.network.start_time
-    return since + interval - (since - last) % interval if last <= since else last
+    return after + interval - (after - last) % interval if last <= after else last
 
 
 def _rejected(row: Row) -> bool:

@@ -20,6 +20,7 @@ from slurmsim.core.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record
 from slurmsim.slurmctld.job_change import (
     ALL_NODES,
@@ -251,7 +252,7 @@ def _node_counts(u: Update) -> None:
         u.need_pending()
     if u.pending and (least is not None or most is not None):
         request = u.core.sub.request
-        if most is None and u.engine.release >= "24.11":
+        if most is None and since(u.engine.release, "one_node_count"):
             most = least
         lower = request.min_nodes if least is None else least
         upper = request.max_nodes if most is None else most

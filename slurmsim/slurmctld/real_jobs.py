@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import sluid, stepd_notices
-from slurmsim.commands.releases import row
 from slurmsim.core.job import Job
 from slurmsim.core.messages import JobEnded
+from slurmsim.release_changes import since
+from slurmsim.releases import row
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.output_files import file_name
 from slurmsim.slurmctld.step_places import lay_out
@@ -187,7 +188,7 @@ def _tasks_per_node(core: Job, release: str) -> str:
     request, alloc = core.sub.request, core.alloc
     assert alloc is not None
     cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
-    if request.tasks_per_node and (release < "24.11" or not request.n_tasks):
+    if request.tasks_per_node and (not since(release, "tasks_beside_tasks_per_node") or not request.n_tasks):
         counts = [request.tasks_per_node] * alloc.n_nodes
     elif not request.n_tasks:
         counts = (

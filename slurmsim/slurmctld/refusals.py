@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.commands.releases import row
 from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
+from slurmsim.releases import row
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine

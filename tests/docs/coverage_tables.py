@@ -16,9 +16,10 @@ from slurmsim.commands import job_columns, job_options, node_columns, sacct_fiel
 from slurmsim.commands.io import Io
 from slurmsim.commands.option_reader import LongOption, Parser
 from slurmsim.commands.print_fields import Column
-from slurmsim.commands.releases import RELEASES, VERSION_VARIABLE
 from slurmsim.live.programs import NAMES, imitated
 from slurmsim.protocol import Unreachable
+from slurmsim.release_changes import CHANGES
+from slurmsim.releases import RELEASES, VERSION_VARIABLE
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
@@ -37,6 +38,12 @@ Made from the commands' tables by `python tests/docs/coverage_tables.py`; a test
 
 What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where
 that is not all of {releases}.
+"""
+CHANGES_HEAD = """## What changes from release to release
+
+Beside options and fields that come and go, which are above, and decisions of the scheduler, which are in
+[fidelity.md](fidelity.md#other-versions-of-slurm). Only {releases} are told apart: what stands under one of
+them may have come with any release after the one before.
 """
 
 
@@ -139,6 +146,12 @@ def table(rows: dict[str, dict[str, list[str]]]) -> list[str]:
     return [*lines, ""]
 
 
+def change_rows() -> list[str]:
+    """A line a change: release, command, text; `|` written as tables need it."""
+    ordered = sorted(CHANGES.values(), key=lambda change: (change.since, change.command))
+    return [f"| {change.since} | {change.command} | {change.text.replace('|', chr(92) + '|')} |" for change in ordered]
+
+
 def text() -> str:
     """The whole document."""
     lines = [HEAD.format(releases=", ".join(RELEASES)).rstrip(), "", "## Commands", ""]
@@ -168,6 +181,13 @@ def text() -> str:
     for entry in sacctmgr_fields.FIELDS:
         rows["yes"].setdefault(entry.names.split()[0].partition(":")[0], []).extend(between(entry.since, entry.until))
     lines += ["## sacctmgr: fields of `format=`", "", *table(rows)]
+    lines += [
+        "",
+        CHANGES_HEAD.format(releases=", ".join(RELEASES)),
+        "| since | command | what changed |",
+        "|---|---|---|",
+        *change_rows(),
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -44,7 +44,11 @@ def _set(names: str) -> frozenset[str]:
 
 LAYERS: dict[str, Layer] = {
     "vocabulary": Layer(
-        tuple(f"slurmsim.{name}" for name in ("errors", "states", "hostlist", "tres", "duration")), sealed=True
+        tuple(
+            f"slurmsim.{name}"
+            for name in ("errors", "states", "hostlist", "tres", "duration", "releases", "release_changes")
+        ),
+        sealed=True,
     ),
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),

@@ -8,8 +8,8 @@ from slurmsim.commands.chosen_options import Chosen
 from slurmsim.commands.job_options import ALL, OPTIONS, REFUSED, options_of
 from slurmsim.commands.job_variables import variables_of
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
-from slurmsim.commands.releases import RELEASES
 from slurmsim.commands.values import BadValue, Context
+from slurmsim.releases import RELEASES
 
 
 def chosen(release: str = "22.05", command: str = "sbatch") -> Chosen:

@@ -13,8 +13,8 @@ import pytest
 from fake_cluster import FakeClient, Record, call, golden, node_record
 
 from slurmsim.commands import sinfo
-from slurmsim.commands.releases import VERSIONS
 from slurmsim.protocol import Unreachable
+from slurmsim.releases import VERSIONS
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ def refused(line: str, more: str = "", partition: str = "") -> list[str | None]:
 
 
 def test_an_unknown_release_has_the_rules_of_the_one_before() -> None:
-    assert rules_of("23.02") == rules_of("22.05.8") == rules_of("22.05")
+    assert rules_of("23.02") == rules_of("22.05.8") == rules_of("22.05") == rules_of("20.11")
     assert rules_of("24.11.5") == rules_of("24.11") == rules_of("25.05")
     assert rules_of("26.05.5") == rules_of("26.05")
 

@@ -1,4 +1,8 @@
-"""The Slurm releases the commands can imitate, as rows: what differs is looked up here, never branched on."""
+"""The Slurm releases that can be imitated; what differs is looked up in rows, never branched on.
+
+Rows stand beside the code that reads them (`row`, `listed`), or in `slurmsim.release_changes` where one of two ways is
+taken (`slurmsim.release_changes.since`).
+"""
 
 from __future__ import annotations
 

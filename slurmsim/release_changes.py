@@ -1,0 +1,267 @@
+"""What Slurm does in one of two ways depending on its release: one row a difference, by name.
+
+Options, fields and texts with a column of releases stand in tables beside the code that prints them, decisions of the
+scheduler in `slurmsim.core.release_rules`. Here is what is left: places that do one thing before a release and another
+from it on. They ask `since`, never for the release itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Change(NamedTuple):
+    """One difference. (No dataclass: most commands start without loading what makes these.)
+
+    Attributes
+    ----------
+    since
+        The first release that behaves so, of `slurmsim.releases.RELEASES`.
+    command
+        Where a user meets it; several are joined by commas.
+    text
+        What is different from then on, a sentence.
+    """
+
+    since: str
+    command: str
+    text: str
+
+
+_SUBMITTING = "sbatch, srun, salloc"
+_DUMPING = "sacct, sacctmgr, sdiag, sshare"
+
+CHANGES: dict[str, Change] = {
+    # -- submission and what jobs are told --------------------------------------------------------------------------
+    "exclusive_or_oversubscribe": Change(
+        "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused."
+    ),
+    "node_count_lists": Change(
+        "24.11", _SUBMITTING, "`-N` takes lists of counts, `2,4-8:2` (Slurm has them from 23.02)."
+    ),
+    "tasks_per_node_make_no_count": Change(
+        "24.11", _SUBMITTING, "`-N` with `--ntasks-per-node` sets no number of tasks; it set their product."
+    ),
+    "node_list_longer_than_tasks": Change(
+        "24.11", _SUBMITTING, "A node list with more names than tasks is sent whole; it was cut to the number of tasks."
+    ),
+    "tasks_beside_tasks_per_node": Change(
+        "24.11",
+        "sbatch, salloc",
+        "With both `-n` and `--ntasks-per-node` SLURM_NTASKS and SLURM_TASKS_PER_NODE count the tasks of `-n`; they"
+        " counted as many on every node as it may have.",
+    ),
+    "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
+    "cpus_by_socket": Change(
+        "24.11", "slurmctld", "The CPUs of a job with `--ntasks-per-node` fill one socket after the other."
+    ),
+    # -- squeue, sinfo ----------------------------------------------------------------------------------------------
+    "state_names_in_lower_case": Change("24.11", "squeue", "Job states a filter accepts are listed in lower case."),
+    "sort_by_group_name": Change("24.11", "squeue", "`-S g` orders by group name; it ordered nothing."),
+    "whole_field_names": Change(
+        "24.11",
+        "squeue",
+        "`NumTasks` and `Container` of `-O` are written out; anything that began like them was taken.",
+    ),
+    "job_id_ends_there": Change(
+        "26.05", "squeue", "A job id of `-j` with anything but a task or step after it is refused."
+    ),
+    "held_job_loses_its_start": Change(
+        "24.11",
+        "squeue, scontrol",
+        "A job that is held has no expected start; it kept it until the next backfill cycle.",
+    ),
+    "all_is_no_field": Change("24.11", "sinfo", "`-O all` complains about the word `all`, and still shows all fields."),
+    "ten_digits": Change("24.11", "sinfo", "Disk space and weight are cut after ten digits; it was after seven."),
+    # -- sprio, sdiag, sreport --------------------------------------------------------------------------------------
+    "table_without_jobs": Change(
+        "24.11", "sprio", "`-j` without a match prints an empty table; it said that no jobs were found."
+    ),
+    "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
+    "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),
+    "exits_of_cycles": Change(
+        "24.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
+    ),
+    "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
+    "hours_begun": Change(
+        "26.05",
+        "sreport",
+        "The end of a report's period is rounded up to a whole hour, its start down; both went to the nearest.",
+    ),
+    # -- JSON and YAML ----------------------------------------------------------------------------------------------
+    "data_parsers": Change(
+        "24.11",
+        "sacct, sacctmgr, sdiag, sinfo, squeue, sshare",
+        "`--json` and `--yaml` take a data parser's name and write its form, in sacctmgr, sdiag and sshare, too (not"
+        " modelled in squeue and sinfo, which refuse them).",
+    ),
+    "data_parser_v0_0_45": Change(
+        "26.05", _DUMPING, "JSON and YAML have the form of `data_parser/v0.0.45`, with some fields more and some less."
+    ),
+    "meta_tells_whole_command": Change(
+        "26.05", _DUMPING, "`meta.command` is the whole command line; its last word was missing, in sacctmgr all of it."
+    ),
+    "infinity_as_number": Change(
+        "26.05", "sshare", "An infinite `level_fs` is a very large number in JSON and YAML, with a warning."
+    ),
+    # -- sacct ------------------------------------------------------------------------------------------------------
+    "script_without_heading": Change(
+        "24.11", "sacct", "`-n` leaves out the heading of `-B` and `--env-vars`; no empty line follows a script."
+    ),
+    "no_cpus_before_start": Change(
+        "24.11", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request."
+    ),
+    "planned_without_start": Change(
+        "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID."
+    ),
+    "no_memory_is_zero": Change("24.11", "sacct", "ReqMem without a request is 0; it was 16777216.00T."),
+    "exit_code_above_127": Change("26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off."),
+    "streams_of_steps": Change("26.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
+    "reason_by_letter": Change("26.05", "sacct", "`-R` is short for `--reason`; only the long form was known."),
+    # -- sacctmgr ---------------------------------------------------------------------------------------------------
+    "existing_accounts_named": Change(
+        "24.11", "sacctmgr", "`add account` names accounts that exist; it said that nothing new was added."
+    ),
+    "account_checked_first": Change(
+        "24.11",
+        "sacctmgr",
+        "`add account` shows what it adds once that is known to be allowed, and words refusals otherwise.",
+    ),
+    "cluster_before_account": Change(
+        "24.11", "sacctmgr", "`add` lists associations with the cluster first, and has wider columns."
+    ),
+    "account_or_wckey": Change("24.11", "sacctmgr", "`add user` without an account asks for an account or WCKey."),
+    "add_accounts_first": Change(
+        "24.11", "sacctmgr", "`add user` to nothing that exists says `Nothing added`, and to add accounts first."
+    ),
+    "user_associations_refused": Change(
+        "24.11", "sacctmgr", "A refused `add user` speaks of a problem with user associations; it spoke of users."
+    ),
+    "unknown_accounts_skipped": Change(
+        "24.11", "sacctmgr", "`add user` says on standard output that it skips an unknown account; it was an error."
+    ),
+    "settings_of_new_users": Change(
+        "24.11", "sacctmgr", "`add user` prints the line `Settings` for every new user; it stood where there were any."
+    ),
+    "no_empty_settings": Change(
+        "24.11", "sacctmgr", "`add user` prints `Non Default Settings` only where it has some."
+    ),
+    "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
+    "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
+    "commit_delay_in_seconds": Change("26.05", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),
+    "no_storage_user": Change("26.05", "sacctmgr", "`show config` has no AccountingStorageUser."),
+    "nothing_deleted_deeper": Change("26.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
+    # -- scontrol show ----------------------------------------------------------------------------------------------
+    "no_factors_hidden": Change(
+        "24.11", "scontrol", "`show config` lists the options of priority/multifactor under priority/basic, too."
+    ),
+    "select_parameters_listed": Change(
+        "24.11", "scontrol", "`show config` lists SelectTypeParameters where it is not set, too."
+    ),
+    "no_plugin_is_null": Change("24.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
+    "lineage_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),
+    "comment_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has the comments of associations."),
+    "limited_users_by_name": Change(
+        "24.11", "scontrol", "`show assoc_mgr` names the users of a QOS, with their ids; it had the ids alone."
+    ),
+    "run_minutes_in_qos": Change(
+        "24.11", "scontrol", "`show assoc_mgr` has TRES run minutes by user and account of a QOS."
+    ),
+    "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
+    "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
+    "most_nodes_of_held_jobs": Change("24.11", "scontrol", "`show job` has NumNodes of a held job as a range, `2-2`."),
+    "command_alone": Change("24.11", "scontrol", "Command in `show job` is without the script's arguments."),
+    "flags_between_commas": Change(
+        "24.11", "scontrol", "Flags in a line of `show job` have commas between them; there was nothing."
+    ),
+    "flags_between_blanks": Change("26.05", "scontrol", "Flags in a line of `show job` have blanks between them."),
+    "invalid_dependent_spelled": Change(
+        "26.05", "scontrol", "`show job` writes KillOnInvalidDependent; it wrote KillOInInvalidDependent."
+    ),
+    "no_blanks_at_line_ends": Change("26.05", "scontrol", "Lines of `show job` have no spare blanks at their ends."),
+    "licenses_allocated": Change(
+        "26.05",
+        "scontrol, squeue",
+        "LicensesAlloc is what a job has, between semicolons; it was what it had asked for.",
+    ),
+    "error_file_as_asked": Change("26.05", "scontrol", "StdErr in `show job` is empty where `-e` was not given."),
+    "job_not_found_is_an_error": Change(
+        "26.05", "scontrol", "`show job` says on standard error that there is no such job; it was standard output."
+    ),
+    "steps_by_what_was_asked": Change(
+        "24.11", "scontrol", "When `show step` fails its message names the step asked for."
+    ),
+    "resume_after": Change("24.11", "scontrol", "`show node` has ResumeAfterTime."),
+    "suspend_time_of_nodes": Change("26.05", "scontrol", "`show node` has SuspendTime."),
+    "exclusive_topology": Change("24.11", "scontrol", "`show partition` has ExclusiveTopo."),
+    "exclusive_of_partitions": Change(
+        "26.05",
+        "scontrol",
+        "`show partition` has `Exclusive=NODE|USER|NO`; it was in ExclusiveUser and OverSubscribe=EXCLUSIVE.",
+    ),
+    "cpus_per_socket_limit": Change("24.11", "scontrol", "`show partition` has MaxCPUsPerSocket."),
+    "power_saving_of_partitions": Change(
+        "24.11",
+        "scontrol",
+        "`show partition` tells power times where nodes are suspended at all, with PowerDownOnIdle; it told them where"
+        " the partition has any of its own.",
+    ),
+    "no_watts_of_reservations": Change("24.11", "scontrol", "`show reservation` has no Watts."),
+    "unknown_license_is_an_error": Change(
+        "26.05", "scontrol", "`show license` of an unknown one fails; it was silent."
+    ),
+    "topology_with_options": Change("26.05", "scontrol", "`show topology` takes more than one word."),
+    "no_topology_is_silent": Change("24.11", "scontrol", "`show topology` says nothing where there is none."),
+    "invalid_entity_without_blank": Change(
+        "26.05", "scontrol", "The message about an unknown entity ends without a blank."
+    ),
+    # -- scontrol otherwise -----------------------------------------------------------------------------------------
+    "colon_without_blank": Change("26.05", "scontrol", "No blank follows the colon of errors that `-Q` hides."),
+    "unknown_cluster_is_fatal": Change("24.11", "scontrol", "`-M` of an unknown cluster ends with a fatal error, too."),
+    "debug_of_nodes": Change(
+        "24.11", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
+    ),
+    "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: the operation is disabled."),
+    "weight_is_a_number": Change(
+        "24.11", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken."
+    ),
+    "error_creating_nodes": Change("24.11", "scontrol", "The error of `create node` is worded otherwise."),
+    "reservation_lacks_tres": Change(
+        "24.11", "scontrol", "A reservation of nothing is told to name TRES; burst buffers and licenses were named."
+    ),
+    "node_range_refused": Change(
+        "24.11", "scontrol", "NumNodes with a range that runs backwards has a message of its own."
+    ),
+    "one_node_count": Change("24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them."),
+    "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),
+    "suspend_exceptions": Change(
+        "24.11", "scontrol", "`update` knows SuspendExcNodes, SuspendExcParts, SuspendExcStates."
+    ),
+    "admin_comment_as_a_whole": Change("24.11", "scontrol", "`AdminComment+=` is refused; it added."),
+    "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED."),
+    "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
+    "nodes_being_rebooted": Change("24.11", "scontrol", "`reboot` says that the nodes are already being rebooted."),
+    "invalid_transition": Change("26.05", "scontrol", "An impossible state of a node is an invalid transition."),
+    "invalid_group": Change("24.11", "scontrol", "A reservation's unknown group is named so; it was an invalid user."),
+    "unspecified_user_error": Change("26.05", "scontrol", "A reservation's unknown user is an unspecified error."),
+    "script_denied": Change(
+        "24.11", "scontrol", "`write batch_script` of another user's job is denied; it was an invalid user."
+    ),
+    "suspension_looks_first": Change(
+        "26.05",
+        "scontrol",
+        "`suspend` and `resume` look at the job before they look at who asks, so that its state may be the reason.",
+    ),
+    "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
+    "task_by_its_own_id": Change("24.11", "scancel", "A task of an array is found by its own job id, too."),
+}
+"""Name -> the difference; `tests/docs/coverage_tables.py` makes a table of docs/coverage.md from it."""
+
+
+def since(release: str, name: str) -> bool:
+    """Whether `release` behaves as the change called `name` says. Raises KeyError for a name that is not there.
+
+    >>> [since(release, "lineage_of_associations") for release in ("22.05", "24.11", "26.05")]
+    [False, True, True]
+    """
+    return release >= CHANGES[name].since

@@ -1,0 +1,106 @@
+"""What differs between releases is looked up by name, and the catalogue of names is complete."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slurmsim.release_changes import CHANGES, since
+from slurmsim.releases import RELEASES
+
+ROOT = Path(__file__).resolve().parents[3]
+RELEASE = re.compile(r"\d\d\.\d\d(\.\d+)?")
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    """Modules in which a release or a change may be named."""
+    for folder in ("slurmsim", "policies", "workloads"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            text = path.read_text("utf-8")
+            if re.search(r"""["']\d\d\.\d\d|release_changes""", text):
+                yield str(path.relative_to(ROOT)), ast.parse(text)
+
+
+def literals(node: ast.AST) -> list[int]:
+    """Lines on which something is compared with a release that is written out."""
+    found = []
+    for each in ast.walk(node):
+        if isinstance(each, ast.Compare):
+            sides: list[ast.AST] = []
+            for side in (each.left, *each.comparators):
+                sides += side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
+        elif isinstance(each, ast.MatchValue):
+            sides = [each.value]
+        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "startswith":
+            sides = list(each.args)
+        else:
+            continue
+        values = [side.value for side in sides if isinstance(side, ast.Constant)]
+        if any(isinstance(value, str) and RELEASE.fullmatch(value) for value in values):
+            found.append(each.lineno if isinstance(each, ast.expr) else each.value.lineno)
+    return found
+
+
+def names(node: ast.AST) -> list[str]:
+    """The changes `since` is asked for; it is asked by name alone."""
+    found = []
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "since":
+            name = call.args[1]
+            assert isinstance(name, ast.Constant) and isinstance(name.value, str), ast.unparse(call)
+            found.append(name.value)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "bad"),
+    [
+        ('release >= "24.11"', True),
+        ('"24.11" <= release', True),
+        ('session.release[:5] == "24.11"', True),
+        ('release in ("22.05", "24.11")', True),
+        ('release.startswith("24.11")', True),
+        ('match release:\n    case "24.11":\n        pass', True),
+        ('row({"22.05": 1, "24.11": 2}, release)', False),
+        ('since(release, "node_count_lists")', False),
+        ('first <= release and text == "24.11 CPUs"', False),
+    ],
+)
+def test_the_search_finds_what_it_looks_for(line: str, bad: bool) -> None:
+    assert bool(literals(ast.parse(line))) == bad
+
+
+def test_no_release_is_written_where_it_is_compared() -> None:
+    searched = dict(trees())
+    assert "slurmsim/commands/sdiag.py" in searched and "slurmsim/slurmctld/job_fields.py" in searched
+    found = [f"{path}:{line}" for path, tree in searched.items() for line in literals(tree)]
+    assert not found, "name the difference in slurmsim/release_changes.py"
+
+
+def test_changes_that_are_asked_for_are_those_of_the_catalogue() -> None:
+    used = {name for _, tree in trees() for name in names(tree)}
+    assert used - CHANGES.keys() == set(), "not in the catalogue"
+    assert CHANGES.keys() - used == set(), "asked for nowhere"
+
+
+def test_rows_are_as_they_should_be() -> None:
+    for name, change in CHANGES.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+        assert change.since in RELEASES[1:], name  # the first is what all others are compared with
+        assert change.command and change.text.endswith(".") and ". " not in change.text, name
+    assert len({change.text for change in CHANGES.values()}) == len(CHANGES)
+
+
+def test_a_change_lasts() -> None:
+    assert [since(release, "node_count_lists") for release in ("22.05", "22.05.8", "24.05")] == [False] * 3
+    assert [since(release, "node_count_lists") for release in ("24.11", "24.11.5", "25.05", "26.05")] == [True] * 4
+    assert [since(release, "expedited_requeue") for release in RELEASES] == [False, False, True]
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(KeyError, match="no_such_change"):
+        since("24.11", "no_such_change")
