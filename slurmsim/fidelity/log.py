@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from slurmsim.fidelity.grade import Fit, grade
-from slurmsim.replay import RunOptions, execute, prepare
+from slurmsim.preparation import RunOptions, prepare
+from slurmsim.replay import execute
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import read_trace
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
-from slurmsim.replay import Prepared, RunOptions, execute, prepare
+from slurmsim.preparation import Prepared, RunOptions, prepare
+from slurmsim.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace, read_trace

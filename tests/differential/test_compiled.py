@@ -21,7 +21,8 @@ from slurmsim_workloads.samples import sample_path
 
 RUN = """
 import json, sys
-from slurmsim.replay import RunOptions, execute, prepare
+from slurmsim.preparation import RunOptions, prepare
+from slurmsim.replay import execute
 execute(prepare(RunOptions(**json.loads(sys.argv[1]))), report=False)
 """
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet")

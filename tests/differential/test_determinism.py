@@ -27,7 +27,7 @@ from slurmsim.core.messages import (
     SetTimeLimit,
 )
 from slurmsim.policy import load_policy
-from slurmsim.replay import RunOptions, prepare
+from slurmsim.preparation import RunOptions, prepare
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.validate import validate_trace
 from slurmsim_workloads.samples import sample_path
@@ -36,7 +36,8 @@ POLICIES = ("fcfs", "easy", "conservative", "backfill", "builtin")
 JOBS = 300
 RUN = """
 import sys
-from slurmsim.replay import RunOptions, execute, prepare
+from slurmsim.preparation import RunOptions, prepare
+from slurmsim.replay import execute
 conf, workload, out, policy, jobs, mtbf = sys.argv[1:]
 failures = {"mtbf_s": int(mtbf), "mttr_s": 3000, "seed": 3} if mtbf != "0" else {}
 execute(prepare(RunOptions(workload, out, conf=conf, policy=policy or None, jobs=int(jobs), **failures)), report=False)

@@ -13,7 +13,7 @@ from pyss_order import EventByEvent
 from slurmsim.config.load import make_cluster
 from slurmsim.core.job import Job
 from slurmsim.policy import load_policy
-from slurmsim.replay import cluster_facts
+from slurmsim.run_manifest import cluster_facts
 from slurmsim.sim.simulation import Simulation
 from slurmsim.validate import easy_guarantee, validate_schedule
 from slurmsim_workloads import read_workload

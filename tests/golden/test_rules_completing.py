@@ -16,7 +16,7 @@ from unit.core.world import World, simple
 
 from slurmsim.core.messages import NodesDown
 from slurmsim.errors import ConfigError
-from slurmsim.replay import RunOptions, prepare
+from slurmsim.preparation import RunOptions, prepare
 
 EPILOG, STUBBORN = 20, 3600
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
-from slurmsim.replay import cluster_facts
+from slurmsim.run_manifest import cluster_facts
 from slurmsim.trace.schema import EVENTS
 from slurmsim.validate import validate_schedule
 
