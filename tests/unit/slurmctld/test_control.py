@@ -188,3 +188,7 @@ def test_what_a_partition_cannot_be_given(cluster: Engine) -> None:
 
 def test_who_may_move_jobs_up_is_asked_first(cluster: Engine) -> None:
     assert refused(cluster, "top_job", ALICE, job_id="999") == "Access/permission denied"
+
+
+def test_a_job_cannot_be_sent_to_another_cluster(cluster: Engine) -> None:
+    assert refused(cluster, "update_job", ALICE, job_id="2", job={"clusters": "x"}, acting_uid=2001)
