@@ -17,7 +17,7 @@ def encode(names: Iterable[str], ordered: bool = False) -> str:
     >>> encode(["n01", "n02", "x5", "n03"]), encode(["n3", "n1", "n2"], True), encode(["n1", "n3", "n2", "n07"])
     ('n[01-02],x5,n03', 'n[1-3]', 'n[1,3,2,07]')
     """
-    given = sorted(names, key=natural_key) if ordered else list(names)
+    given = sorted(names, key=_place) if ordered else list(names)
     groups: list[tuple[str, list[_Range]]] = []  # no ranges: a plain name
     for name in given:
         match = _NUMBERED.fullmatch(name)
@@ -35,6 +35,16 @@ def encode(names: Iterable[str], ordered: bool = False) -> str:
         else:
             ranges.append((number, number, width))
     return ",".join(_shown(prefix, ranges) for prefix, ranges in groups)
+
+
+def _place(name: str) -> tuple[str, int, str]:
+    """Names without a number first, then numbers by length and value, behind each prefix.
+
+    >>> sorted(["n10", "n9", "n08", "a"], key=_place)
+    ['a', 'n9', 'n08', 'n10']
+    """
+    match = _NUMBERED.fullmatch(name)
+    return (natural_key(name), 0, "") if match is None else (natural_key(match[1]), len(match[2]), match[2])
 
 
 def _shown(prefix: str, ranges: list[_Range]) -> str:

@@ -285,11 +285,11 @@ class Builder:
         if chosen.get("no_kill"):
             job["kill_on_node_fail"] = 0
         if chosen.get("req_nodes"):
-            job["req_nodes"] = ",".join(self.names) if self.names else chosen.get("req_nodes")
+            job["req_nodes"] = self._names_text() if self.names else chosen.get("req_nodes")
         elif chosen.get("req_nodes") is not None:
             job["req_nodes"] = ""
         if chosen.get("exc_nodes") is not None:
-            job["exc_nodes"] = chosen.get("exc_nodes")
+            job["exc_nodes"] = _as_set(chosen.get("exc_nodes"))
         if chosen.get("open_mode"):
             job["open_mode"] = {"a": "append", "t": "truncate"}[chosen.get("open_mode")]
         tasks_per_gpu = chosen.get("ntasks_per_tres") or chosen.get("ntasks_per_gpu")
@@ -298,6 +298,11 @@ class Builder:
         if chosen.get("user_id") is not None:
             job["user_name"] = chosen.get("user_id")
         return job
+
+    def _names_text(self) -> str:
+        """The node list; its order counts for ``--distribution=arbitrary`` only."""
+        arbitrary = (self.chosen.get("distribution") or "").startswith("arbitrary")
+        return ",".join(self.names) if arbitrary else _as_set(",".join(self.names))
 
     def _least_cpus(self) -> int:
         chosen, sizes = self.chosen, self.sizes
@@ -323,6 +328,18 @@ class Builder:
         gres = self.chosen.get("gres")
         if gres and gres.lower() != "none":
             job["tres_per_node"] = f"{job['tres_per_node']},{gres}" if "tres_per_node" in job else gres
+
+
+def _as_set(text: str) -> str:
+    """A node list as slurmctld keeps it: sorted, in brackets, every name once; as it is when it cannot be read."""
+    if not text:
+        return text
+    from slurmsim.hostlist import HostlistError, compress, expand  # rarely wanted
+
+    try:
+        return compress(expand(text))
+    except HostlistError:
+        return text  # the controller refuses it in its own words
 
 
 _YES = ("yes", "true", "up", "1")

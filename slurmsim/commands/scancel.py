@@ -13,6 +13,7 @@ from typing import Any
 
 from slurmsim import releases
 from slurmsim.commands import array_text
+from slurmsim.commands.cluster_facts import named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.plugin_lines import plugin_lines
@@ -151,7 +152,10 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
         case "usage" | "help":
             io.out(_USAGE.format(ctld=releases.row(_CTLD, releases.release_of(io))))
             raise _Done(0)
-        case "cron" | "sibling" | "M":
+        case "M":
+            if named_cluster(io, _NAME, value) is None:
+                raise _Done(1)
+        case "cron" | "sibling":
             io.error(f"scancel: error: --{key} is not modelled")
             raise _Done(1)
 
@@ -167,14 +171,11 @@ def _signal(text: str, io: Io) -> int:
 
 
 def _state(text: str, io: Io) -> str:
-    found = []
-    for word in text.split(","):
-        names = [state for state in _STATES if word.upper() in (state, COMPACT[state])]
-        if not names:
-            io.error(f"Invalid job state specified: {word}\nValid job states are PENDING, RUNNING, and SUSPENDED")
-            raise _Done(1)
-        found += names
-    return ",".join(found)
+    for state in _STATES:
+        if text.upper() in (state, COMPACT[state]):
+            return state
+    io.error(f"Invalid job state specified: {text}\nValid job states are PENDING, RUNNING, and SUSPENDED")
+    raise _Done(1)
 
 
 def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:
@@ -243,7 +244,7 @@ def _wanted(row: dict[str, Any], asked: Asked) -> bool:
             return False
     if "p" in filters and filters["p"] not in row["partition"].split(","):
         return False
-    if "t" in filters and row["job_state"] not in filters["t"].split(","):
+    if "t" in filters and row["job_state"] != filters["t"]:
         return False
     if "w" in filters and not set(_hosts(filters["w"])) & set(_hosts(row["nodes"] or "")):
         return False

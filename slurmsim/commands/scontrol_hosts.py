@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from slurmsim.commands.scontrol_session import Session
 
 Words = Sequence[str]
+_SUFFIX = re.compile(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a name
 
 
 def host_names(session: Session, value: str | None, words: Words) -> None:
@@ -17,8 +19,10 @@ def host_names(session: Session, value: str | None, words: Words) -> None:
         session.error("host list is empty")
         return
     try:
-        names = expand(text) if text else []
+        names = expand(text) if text and not _SUFFIX.search(text) else []
     except ValueError:
+        names = []
+    if text and not names:
         session.io.error(f"Invalid hostlist: {text}")
         return
     for name in names:

@@ -81,9 +81,10 @@ def _nice(request: Request, value: str, name: str) -> int:
 
 
 def _throttle(request: Request, value: str, name: str) -> str:
-    if leading_number(value)[0] < 0:
+    number = leading_number(value)[0]  # what is no number is 0
+    if number < 0:
         raise request.error("Invalid ArrayTaskThrottle value")
-    return value
+    return str(number)
 
 
 def _delay_boot(request: Request, value: str, name: str) -> int:

@@ -12,7 +12,10 @@ from slurmsim.commands.values import INFINITE, leading_number
 from slurmsim.release_changes import since
 
 Words = Sequence[str]
-UNSPECIFIED = "Unspecified error"
+UNSPECIFIED, NO_ERROR = (
+    "Unspecified error",
+    "No error",
+)  # the latter is what a word that cannot be read leaves for perror
 # word, how much of it must be there, what is sent
 _STATES: tuple[tuple[str, int, str], ...] = (
     ("NoResp", 3, "NO_RESPOND"), ("CANCEL_REBOOT", 3, "CANCEL_REBOOT"), ("DRAIN", 3, "DRAIN"), ("FAIL", 3, "FAIL"),
@@ -42,12 +45,18 @@ class _Denied(Exception):
         self.error = error
 
 
+class _Ends(Exception):
+    """The words that follow are not read; what was read is sent."""
+
+
 def update_node(session: Session, words: Words) -> str:
     """``update nodename=...``: the error, "" for none."""
     request: dict[str, Any] = {}
     try:
         for word in words:
             _word(session, request, word)
+    except _Ends:
+        pass
     except _Denied as denied:
         return denied.error
     if request.get("state") in ("DOWN", "DRAIN", "FAIL") and not request.get("reason"):
@@ -67,7 +76,7 @@ def _word(session: Session, request: dict[str, Any], word: str) -> None:
     if not equals:
         session.code = 1
         session.error(f"Invalid input: {word}  Request aborted")
-        raise _Denied(UNSPECIFIED)
+        raise _Denied(NO_ERROR)
     for name, least, first, field in _TEXTS:
         if first <= session.release and tag_matches(tag, name, least):
             request[field] = _value(session, field, value, word)
@@ -89,7 +98,7 @@ def _value(session: Session, field: str, value: str, word: str) -> Any:
         case "cpu_bind" if value.lower() not in _BINDINGS:
             session.code = 1
             session.error(f"Invalid input {word}")
-            raise _Denied(UNSPECIFIED)
+            raise _Denied(NO_ERROR)
         case "resume_after":
             if value == "-1":
                 return INFINITE
@@ -97,7 +106,7 @@ def _value(session: Session, field: str, value: str, word: str) -> Any:
             if rest or not value or number < 0:
                 session.code = 1
                 session.error(f"Invalid value {word} for ResumeAfter")
-                raise _Denied(UNSPECIFIED)
+                raise _Denied(NO_ERROR)
             return number
     return value
 
@@ -108,7 +117,7 @@ def _weight(session: Session, value: str, word: str) -> int | None:
         if rest or not value or not 0 <= number <= INFINITE:
             session.code = 1
             session.error(f"Invalid value {word} for Weight")
-            raise _Denied(UNSPECIFIED)
+            raise _Denied(NO_ERROR)
         return number
     if rest[:1] in ("k", "K") and rest:
         number, rest = number * 1024, rest[1:]
@@ -116,13 +125,13 @@ def _weight(session: Session, value: str, word: str) -> int | None:
         if value.lower() in ("unlimited", "infinite"):
             return INFINITE
         session.error(f"Weight value ({value}) is not a valid number")
-        raise _Denied  # the words that follow are not read
+        raise _Ends
     if value.startswith("-"):
         session.error(f"Weight value ({value}) is less than zero")
-        raise _Denied
+        raise _Ends
     if number > 0xFFFFFFF0:
         session.error(f"Weight value ({value}) is greater than {0xFFFFFFF0}")
-        raise _Denied
+        raise _Ends
     return number
 
 

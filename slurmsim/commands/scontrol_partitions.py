@@ -11,7 +11,7 @@ from slurmsim.commands.scontrol_update import tag_matches
 from slurmsim.commands.values import INFINITE, leading_number, minutes_of
 
 Words = Sequence[str]
-UNSPECIFIED = "Unspecified error"
+NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 
 
 class _Wrong(Exception):
@@ -150,7 +150,7 @@ def update_partition(session: Session, words: Words) -> str:
     try:
         request = _read(session, words)
     except _Wrong:
-        return UNSPECIFIED
+        return NO_ERROR
     if "name" not in request:
         session.code = 1
         session.error("PartitionName must be given.")

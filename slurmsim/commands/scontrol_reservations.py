@@ -13,7 +13,7 @@ from slurmsim.commands.values import INFINITE, leading_number, minutes_of, secon
 from slurmsim.release_changes import since
 
 Words = Sequence[str]
-UNSPECIFIED = "Unspecified error"
+NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 _BUSY = ("Requested node configuration is not available", "Requested nodes are busy")
 _NOTE = (
     "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
@@ -84,7 +84,7 @@ def update_reservation(session: Session, words: Words) -> str:
     try:
         request = _read(session, words, tail)
     except _Wrong:
-        return UNSPECIFIED
+        return NO_ERROR
     if "name" not in request:
         session.code = 1
         session.error(f"Reservation must be given.  {tail}")

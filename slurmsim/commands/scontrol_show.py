@@ -97,7 +97,8 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
     from slurmsim.commands.scontrol_step_text import FIELDS, parse_step, step_text
 
     wanted = parse_step(value)
-    asked = {} if wanted.job is None else {"job_id": wanted.job, "step_id": wanted.step}
+    every = wanted.job is None or (not wanted.job and not since(session.release, "steps_by_what_was_asked"))
+    asked = {} if every else {"job_id": wanted.job, "step_id": wanted.step}
     try:
         rows = session.load("steps", list(FIELDS), show_all=session.all, **asked)
     except FAILED_CALLS as error:
@@ -120,7 +121,8 @@ def _steps(session: Session, value: str | None, words: Words) -> None:
         return
     session.code = 1
     task = f"_{wanted.task}" if wanted.task is not None else ""
-    _tell(session, f"Job step {wanted.job or 0}{task}.{wanted.name} not found")
+    name = wanted.name if wanted.step is not None else ""
+    _tell(session, f"Job step {wanted.job or 0}{task}.{name} not found")
 
 
 def completing(session: Session, words: Words) -> None:

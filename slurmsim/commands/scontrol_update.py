@@ -96,7 +96,7 @@ def _kinds(session: Session, arguments: list[str]) -> tuple[set[str], str | None
 def _debug(session: Session, value: str | None) -> str:
     if value is None or not (value.isascii() and value.isdigit()) or int(value) > 9:
         session.warn(f"invalid debug level: {value if value is not None else '(null)'}")
-        return "Unspecified error"
+        return "No error"
     try:
         session.io.client.call("set_debug", level=int(value))
     except FAILED_CALLS as error:

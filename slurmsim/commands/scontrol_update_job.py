@@ -219,7 +219,7 @@ def update_step(session: Session, words: Words) -> str:
         if not equals:
             session.fail(f"Invalid input: {word}")
             session.io.error("Request aborted")
-            return "Unspecified error"
+            return "No error"
         if tag_matches(tag, "StepId", 4):
             step = value
         elif tag_matches(tag, "TimeLimit", 2):

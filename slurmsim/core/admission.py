@@ -92,7 +92,7 @@ class Admission(Lifecycle):
         broken = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, shapes, broken, strict=True)]
-        if not any(waits) and not any(possible):
+        if not any(waits) and not any(possible) and not job.sub.hold:  # who is held is not tried
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.edits

@@ -64,7 +64,10 @@ class Billing:
     def requested(self, job: Job, shape: Shape) -> dict[str, int]:
         """TRES a pending job asks for, as its partition's defaults complete the request."""
         nodes = shape.min_nodes
-        counts = {"cpu": job.n_cpus, "mem": shape.memory_asked, "node": nodes}
+        memory = shape.memory_asked
+        if not memory and shape.mem_all and shape.partition.mask:  # all of it: as much as its first node has, of each
+            memory = int(self.table.mem[next(iter(to_indices(shape.partition.mask)))]) * nodes
+        counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
         for g in shape.request.gres:
             times = {"node": nodes, "task": shape.request.tasks}.get(g.scope, 1)
             self._add_gres(counts, g.name, g.type, g.count * times)

@@ -13,7 +13,7 @@ from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState
 
-TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr"})
+TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr", "afterburstbuffer"})
 PROBLEM = "Job dependency problem"
 CIRCULAR = "Circular job dependency"
 
@@ -43,7 +43,6 @@ def parse(text: str, own_id: int, *, one_separator: bool = False) -> tuple[tuple
         raise SubmitError(PROBLEM)
     terms: list[Term] = []
     for part in text.replace("?", ",").split(","):
-        part = part.strip()
         if not part:
             raise SubmitError(PROBLEM)
         head, *ids = part.split(":")
@@ -53,24 +52,30 @@ def parse(text: str, own_id: int, *, one_separator: bool = False) -> tuple[tuple
         if kind == "singleton" and not ids:
             terms.append(Term("singleton"))
             continue
-        if kind in ("expand", "afterburstbuffer"):
+        if kind == "expand":
             raise SubmitError("Requested operation not supported on this system")
         if kind not in TYPES or not ids:
             raise SubmitError(PROBLEM)
-        terms.extend(_term(kind, item, own_id) for item in ids)
-    return tuple(terms), any_one
+        delay = 0  # `after:1+10:2`: the minutes hold for the ids behind, too
+        for item in ids:
+            term = _term(kind, item, own_id, delay)
+            delay = term.delay_s
+            terms.append(term)
+    return tuple(dict.fromkeys(terms)), any_one
 
 
-def _term(kind: str, item: str, own_id: int) -> Term:
+def _term(kind: str, item: str, own_id: int, delay_s: int) -> Term:
     item, plus, minutes = item.partition("+")
     base, underscore, task = item.partition("_")
-    if not base.isdigit() or (plus and not minutes.isdigit()):
+    if not base.isdigit() or (plus and not (minutes.isdigit() and int(minutes))):
         raise SubmitError(PROBLEM)
     if underscore and task != "*" and not task.isdigit():
         raise SubmitError(PROBLEM)
     if int(base) == own_id:
         raise SubmitError(PROBLEM)
-    return Term(kind, int(base), int(task) if underscore and task != "*" else None, int(minutes) * 60 if plus else 0)
+    return Term(
+        kind, int(base), int(task) if underscore and task != "*" else None, int(minutes) * 60 if plus else delay_s
+    )
 
 
 @dataclass(slots=True)
@@ -96,7 +101,7 @@ def judge(term: Term, known: Known | None, now: int) -> Outcome:
         if known.unstarted or now < known.last_start + term.delay_s:
             return Outcome.WAITING
         return Outcome.MET
-    if term.kind == "afterany":
+    if term.kind in ("afterany", "afterburstbuffer"):
         return Outcome.WAITING if known.live else Outcome.MET
     good = [state == JobState.COMPLETED for state in known.states]
     if term.kind == "afternotok":

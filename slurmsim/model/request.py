@@ -48,10 +48,13 @@ class ResourceRequest:
     switch_wait_s: int | None = None
     mem_per_gpu_mib: int | None = None
     sockets_per_node: int = 1
+    overcommit: bool = False
 
     @property
     def min_cpus(self) -> int:
         """CPUs the job asks for: tasks times CPUs a task (scontrol's NumCPUs while pending)."""
+        if self.overcommit:
+            return max(self.min_nodes, 1)
         return self.tasks * self.cpus_per_task
 
     @property

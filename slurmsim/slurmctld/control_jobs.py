@@ -145,11 +145,13 @@ class _Jobs:
     def top(self, arguments: Arguments, person: Person) -> Arguments:
         """The user's job goes before the others of the same user."""
         enabled = "enable_user_top" in self.e.cluster.scheduler_parameters
+        if not self._operator(person) and not enabled:
+            raise Refusal(DENIED, 2002)
         named = records_of(self.e, str(arguments["job_id"]), split=True)
         live = named.records[0].first if named.records else None
         if live is None:
             raise Refusal(INVALID_JOB, 2017)
-        if not self._operator(person) and (not enabled or person.uid != live.person.uid):
+        if not self._operator(person) and person.uid != live.person.uid:
             raise Refusal(DENIED, 2002)
         core = live.core
         if core.state != JobState.PENDING or not core.priority:

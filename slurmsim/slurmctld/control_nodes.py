@@ -83,9 +83,17 @@ class _Nodes:
         names = self._names(str(arguments.get("names") or ""))
         state = arguments.get("state")
         facts: list[Fact] = []
-        for name in names:
-            if state is not None:
+        refused: Refusal | None = None  # one node's error does not keep the others from what is asked
+        for name in names if state is not None else ():
+            try:
                 facts += self._state(name, str(state), arguments.get("reason") or "")
+            except Refusal as refusal:
+                refused = refusal
+        if not self._active_are_available(arguments, names):
+            refused = Refusal("Active features not subset of available features")
+            arguments = {**arguments, "features": None, "features_act": None}
+        if refused is not None:  # they come last, and only if all went well
+            arguments = {key: value for key, value in arguments.items() if key not in ("weight", "gres", "features")}
         alter = self._alter(arguments, names)
         if alter is not None:
             facts.append(alter)
@@ -106,7 +114,25 @@ class _Nodes:
         self.e.network.tell(self.e.now, facts)
         for name in names:
             self._forget_reason(index[name])
+        if refused is not None:
+            raise refused
         return {}
+
+    def _active_are_available(self, arguments: Arguments, names: tuple[str, ...]) -> bool:
+        """Whether every active feature, asked for or present, is an available one of its node."""
+        new, active = arguments.get("features"), arguments.get("features_act")
+        if new is None and active is None:
+            return True
+        table = self.e.controller.table
+        for name in names:
+            i = table.index[name]
+            present = table.specs[i].features
+            on = self.e.node_texts.get(i, {}).get("features_act")
+            on = ",".join(present) if on is None else on
+            able = present if new is None else tuple(str(new).split(","))
+            if not {word for word in str(on if active is None else active).split(",") if word} <= set(able):
+                return False
+        return True
 
     def _forget_reason(self, i: int) -> None:
         states, bit = self.e.controller.node_states, 1 << i

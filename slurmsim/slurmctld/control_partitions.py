@@ -13,6 +13,7 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
+from slurmsim.tres import TresError, parse_weights
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -35,7 +36,16 @@ _PLAIN = {
 _LISTS = ("allow_groups", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos")
 _MEMORY = {"mem_per_cpu": "mem_per_cpu_mib", "mem_per_node": "mem_per_node_mib"}
 # what the core has no use for
-_TEXTS = ("hidden", "disable_root_jobs", "alternate", "allow_alloc_nodes", "cpu_bind", "job_defaults")
+_TEXTS = (
+    "hidden",
+    "disable_root_jobs",
+    "alternate",
+    "allow_alloc_nodes",
+    "cpu_bind",
+    "job_defaults",
+    "billing_weights",
+)
+_DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 
 
 def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]:
@@ -67,7 +77,7 @@ class _Partitions:
         name = str(asked["name"])
         if name in self.e.controller.state.by_name:
             named = since(self.e.release, "duplicate_partition")
-            raise Refusal("Duplicate partition name" if named else "Unspecified error")
+            raise Refusal("Duplicate partition name" if named else BAD_PARTITION)
         self._set(asked, PartitionSpec(name))
         return {}
 
@@ -85,11 +95,15 @@ class _Partitions:
         kept = self.e.partition_texts.setdefault(spec.name, {})
         for name in _TEXTS:
             if name in asked:
-                kept[name] = asked[name]
+                kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
 
     def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
         """The partition with what is asked. Raises Refusal."""
         changes: dict[str, Any] = {}
+        if asked.get("qos") and not self._knows_qos(str(asked["qos"])):
+            raise Refusal("Invalid qos specification")
+        if "job_defaults" in asked:
+            _defaults(str(asked["job_defaults"]))
         for name, field in _SECONDS.items():
             if name in asked:
                 changes[field] = None if asked[name] is None else int(asked[name]) * 60
@@ -118,6 +132,10 @@ class _Partitions:
         if "nodes" in asked:
             changes["nodes"] = self._nodes(str(asked["nodes"]), before)
         return replace(before, **changes)
+
+    def _knows_qos(self, name: str) -> bool:
+        accounting = self.e.database.accounting() if self.e.database.exists else None
+        return accounting is None or any(one.name.lower() == name.lower() for one in accounting.qos)
 
     def _nodes(self, text: str, before: PartitionSpec) -> tuple[str, ...]:
         """``n[01-04]``, ``ALL``, or ``+n05,-n01`` beside what there is, in the order of the table."""
@@ -154,6 +172,21 @@ class _Partitions:
         return {}
 
 
+def _defaults(text: str) -> str:
+    """``DefCpuPerGPU=2,DefMemPerGPU=1000`` as slurmctld spells it. Raises Refusal.
+
+    >>> _defaults("defcpupergpu=2")
+    'DefCpuPerGPU=2'
+    """
+    found = []
+    for word in filter(None, text.split(",")):
+        name, _, number = word.partition("=")
+        if name.lower() not in _DEFAULTS or not (number.isascii() and number.isdigit()):
+            raise Refusal("Invalid JobDefaults specification")
+        found.append(f"{_DEFAULTS[name.lower()]}={int(number)}")
+    return ",".join(found)
+
+
 def _parts(text: str) -> list[str]:
     """A comma list whose commas in brackets do not count."""
     parts, depth = [""], 0
@@ -167,11 +200,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _weights(text: str) -> tuple[tuple[str, float], ...]:
-    found = []
-    for item in filter(None, text.split(",")):
-        name, _, value = item.partition("=")
-        try:
-            found.append((name.strip().lower(), float(value)))
-        except ValueError:
-            raise Refusal("Invalid Trackable RESource (TRES) specification") from None
-    return tuple(found)
+    try:
+        return parse_weights(text)
+    except TresError:
+        raise Refusal("Invalid Trackable RESource (TRES) specification") from None

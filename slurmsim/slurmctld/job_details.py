@@ -53,6 +53,8 @@ def _most_nodes(row: Row, engine: Engine) -> int:
     pending = core.state == JobState.PENDING
     if since(engine.release, "most_nodes_of_held_jobs") and not most and pending and not core.priority:
         return int(core.n_nodes)
+    if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
+        return 0  # as many as it names, and maybe more
     if core.restarts and pending:
         return 0  # the number of the run before is known
     return most

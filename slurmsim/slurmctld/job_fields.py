@@ -381,7 +381,7 @@ FIELDS: dict[str, Getter] = {
     "threads_per_core": _asked("threads_per_core"),
     "mail_type": _asked("mail_type", 0),
     "mail_user": _text("mail_user"),
-    "mcs_label": lambda r, e: None,
+    "mcs_label": _text("mcs_label"),
     "delay_boot": _asked("delay_boot", 0),
     "preempt_time": lambda r, e: r.core.preempt_time or 0,
     "power_flags": lambda r, e: 0,

@@ -217,6 +217,8 @@ def _small_things(u: Update) -> None:
         u.asked.pop("min_nodes")
     if u.runs and (u.get("min_nodes") or 0) > u.core.n_nodes:
         raise Refusal(NOT_SUPPORTED)
+    if u.get("clusters") is not None:  # there is no federation
+        raise Refusal("Unspecified error")
     u.set("req_switch", "wait4switch", "comment", "extra")
     text = u.get("admin_comment")
     if text is not None:

@@ -252,7 +252,8 @@ def _told_yes(p: Partition, engine: Engine, field: str) -> bool:
 
 
 def _weights(p: Partition, engine: Engine) -> str | None:
-    return engine.conf.partition(p.name, "TRESBillingWeights") or None
+    told = engine.partition_texts.get(p.name, {}).get("billing_weights")
+    return (engine.conf.partition(p.name, "TRESBillingWeights") if told is None else told) or None
 
 
 PARTITION_FIELDS: dict[str, PartitionGetter] = {

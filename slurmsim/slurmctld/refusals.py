@@ -14,6 +14,7 @@ from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 from slurmsim.releases import row
+from slurmsim.slurmctld.submit_request import BAD_NODES, names_of
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -59,14 +60,19 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     check_gres(engine, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
+    wanted, excluded = names_of(get("req_nodes")), names_of(get("exc_nodes"))
+    if wanted and excluded and not set(wanted).isdisjoint(excluded):
+        raise SubmitError(BAD_NODES)
     disk = int(get("pn_min_tmp_disk") or 0)
-    if disk and disk > _most(engine, asked, "tmp_disk_mib"):
+    if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
         raise SubmitError(NOT_AVAILABLE)
 
 
 def check_gres(engine: Engine, asked: Mapping[str, Any]) -> None:
     """Every GRES asked for must be one of GresTypes. Raises SubmitError."""
     known = {word.lower() for word in engine.cluster.option("GresTypes")}
+    if asked.get("cpus_per_gpu") and "gpu" not in known:
+        raise SubmitError(BAD_GRES)
     for key in _GRES_KEYS:
         for item in filter(None, (asked.get(key) or "").split(",")):
             name = item.removeprefix("gres:").removeprefix("gres/").partition(":")[0].lower()

@@ -82,6 +82,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         switch_wait_s=get("wait4switch"),
         mem_per_gpu_mib=get("mem_per_gpu"),
         sockets_per_node=int(get("sockets_per_node") or 1),
+        overcommit=bool(get("overcommit")),
     )
 
 
@@ -114,7 +115,8 @@ def parse_tres_request(text: str, scope: str) -> tuple[GresRequest, ...]:
 def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
     """Indices and throttle of ``1,3-5,20-40:10%2``. Raises SubmitError."""
     body, _, throttle = text.partition("%")
-    if throttle and not (throttle.isascii() and throttle.isdigit()):
+    negative = throttle.startswith("-")  # no limit
+    if throttle and not (throttle.isascii() and throttle.removeprefix("-").isdigit()):
         raise SubmitError(BAD_ARRAY)
     found: set[int] = set()
     for part in filter(None, body.strip("[]").split(",")):
@@ -127,4 +129,4 @@ def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
         if last < first or last >= max_size or not step:
             raise SubmitError(BAD_ARRAY)
         found.update(range(first, last + 1, step))
-    return sorted(found), int(throttle) if throttle and int(throttle) else None
+    return sorted(found), int(throttle) if throttle and int(throttle) and not negative else None

@@ -102,7 +102,7 @@ def test_the_least_request(tmp_path: Path) -> None:
         (["-N2"], {"min_nodes": 2, "min_cpus": 2}),
         (["-N0"], {"min_nodes": 0, "min_cpus": 0}),
         (["-N2", "--ntasks-per-node=3"], {"num_tasks": 6, "min_cpus": 6}),
-        (["-w", "n[1-3]"], {"req_nodes": "n1,n2,n3", "min_nodes": 3, "min_cpus": 3}),
+        (["-w", "n[1-3]"], {"req_nodes": "n[1-3]", "min_nodes": 3, "min_cpus": 3}),
         (["--mem=2G"], {"pn_min_memory": 2048, "mem_per_cpu": False}),
         (["--mem-per-cpu=1G"], {"pn_min_memory": 1024, "mem_per_cpu": True}),
         (["-t", "0"], {"time_limit": 0xFFFFFFFF}),
@@ -330,7 +330,7 @@ def test_files_of_nodes(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("n1\nn2 # comment\nn2\n")
     for words in (["-w", "./hosts"], ["-F", "hosts"]):
         job = Run([*words, "--wrap=x"], tmp_path).job
-        assert (job["req_nodes"], job["min_nodes"]) == ("n1,n2", 2)
+        assert (job["req_nodes"], job["min_nodes"]) == ("n[1-2]", 2)
     missing = Run(["-F", "none", "--wrap=x"], tmp_path)
     assert missing.rc == 255
     assert missing.err == (

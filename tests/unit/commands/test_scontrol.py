@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from slurmsim.commands.host_list_text import encode
 from slurmsim.commands.scontrol_job_text import mail_names
 from slurmsim.commands.scontrol_jobs import job_ids
 from slurmsim.commands.scontrol_update import tag_matches
@@ -66,3 +67,7 @@ def test_what_asks_no_daemon(words: list[str], out: str, code: int) -> None:
     session = Session(shell, "22.05")
     process(session, words)
     assert (stdout.getvalue(), session.code) == (out, code)
+
+
+def test_host_lists_in_order_count_digits_first() -> None:
+    assert encode(["n10", "n9", "n08", "a"], ordered=True) == "a,n[9,08,10]"

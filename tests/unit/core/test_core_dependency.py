@@ -224,3 +224,13 @@ def test_dependents_keep_their_place_in_the_queue(policy: str) -> None:
     w.until(1000)
     dependent, later = w.start("dependent"), w.start("later")
     assert dependent is not None and later is not None and dependent < later
+
+
+def test_minutes_hold_for_the_ids_behind_and_nothing_is_said_twice() -> None:
+    terms, _ = parse("after:1+10:2", 9)
+    assert [term.delay_s for term in terms] == [600, 600]
+    assert len(parse("afterok:1:1,afterok:1", 9)[0]) == 1
+    assert parse("afterburstbuffer:1", 9)[0][0].kind == "afterburstbuffer"
+    for text in ("afterok:1, afterok:2", "after:1+0"):
+        with pytest.raises(SubmitError):
+            parse(text, 9)

@@ -138,3 +138,57 @@ def test_a_finished_job_can_be_requeued(cluster: Engine) -> None:
     assert show(cluster, "1", "job_state") == ["COMPLETED"]
     do(cluster, "requeue_job", ALICE, job_id="1", hold=False)
     assert show(cluster, "1", "job_state", "restart_cnt", "job_id") == ["PENDING", 1, 1]
+
+
+def test_a_held_job_is_not_tried(cluster: Engine) -> None:
+    asked = {"name": "j", "script": "#!/bin/sh\nsleep 5\n", "work_dir": "/tmp", "exc_nodes": "n[1-2]"}
+    assert "configuration is not available" in refused(cluster, "submit", ALICE, job=asked)
+    assert do(cluster, "submit", ALICE, job={**asked, "hold": True})["job_id"]
+
+
+def test_an_overcommitted_job_asks_for_a_cpu_a_node(cluster: Engine) -> None:
+    asked = {"script": "#!/bin/sh\nsleep 5\n", "work_dir": "/tmp", "num_tasks": 20, "min_nodes": 2, "max_nodes": 2}
+    job = do(cluster, "submit", ALICE, job={**asked, "overcommit": True})["job_id"]
+    assert show(cluster, str(job), "num_cpus", "num_tasks") == [2, 20]
+
+
+def test_nodes_both_wanted_and_excluded_are_refused(cluster: Engine) -> None:
+    asked = {"script": "#!/bin/sh\nsleep 5\n", "work_dir": "/tmp", "req_nodes": "n1", "exc_nodes": "n[1-2]"}
+    assert refused(cluster, "submit", ALICE, job=asked) == "Invalid node name specified"
+
+
+def test_one_nodes_wrong_transition_leaves_the_others_theirs(cluster: Engine) -> None:
+    do(cluster, "update_node", names="n2", state="DRAIN", reason="disk")
+    assert refused(cluster, "update_node", ROOT, names="ALL", state="RESUME") == "Invalid node state specified"
+    assert do(cluster, "nodes", fields=["reason"])["columns"]["reason"] == [None, None]
+
+
+def test_active_features_are_available_ones(cluster: Engine) -> None:
+    why = "Active features not subset of available features"
+    assert refused(cluster, "update_node", ROOT, names="n1", features_act="z") == why
+    do(cluster, "update_node", names="n1", features="a,z")
+    do(cluster, "update_node", names="n1", features_act="z")
+    assert refused(cluster, "update_node", ROOT, names="n1", features="a,b") == why
+
+
+def test_what_a_partition_cannot_be_given(cluster: Engine) -> None:
+    def asked(**fields: str) -> dict[str, Any]:
+        return {"name": "batch", **fields}
+
+    bad = {"job_defaults": "JobDefaults", "billing_weights": "Trackable RESource (TRES)"}
+    for field, name in bad.items():
+        why = refused(cluster, "update_partition", ROOT, partition=asked(**{field: "x"}))
+        assert why == f"Invalid {name} specification"
+    do(cluster, "update_partition", partition=asked(job_defaults="defcpupergpu=2", billing_weights="cpu=2,mem=1G"))
+    found = do(cluster, "partitions", fields=["name", "job_defaults", "billing_weights"])["columns"]
+    at = found["name"].index("batch")
+    assert (found["job_defaults"][at], found["billing_weights"][at]) == ("DefCpuPerGPU=2", "cpu=2,mem=1G")
+    assert refused(cluster, "create_partition", ROOT, partition=asked()) == "Invalid partition name specified"
+
+
+def test_who_may_move_jobs_up_is_asked_first(cluster: Engine) -> None:
+    assert refused(cluster, "top_job", ALICE, job_id="999") == "Access/permission denied"
+
+
+def test_a_job_cannot_be_sent_to_another_cluster(cluster: Engine) -> None:
+    assert refused(cluster, "update_job", ALICE, job_id="2", job={"clusters": "x"}, acting_uid=2001)
