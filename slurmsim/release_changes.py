@@ -167,6 +167,9 @@ CHANGES: dict[str, Change] = {
     "run_minutes_in_qos": Change(
         "24.11", "scontrol", "`show assoc_mgr` has TRES run minutes by user and account of a QOS."
     ),
+    "short_names_of_limits": Change(
+        "24.11", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."
+    ),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
     "most_nodes_of_held_jobs": Change("24.11", "scontrol", "`show job` has NumNodes of a held job as a range, `2-2`."),

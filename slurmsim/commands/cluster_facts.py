@@ -23,7 +23,9 @@ def named_cluster(io: Io, program: str, names: str) -> str | None:
     except FAILED_CALLS as error:
         io.error(f"{program}: error: {text_of(error)}")
         return None
-    if any(name not in (own, "all", "") for name in names.split(",")):
+    unknown = [name for name in names.split(",") if name not in (own, "all", "")]
+    if unknown:
+        io.error(f"{program}: error: No cluster '{unknown[0]}' known by database.")
         io.error(f"{program}: error: {cannot_reach(names)}")
         return None
     return own

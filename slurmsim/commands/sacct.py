@@ -157,7 +157,7 @@ def _print(asked: Asked, io: Io) -> int:
     )
     heads = [Head(field.name, width, field.kind) for field, width in asked.columns]
     if not (asked.script or asked.env):
-        io.out(heading(heads, asked.style))
+        io.out(heading(heads, asked.style) if heads or not asked.style.header else "\n\n")
     lines: list[str] = []
     for job in load(asked, io):
         if asked.script or asked.env:

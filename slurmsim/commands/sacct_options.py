@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from typing import Any, NoReturn
 
 from slurmsim import releases
@@ -22,6 +23,8 @@ from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, ST
 from slurmsim.commands.values import leading_number
 from slurmsim.duration import DurationError, parse_time_limit
 from slurmsim.release_changes import since
+
+_PLUGIN = {"22.05": ("accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded",), "24.11": ()}
 
 
 def _split(text: str) -> list[str]:
@@ -121,6 +124,7 @@ class Reader:
         elif key == "units":
             asked.unit = text[:1].upper()
             if asked.unit not in ("K", "M", "G", "T", "P") or not text:
+                self.io.error(f"sacct: error: Invalid unit type '{text[:1]}'. Possible options are 'KMGTP'")
                 self.fatal("Invalid unit type")
         elif key == "delimiter":
             self.delimiter = text
@@ -242,6 +246,8 @@ class Reader:
             self.io.error(JOBCOMP)
             raise Stop(1)
         self.check_enabled()
+        if self.verbose:
+            self.tell_window()
         if cond.get("qos"):
             self.check_qos()
         self.owners()
@@ -316,17 +322,25 @@ class Reader:
         if self.groups:
             self.cond["gids"] = [int(word) for word in self.groups if word.isdigit()] or self.group_ids()
 
+    def tell_window(self) -> None:
+        """What -v says of the time that is asked about, and of the plugin behind it."""
+        first, last = int(self.cond["start"]), int(self.cond["end"])
+        texts = [time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(at)) for at in (first, last)]
+        texts[0] = texts[0] if first else "Epoch 0"
+        states = ",".join(self.cond.get("states") or ()) or "Eligible"
+        same = texts[0] == texts[1]
+        when = f"at the time instant {texts[0]}" if same else f"in the time window from {texts[0]} to {texts[1]}"
+        self.io.error(f"sacct: Jobs {states} {when}")
+        for line in releases.row(_PLUGIN, self.release):
+            self.io.error(f"sacct: {line}")
+
     def group_ids(self) -> list[int]:
         """Ids of groups by name."""
-        import grp
-
-        found = []
-        for word in self.groups:
-            try:
-                found.append(grp.getgrnam(word).gr_gid)
-            except KeyError:
+        found: list[int | None] = self.io.client.call("groups", names=self.groups)["gids"]
+        for word, gid in zip(self.groups, found, strict=True):
+            if gid is None:
                 self.error(f"Invalid group id: {word}")
-        return found
+        return [gid for gid in found if gid is not None]
 
     def choose_fields(self) -> None:
         """The columns."""

@@ -244,7 +244,7 @@ def _show_new_user(
             out(" Settings =\n")
         if default:
             out(f"  Default Account = {default}\n")
-        if level:
+        if level and level != "None":
             out(f"  Admin Level     = {level}\n")
     out(" Associations =\n")
     for user, account, partition in associations:

@@ -19,6 +19,7 @@ from slurmsim.commands.sacctmgr_requests import (
     qos_condition,
     refuse,
     reply,
+    tell_refusal,
     user_condition,
 )
 from slurmsim.commands.sacctmgr_words import Session, Word
@@ -79,7 +80,7 @@ def _delete(session: Session, kind: str, cond: Mapping[str, Any], whole: bool, t
     arguments = {"action": "delete", "kind": kind, "cond": cond, "whole": whole}
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        session.wrong(f" Error with request: {answer}")
+        tell_refusal(session, answer)
         return
     objects = list(answer["objects"])
     if not objects:
@@ -105,7 +106,7 @@ def _delete_qos(session: Session, words: list[str]) -> None:
     arguments = {"action": "delete_qos", "cond": cond}
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        session.wrong(f" Error with request: {answer}")
+        tell_refusal(session, answer)
         return
     objects = list(answer["objects"])
     if not objects:

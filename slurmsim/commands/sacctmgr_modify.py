@@ -21,6 +21,7 @@ from slurmsim.commands.sacctmgr_requests import (
     qos_condition,
     refuse,
     reply,
+    tell_refusal,
     user_condition,
 )
 from slurmsim.commands.sacctmgr_settings import ASSOCIATION, QOS_SETTINGS, Settings
@@ -76,7 +77,7 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
     """Tell what would be modified; whether there is anything to commit."""
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        session.wrong(f" Error with request: {answer}")
+        tell_refusal(session, answer)
         if "one at a time" in answer:
             session.note(" If you are changing a users name you can only specify 1 user at a time.")
         return False
@@ -85,9 +86,10 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
         session.code = 1
         return False
     if answer.get("error") == "no_association":
-        session.wrong(" Can't modify because these users aren't associated with new default account "
-                      f"'{answer['account']}'...\n  U = {answer['user']:<9} C = {cluster_name(session, [])}"
-                      )  # fmt: skip
+        session.code = 1
+        session.io.out(" Can't modify because these users aren't associated with new default account "
+                       f"'{answer['account']}'...\n  U = {answer['user']} C = {cluster_name(session, [])}\n"
+                       )  # fmt: skip
         return False
     session.io.out(f" {title}...\n{lines_of(list(answer['objects']))}")
     return True

@@ -12,6 +12,7 @@ from slurmsim.protocol import Refusal
 
 COMMIT = "Would you like to commit changes?"
 _LEVELS = ("None", "Operator", "Administrator")
+NOT_ALLOWED = "Access/permission denied"
 Answer = Mapping[str, Any]
 USER, ASSOC = 1, 2
 
@@ -22,6 +23,13 @@ def reply(session: Session, name: str, arguments: Mapping[str, Any]) -> Answer |
         return session.io.client.call(name, **arguments)
     except FAILED_CALLS as error:
         return error.text if isinstance(error, Refusal) else UNREACHABLE
+
+
+def tell_refusal(session: Session, text: str) -> None:
+    """Say that slurmdbd refuses to modify or delete; of who may not it says so itself."""
+    if text == NOT_ALLOWED:
+        session.note("sacctmgr: error: Your user doesn't have privilege to perform this action")
+    session.wrong(f" Error with request: {text}")
 
 
 def commit(session: Session, arguments: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_table import tres_text
 from slurmsim.commands.sacctmgr_words import Session, Word, known_qos
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.release_changes import since
 from slurmsim.tres import TresError, parse_tres
 
 COUNT, TIME, TRES, SHARES, QOS, QOS_ONE, NAME, FLAGS, MODE, SECONDS, FACTOR, EXEMPT = (
@@ -126,23 +127,26 @@ class Settings:
         self.shown: dict[str, str] = {}
 
     def take(self, session: Session, word: Word) -> bool:
-        """Take a word that is a setting; False for any other."""
-        rows = [s for s in self.table if matches(word.name, s.names)]
+        """Take a word that is a setting; False for any other, and for an association's whose value cannot be read.
+
+        (Those the caller calls unknown besides; of a QOS they are passed over. A default QOS counts as given.)
+        """
+        rows = [s for s in self.table if matches(word.name, _names(s, session))]
         if not rows or not word.equals:
             return False
-        self._add(session, rows[0], word)
-        return True
+        return self._add(session, rows[0], word) or self.table is not ASSOCIATION or rows[0].kind == QOS_ONE
 
-    def _add(self, session: Session, s: S, word: Word) -> None:
+    def _add(self, session: Session, s: S, word: Word) -> bool:
         value = word.value.strip("\"'")
         reader = _READERS[s.kind]
         read = reader(session, s, word, value)
         if read is None:
-            return
+            return False
         text, shown = read
         self.found.append((s.field, word.operator if s.kind in (QOS, FLAGS) else "", text))
         if s.label:
             self.shown[s.label.strip()] = f"{s.one}={shown}" if s.one and shown != "NONE" else shown
+        return True
 
     def lines(self) -> list[str]:
         """``  Fairshare     = 10`` …, in sacctmgr's order."""
@@ -158,6 +162,13 @@ class Settings:
                 name = f"{label:<{width}}".rstrip() if blank == "" else f"{label:<{width}}"
                 found.append(f"  {name}= {self.shown[label]}")
         return found
+
+
+def _names(s: S, session: Session) -> str:
+    """How the setting may be called: an association's limits have no short names before 24.11."""
+    if s.kind == TRES and s in ASSOCIATION and not since(session.release, "short_names_of_limits"):
+        return s.names.partition(" ")[0]
+    return s.names
 
 
 Read = tuple[str, str] | None

@@ -68,7 +68,7 @@ def _run(argv: list[str], io: Io) -> int:
         found = io.client.call("statistics")
     except FAILED_CALLS as error:
         io.error(f"{'slurm_reset_statistics' if 'r' in on else 'slurm_get_statistics'}: {text_of(error)}")
-        return 1
+        return 255  # the call's -1
     if dump:
         from slurmsim.commands.dump_statistics import dump_statistics
 

@@ -16,6 +16,7 @@ from slurmsim.commands import print_fields
 from slurmsim.commands.clock_text import Dates, date_line, long_clock
 from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.plugin_lines import plugin_lines
 from slurmsim.commands.print_fields import Layout, Table
 from slurmsim.commands.sinfo_options import Asked, read
 from slurmsim.commands.squeue_options import Stop
@@ -49,6 +50,8 @@ def _print(asked: Asked, io: Io) -> int:
         from slurmsim.commands.verbose_text import sinfo_options_text
 
         io.out(sinfo_options_text(asked, [column.group for column in layout.columns()] if layout else []))
+        for line in plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release) if layout else ():
+            io.error(f"sinfo: {line}")
     code = 0
     while True:
         if not asked.no_header and (asked.iterate or asked.verbose or asked.long):
@@ -158,11 +161,11 @@ def _load(io: Io, what: str, fields: set[str], everything: bool) -> dict[str, An
 
 
 def _mark_mixed(nodes: Table) -> None:
-    """A node with some but not all CPUs taken is mixed, unless it is being drained."""
+    """A node with some but not all CPUs taken is mixed, but allocated while it is being drained."""
     states, flags = nodes["state"], nodes["state_flags"]
     for row, (used, total) in enumerate(zip(nodes["alloc_cpus"], nodes["cpus"], strict=True)):
-        if used and used < (total or 0) and "DRAIN" not in (flags[row] or ()):
-            states[row] = "MIXED"
+        if used and used < (total or 0):
+            states[row] = "ALLOCATED" if "DRAIN" in (flags[row] or ()) else "MIXED"
 
 
 def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str], io: Io, now: int) -> None:

@@ -262,7 +262,7 @@ class _Call:
     def wanted(self, job: dict[str, Any]) -> bool:
         return (
             (not self.jobs or job["job_id"] in self.jobs or job["array_job_id"] in self.jobs)
-            and (not self.users or job["user_id"] in self.users)
+            and (self.users is None or job["user_id"] in self.users)
             and (not self.partitions or job["partition_name"] in self.partitions)
         )
 

@@ -19,6 +19,7 @@ from slurmsim.commands.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.job_order import SortError, sort_fields, sort_jobs, sort_letters, sort_steps
 from slurmsim.commands.job_rows import Wanted
+from slurmsim.commands.plugin_lines import plugin_lines
 from slurmsim.commands.print_fields import Column, Layout, Table
 from slurmsim.commands.squeue_options import Asked, Stop, read
 from slurmsim.protocol import Refusal, Unreachable
@@ -169,6 +170,8 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
     if asked.verbose:
+        for line in plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release):
+            io.error(f"squeue: {line}")
         narrowed = any(ids is not None and len(ids) == 1 for ids in (asked.ids, wanted.users))
         io.out(f"last_update_time={0 if narrowed else answer['now']} records={answer['n']}\n")
     for name in layout.unknown:

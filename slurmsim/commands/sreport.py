@@ -166,7 +166,7 @@ def _time_format(text: str, io: Io) -> str:
 def _find(words: list[str], io: Io) -> Callable[[Report, Mapping[str, Any]], None]:
     kind = next((name for name in _REPORTS if words and name.startswith(words[0].lower())), "")
     if not kind:
-        io.error("no input" if not words else f"sreport: error: slurmsim has no reports of {words[0]!r}")
+        io.error("no input" if not words else f"invalid keyword: {words[0]}")
         raise Stop(1)
     asked = words[1].lower() if len(words) > 1 else ""
     for name, make in _REPORTS[kind].items():
@@ -196,7 +196,9 @@ def _conditions(report: Report, words: list[str]) -> None:
                 continue
             else:
                 raise ValueError(word)
-        except (BadDate, ValueError):
+        except BadDate as error:  # said, and the default stays
+            report.io.error(error.line)
+        except ValueError:
             report.io.error(f" Unknown condition: {word}\nUse keyword set to modify value")
             raise Stop(1) from None
 

@@ -141,6 +141,10 @@ def run(argv: list[str], io: Io) -> int:
     if not asked:
         io.error("sstat: error: You didn't give me any jobs to stat.")
         return 1
+    wrong = next((word for word in asked if not word[0].isdigit()), None)
+    if wrong is not None:
+        io.error(f"sstat: fatal: Bad job/step specified: {wrong}")
+        return 1
     return _Table(io, release, fields, given).show(asked)
 
 

@@ -98,8 +98,11 @@ class Admission(Lifecycle):
             job.within_limits = self.edits
 
     def _waits_without_nodes(self, job: Job, partition: Partition, shape: Shape, broken: str | None) -> bool:
-        """Whether a partition's limit lets a job wait that no nodes could serve."""
-        if broken is None or not self.rules.tries_over_limits:
+        """Whether a partition's limit lets a job wait that no nodes could serve.
+
+        Of several partitions the nodes are looked at even where a limit is broken (_select_nodes_parts_resvs).
+        """
+        if broken is None or not (self.rules.tries_over_limits or len(job.partitions) > 1):
             return broken is not None
         barred = job.bars is not None and partition.index in job.bars
         return barred or broken in self.rules.but_limits or shape.max_nodes < shape.min_nodes

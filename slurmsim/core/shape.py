@@ -92,10 +92,8 @@ class Shape:
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
         self.least_cpus = max(memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task)
-        # num_tasks is known to the selector only when -n was given (or follows from --ntasks-per-node)
-        known = not request.overcommit and (
-            request.n_tasks or (request.tasks_per_node and request.max_nodes in (0, request.min_nodes))
-        )
+        # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
+        known = not request.overcommit and (request.n_tasks or request.tasks_per_node)
         self.n_tasks = request.tasks if known else 0
         least = self.part_min_nodes if 0 < request.max_nodes < spec.min_nodes else spec.min_nodes
         self.min_nodes = max(request.min_nodes, least, 1)

@@ -559,9 +559,13 @@ class Engine:
     def dependency_text(self, live: LiveJob) -> str:
         """Dependencies not met yet, as slurmctld prints them: ``afterok:12(unfulfilled)``."""
         eligibility = self.controller.eligibility
-        if live.core.state == JobState.PENDING:
-            return eligibility.describe(live.core)
-        return eligibility.left.get(live.core.id, "")
+        pending = live.core.state == JobState.PENDING
+        text = eligibility.describe(live.core) if pending else eligibility.left.get(live.core.id, "")
+        # a task that was named by an id of its own is shown by it
+        for own in re.findall(r"(?<=:)\d+(?![\d_])", str(live.asked.get("dependency") or "")) if text else ():
+            core = self.core_ids(f":{own}")
+            text = re.sub(rf"{core}(?=[+(])", f":{own}", text)
+        return text
 
     def file_of(self, live: LiveJob, which: str) -> str | None:
         """The path of a job's std_out, std_err or std_in."""

@@ -333,7 +333,8 @@ FIELDS: dict[str, Getter] = {
     "batch_host": _batch_host,
     "batch_flag": lambda r, e: 1 if r.job.asked.get("script") else 0,
     "num_nodes": _node_count,
-    "max_nodes": lambda r, e: r.core.sub.request.max_nodes if r.core.sub.request.max_nodes else 0,
+    # once it has nodes their number alone is told
+    "max_nodes": lambda r, e: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
     "num_cpus": lambda r, e: r.core.n_cpus,
     "max_cpus": lambda r, e: 0,
     "num_tasks": _tasks,

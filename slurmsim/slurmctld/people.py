@@ -69,6 +69,18 @@ class People:
         """Everybody this cluster was given or has met."""
         return list(self._by_name.values())
 
+    def group(self, name: str) -> int | None:
+        """The id of the group called `name`, of this cluster's users or of the machine; a number is itself."""
+        if name.isascii() and name.isdigit():
+            return int(name)
+        mine = next((person.gid for person in self._by_name.values() if person.group == name), None)
+        if mine is not None:
+            return mine
+        try:
+            return grp.getgrnam(name).gr_gid
+        except KeyError:
+            return None
+
     def known(self, name: str) -> Person | None:
         """The user called `name` if this machine or this cluster has one."""
         if name in self._by_name:

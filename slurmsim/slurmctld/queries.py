@@ -25,6 +25,7 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
     q = _Queries(engine)
     return {
         "jobs": q.jobs, "nodes": q.nodes, "partitions": q.partitions, "users": q.users, "config": q.config,
+        "groups": q.groups,
         "reservations": q.reservations, "ping": q.ping, "hello": q.ping,
     }  # fmt: skip
 
@@ -64,6 +65,10 @@ class _Queries:
         names = [str(name) for name in arguments["names"]]
         found = [self.e.people.by_uid(int(n)) if n.isascii() and n.isdigit() else self.e.people.known(n) for n in names]
         return {"uids": [None if one is None else one.uid for one in found]}
+
+    def groups(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """The ids of groups by name or number; None for those nobody knows."""
+        return {"gids": [self.e.people.group(str(name)) for name in arguments["names"]]}
 
     def config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Options of slurm.conf as text."""
