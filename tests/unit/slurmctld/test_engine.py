@@ -191,7 +191,7 @@ def test_what_is_left_of_an_array_goes_to_the_end_of_the_job_table() -> None:
 
 def test_a_rejected_job_is_there_again_after_a_restart() -> None:
     e = engine()
-    asked = job(req_nodes="n1", exc_nodes="n1")
+    asked = job(exc_nodes="n[1-2]")
     with pytest.raises(Refusal):
         e.execute(START, "submit", asked, ALICE)
     assert [row["job_state"] for row in table(e, 1)] == ["FAILED"]
