@@ -109,7 +109,7 @@ def test_nodes_beyond_the_tasks_or_the_limit() -> None:
         "srun: error: Required nodelist includes more nodes than permitted by max-node count (3 > 2). "
         "Eliminating nodes from the nodelist.\n"
     )
-    assert parts is not None and parts[0].request["req_nodes"] == "n1,n2"
+    assert parts is not None and parts[0].request["req_nodes"] == "n[1-2]"
 
 
 def test_heterogeneous_commands() -> None:

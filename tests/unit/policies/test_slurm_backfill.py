@@ -83,11 +83,13 @@ def test_a_job_in_two_separate_partitions_starts_in_that_of_the_higher_tier() ->
     from unit.core.world import HEAD, World
 
     w = World(
-        f"{HEAD}SchedulerParameters=partition_job_depth=1\nNodeName=n[1-2] CPUs=1\n"
-        "PartitionName=low Nodes=n1 Default=YES\nPartitionName=high Nodes=n2 PriorityTier=2\n",
+        f"{HEAD}SchedulerParameters=partition_job_depth=1\nLicenses=a\nNodeName=n[1-3] CPUs=1\n"
+        "PartitionName=low Nodes=n1 Default=YES\nPartitionName=high Nodes=n2 PriorityTier=2\n"
+        "PartitionName=own Nodes=n3\n",
         "backfill", every_cycle=False,
     )  # fmt: skip
-    w.sbatch("-J first -N2 -p low,high -t 1", 1, at=0)  # never starts, but the main pass looks no further
-    w.sbatch("-J second -N1 -p low,high -t 1", 1, at=0)
+    w.sbatch("-J holder -N1 -p own -L a -t 10", 500, at=0)
+    w.sbatch("-J first -N1 -p low,high -L a -t 1", 1, at=10)  # gets no license, but the main pass looks no further
+    w.sbatch("-J second -N1 -p low,high -t 1", 1, at=10)
     w.until(100)
     assert (w["second"].scheduler, w.nodes("second")) == ("Backfill", "n2")
