@@ -301,8 +301,11 @@ class Builder:
 
     def _names_text(self) -> str:
         """The node list; its order counts for ``--distribution=arbitrary`` only."""
-        arbitrary = (self.chosen.get("distribution") or "").startswith("arbitrary")
-        return ",".join(self.names) if arbitrary else _as_set(",".join(self.names))
+        if (self.chosen.get("distribution") or "").startswith("arbitrary"):
+            return ",".join(self.names)
+        from slurmsim.hostlist import compress  # loaded already, to read the names
+
+        return compress(self.names)
 
     def _least_cpus(self) -> int:
         chosen, sizes = self.chosen, self.sizes

@@ -21,7 +21,7 @@ class Obstacles:
 
     def __init__(self, controller: Controller) -> None:
         self.c = controller
-        # whether requests (by id of their shape) could be served by the nodes that were up when last asked
+        # whether requests, by their shape, could be served by the nodes that were up when last asked
         self._up_then: Bitmap = 0
         self._served: dict[Shape, bool] = {}
         # nodes of jobs that share with nobody, and when that was worked out

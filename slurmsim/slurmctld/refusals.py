@@ -60,8 +60,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     check_gres(engine, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
-    wanted, excluded = names_of(get("req_nodes")), names_of(get("exc_nodes"))
-    if wanted and excluded and not set(wanted).isdisjoint(excluded):
+    if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
     disk = int(get("pn_min_tmp_disk") or 0)
     if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
