@@ -252,7 +252,11 @@ class Network:
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up `boot_s` seconds from now."""
         timer = self.env.timeout(self.boot_s, nodes)
-        timer.callbacks.append(lambda event: self._tell(NodesBooted(event.value)))
+        timer.callbacks.append(self._booted)
+
+    def _booted(self, timer: Event) -> None:
+        nodes: Any = timer.value
+        self._tell(NodesBooted(nodes))
 
     def _arm(self, now: int) -> None:
         """Make sure the controller is called when it wants to be. A timer that turns out early arms the next."""

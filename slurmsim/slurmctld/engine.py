@@ -43,11 +43,11 @@ from slurmsim.slurmctld import (
     statistics,
     steps,
     usage_report,
-    warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.conf_facts import ConfFacts
 from slurmsim.slurmctld.job_fields import Row
+from slurmsim.slurmctld.job_timers import JobTimers
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.live_network import LiveNetwork
 from slurmsim.slurmctld.output_files import file_name
@@ -157,6 +157,7 @@ class Engine:
         }  # fmt: skip
         self.changes = frozenset({"submit", "ended"})
         self.statistics = statistics.Statistics(self)
+        self.timers: JobTimers = JobTimers(self)
         for part in PARTS:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
@@ -330,7 +331,7 @@ class Engine:
             self.storage.launched(live)
             self.statistics.started += 1
             steps.began(self, live)
-            warnings.arm(self, live)
+            self.timers.warn_before_limit(live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
@@ -358,13 +359,7 @@ class Engine:
         if self.runs_jobs and is_real(live.asked):
             if self.real is not None:
                 self.real.terminate(live, run)
-            after = self.network.env.timeout(int(self.cluster.option("KillWait")), (run.id, run.restarts))
-            after.callbacks.append(self._kill_for_good)
-
-    def _kill_for_good(self, timer: Any) -> None:
-        """KillWait is over for a run."""
-        if self.real is not None:
-            self.real.executor.kill(*timer.value)
+            self.timers.kill_script_later(run)
 
     def _ended(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """News of a supervisor: its job's script is over."""

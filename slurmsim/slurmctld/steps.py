@@ -135,14 +135,7 @@ def _limit(engine: Engine, live: LiveJob, step: Step) -> None:
     limit = step.asked.get("time_limit")
     if not limit or int(limit) >= UNLIMITED:
         return
-
-    def over(_: object) -> None:
-        if step.end is None:
-            post(engine, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
-            kill_later(engine, live, step.number)
-
-    due = engine.controller.scan_after(engine.now + int(limit) * 60)
-    engine.network.env.timeout(due - engine.now).callbacks.append(over)
+    engine.timers.limit_step(live, step, int(limit) * 60)
 
 
 def end(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
@@ -194,17 +187,7 @@ def over(engine: Engine, live: LiveJob, run: Job) -> None:
             step.finish(engine.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
             step.supposed = True  # its srun may know better
     post(engine, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
-    kill_later(engine, live, None)
-
-
-def kill_later(engine: Engine, live: LiveJob, step: int | None) -> None:
-    """KILL to the tasks when KillWait is over, and no more waiting for news of them."""
-
-    def kill(_: object) -> None:
-        post(engine, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
-
-    wait = int(engine.cluster.option("KillWait"))
-    engine.network.env.timeout(wait).callbacks.append(kill)
+    engine.timers.kill_tasks_later(live, None)
 
 
 def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:
