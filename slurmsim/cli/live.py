@@ -15,6 +15,8 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings, seconds_of
 from slurmsim.protocol import cluster_folder
+from slurmsim.slurmctld.header import JOURNAL
+from slurmsim.slurmctld.salvage import salvage
 
 
 def add_parser(subparsers: Any) -> None:
@@ -73,6 +75,9 @@ def _add_up(subparsers: Any) -> None:
         help="scripts really run, or only seem to (run, unless the clock is frozen or fast)",
     )  # fmt: skip
     up.add_argument("--state", metavar="DIR", help="the cluster's folder (default: under the user's state folder)")
+    up.add_argument(
+        "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
+    )
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
 
@@ -86,6 +91,8 @@ def run_up(args: argparse.Namespace) -> int:
     folder = _folder(args)
     if daemon.is_alive(folder):
         raise ConfigError("a cluster is running there", file=str(folder), expected="slurmsim down first")
+    if args.salvage and (folder / JOURNAL).is_file():
+        print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
     header = daemon.prepare(folder, _settings(args))
     daemon.remember(folder)
     if args.foreground:

@@ -127,8 +127,7 @@ def seconds_of(amount: int | float | str) -> int:
 
 def exists(folder: Path) -> bool:
     """Whether a cluster lives in `folder`, running or not."""
-    journal = folder / JOURNAL
-    return journal.is_file() and journal.stat().st_size > 0
+    return (folder / JOURNAL).is_file()
 
 
 def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from simpy.events import Event
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import (
+    Action,
     Boot,
     Continue,
     EditRefused,
@@ -103,6 +104,7 @@ class Network:
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits,
             epilog_s=epilog_s, term_s=term_s,
         )  # fmt: skip
+        self._step: Callable[[int, list[Fact]], list[Action]] = self.controller.step
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
@@ -168,7 +170,14 @@ class Network:
         self._turn_due = False
         if self.facts_log is not None:
             self.facts_log.append((now, list(facts)))
-        for action in self.controller.step(now, facts):
+        self._carry_out(self._step(now, facts))
+        if self._after_turn is not None:
+            self._after_turn(now)
+        self._arm(now)
+
+    def _carry_out(self, actions: Sequence[Action]) -> None:
+        """Do what the controller answered."""
+        for action in actions:
             if isinstance(action, Launch):
                 self._launch(action.job)
             elif isinstance(action, Finished):
@@ -191,9 +200,6 @@ class Network:
                 self._boot(action.nodes)
             elif isinstance(action, Kill):
                 self._kill(action.job)
-        if self._after_turn is not None:
-            self._after_turn(now)
-        self._arm(now)
 
     def _kill(self, job: Job) -> None:
         """The processes of `job` are to go; a simulated job has none."""

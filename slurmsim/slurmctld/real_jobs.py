@@ -62,6 +62,11 @@ class RealJobs:
         """Start the job's script at the next `flush`, when what led to it has been written down."""
         self._waiting.append(live)
 
+    @property
+    def starting(self) -> bool:
+        """Whether scripts wait for `flush`."""
+        return bool(self._waiting)
+
     def flush(self) -> None:
         """Start what waits."""
         waiting, self._waiting = self._waiting, []
@@ -77,11 +82,12 @@ class RealJobs:
         """The end of that run will be on the disk at the next `flush`."""
         self._over.append((core_id, restarts))
 
-    def tend(self) -> list[dict[str, int]]:
-        """Have started what could not be so far; runs that ended without telling, as arguments of ``ended``."""
-        for live in self._running():
-            self.launch(live)
-        self.flush()
+    def tend(self, *, launch: bool) -> list[dict[str, int]]:
+        """Have started (`launch`) what could not be so far; runs that ended untold, as arguments of ``ended``."""
+        if launch:
+            for live in self._running():
+                self.launch(live)
+            self.flush()
         return self.news()
 
     def _running(self) -> list[LiveJob]:
@@ -113,8 +119,12 @@ class RealJobs:
                 self.executor.note(path, notice)
             self.executor.terminate(run.id, run.restarts)
 
-        if why == "REQUEUED":
-            asyncio.get_running_loop().call_later(REQUEUE_GRACE_S, end)
+        try:
+            loop = asyncio.get_running_loop() if why == "REQUEUED" else None
+        except RuntimeError:  # the daemon is starting: nobody waits for an answer
+            loop = None
+        if loop is not None:
+            loop.call_later(REQUEUE_GRACE_S, end)
         else:
             end()
 

@@ -25,11 +25,13 @@ from slurmsim.slurmctld.allocations import NO_STATUS
 from slurmsim.slurmctld.call_log import CallLog
 from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.connections import Connections, listen
+from slurmsim.slurmctld.decisions import outcome
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.holders import Holders
 from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.live_job import LiveJob
+from slurmsim.slurmctld.noting import note_decisions
 from slurmsim.slurmctld.people import Person
 
 IDLE_S = 3600.0
@@ -38,6 +40,8 @@ TEND_S = 5.0
 SLICE_S = 0.05  # of work on the clock before others are listened to
 PLAIN = frozenset({"submit", "kill", "ended", "node_action"})
 """Calls that change nothing before they tell the controller."""
+OUTCOME = 128
+"""Bytes of what came of a request, at most."""
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
 Answer = dict[str, Any]
@@ -69,13 +73,16 @@ class Server:
         Restored already.
     restore
         Makes the engine again from the journal, for the day it broke.
+    reread
+        Makes an engine go on from now under the files of its configuration as they are, for ``scontrol reconfigure``.
     """
 
     def __init__(
-        self, folder: Path, engine: Engine, clock: Clock, journal: Journal, restore: Callable[[], Engine] | None = None
-    ) -> None:
+        self, folder: Path, engine: Engine, clock: Clock, journal: Journal, restore: Callable[[], Engine] | None = None,
+        reread: Callable[[Engine, int], Engine] | None = None,
+    ) -> None:  # fmt: skip
         self.folder, self.engine, self.clock, self.journal = folder, engine, clock, journal
-        self._restore = restore
+        self._restore, self._reread = restore, reread
         self._waiting: list[Asked] = []
         self._parked: list[Asked] = []  # those that wait for something
         self._changed: set[int] = set()  # jobs of which there is news, by core id
@@ -86,7 +93,8 @@ class Server:
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
         self.log = CallLog(folder / "calls")
-        self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
+        self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
+                     "reconfigure": self._reconfigure}  # fmt: skip
         self.holders = Holders(engine, self._release)
         engine.changed = self._note_change
         self._socket = listen(folder / SOCKET)
@@ -115,6 +123,7 @@ class Server:
     def _close(self) -> None:
         with contextlib.suppress(OutputError):
             self._note_clock()
+            note_decisions(self.engine, self.journal)
             self.journal.close()
         self.log.close()
         with contextlib.suppress(FileNotFoundError):
@@ -131,7 +140,7 @@ class Server:
         if self.engine.real is None:
             return
         owner = self.engine.people.by_uid(self.engine.owner)
-        for arguments in self.engine.real.tend():
+        for arguments in self.engine.real.tend(launch=self._decisions_kept()):
             future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
             self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
             self._work.set()
@@ -249,13 +258,15 @@ class Server:
         if batch or self.engine.real is not None:
             self._note_clock()
         try:
+            with contextlib.suppress(OutputError):  # no room: they wait
+                note_decisions(self.engine, self.journal)
             self.journal.sync()
         except OutputError as error:
             # room was taken before, so the disk is broken, not full: what is not written must not be
             answered = [(one, {"refused": [0, str(error)]}) for one, _ in answered]
             self._rebuild()
-        if self.engine.real is not None:
-            self.engine.real.flush()
+        if self.engine.real is not None and not self.engine.network.decided:
+            self.engine.real.flush()  # nothing runs that is not known to run
         for one, answer in answered:
             self._tell(one, answer)
 
@@ -286,19 +297,23 @@ class Server:
 
     def _execute(self, message: dict[str, Any], person: Person) -> Answer:
         call, arguments = str(message.get("call")), message.get("args") or {}
-        own, last_id = self._own.get(call), self.engine.last_id
+        own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
+        request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id
         line, told = b"", self.engine.network.n_told
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
             if call in self.engine.changes:
-                line = self.journal.line([now, call, person.uid, person.name, arguments])
-                self.journal.reserve(len(line))
+                line = self.journal.text(request)
+                self.journal.reserve(len(line) + OUTCOME)
+                self.engine.network.advance(now)
+                last_id = self.engine.last_id
+                note_decisions(self.engine, self.journal)  # what was decided before it stands before it
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
-            if self.engine.last_id != last_id:  # it used an id up, and may have left a record of what it wanted
-                self.journal.append_line(line or self.journal.line([now, call, person.uid, person.name, arguments]))
+            if self.engine.last_id != last_id and line:  # it used an id up, and may have left a record of it
+                self._append(line, outcome(last_id, self.engine.last_id, None))
                 self._noted = now
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
@@ -309,11 +324,24 @@ class Server:
                 self._rebuild()
             return {"refused": [0, f"Invalid RPC: {error}"]}
         if line and "wait" not in found:
-            self.journal.append_line(line)
+            self._append(line, outcome(last_id, self.engine.last_id, found))
             self._noted = now
         if call == "ended" and self.engine.real is not None:
             self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
         return {"ok": found}
+
+    def _append(self, request: bytes, told: dict[str, Any]) -> None:
+        """Write a request down, with what came of it; what was decided before it stands before it."""
+        self.journal.append_text(request[:-1] + b"," + self.journal.text(told) + b"]")
+
+    def _decisions_kept(self) -> bool:
+        """Have all decisions on the disk, if there is room."""
+        try:
+            note_decisions(self.engine, self.journal, durable=True)
+            self.journal.sync()
+        except OutputError:
+            return False
+        return True
 
     def _rebuild(self) -> None:
         """Make the engine again from what is written."""
@@ -321,12 +349,17 @@ class Server:
             return
         with contextlib.suppress(OutputError):
             self.journal.sync()
-        real = self.engine.real
-        self.engine = self.holders.engine = self._restore()
-        self.engine.changed = self._note_change
-        if real is not None:
-            real.adopt(self.engine)
+        self._go_on_with(self._restore())
+        if self.engine.real is not None:
             self._tend()
+
+    def _go_on_with(self, engine: Engine) -> None:
+        """Let another engine take the place of ours."""
+        real = self.engine.real
+        self.engine = self.holders.engine = engine
+        engine.changed = self._note_change
+        if real is not None:
+            real.adopt(engine)
 
     def _note_clock(self) -> None:
         """Write down how late it is, where the machine's time of day would not tell after a restart."""
@@ -336,6 +369,8 @@ class Server:
 
     def _write_clock(self, *, durable: bool) -> None:
         owner = self.engine.people.by_uid(self.engine.owner)
+        with contextlib.suppress(OutputError):  # no room: they wait
+            note_decisions(self.engine, self.journal)
         self._noted = self.clock.now()
         what = {"now": self._noted, "mode": self.clock.mode, "rate": self.clock.rate}
         self.journal.append([self._noted, "clock", owner.uid, owner.name, what], durable=durable)
@@ -377,6 +412,19 @@ class Server:
             found["wait"] = True
             # a script that really runs will say when it is over
             self._more |= not (action == "until-idle" and self._stands_still())
+        return found
+
+    def _reconfigure(self, arguments: dict[str, Any], person: Person) -> Answer:
+        """Go on under the files as they are now. Raises Refusal where that cannot be."""
+        now = max(self.clock.now(), self.engine.now)
+        found = self.engine.execute(now, "reconfigure", arguments, person)
+        if self._reread is not None:
+            try:
+                again = self._reread(self.engine, now)
+            except OutputError as error:
+                raise Refusal(str(error)) from None
+            if again is not self.engine:
+                self._go_on_with(again)
         return found
 
     def _down(self, arguments: dict[str, Any], person: Person) -> Answer:

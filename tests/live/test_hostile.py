@@ -9,6 +9,8 @@ import random
 import resource
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -161,15 +163,23 @@ def test_a_full_disk(folder: Path) -> None:
     assert Client(str(folder)).call("every_job", fields=["job_id"])["columns"]["job_id"] == told
 
 
-@pytest.mark.parametrize("torn", [1, 5, 40])
-def test_a_torn_last_line(folder: Path, torn: int) -> None:
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_cut_journal_is_refused_and_salvaged(folder: Path, cut: int) -> None:
     client = Client(str(folder))
     for _ in range(3):
         client.call("submit", job=job())
     daemon.stop(folder)
     journal = folder / "journal"
-    journal.write_bytes(journal.read_bytes()[:-torn] + b"\0" * 100)
-    daemon.start(folder, daemon.prepare(folder, Settings()))
+    journal.write_bytes(data := journal.read_bytes()[:-cut] + b"\0" * 100)
+    with pytest.raises(slurmsim.errors.OutputError, match=r"cannot be read \(acknowledged up to .*up --salvage"):
+        daemon.start(folder, daemon.prepare(folder, Settings()))
+    assert journal.read_bytes() == data
+    command = [sys.executable, "-m", "slurmsim", "up", "--salvage", "--state", str(folder)]
+    environ = {**os.environ, "XDG_STATE_HOME": str(folder.parent)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "are lost; the damaged journal is journal.damaged-1" in done.stderr
+    assert (folder / "journal.damaged-1").read_bytes() == data
     ids = client.call("every_job", fields=["job_id"])["columns"]["job_id"]
     assert ids in ([1, 2], [1, 2, 3])  # the last line may be about the clock
     assert client.call("submit", job=job())["job_id"] == len(ids) + 1

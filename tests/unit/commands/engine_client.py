@@ -79,7 +79,7 @@ class Cluster:
     def again(self) -> Engine:
         """The engine the journal makes."""
         engine = make_engine(self.header, self.folder)
-        replay(engine, self.journal)
+        replay(engine, enumerate(self.journal, 1))
         engine.network.advance(self.now)
         return engine
 
