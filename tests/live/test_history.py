@@ -239,7 +239,7 @@ def test_another_version_follows_what_was_decided(tmp_path: Path) -> None:
     assert table(opened(folder)) == before  # followed as far as it goes, then as ours
     with cluster(folder) as c:  # and normal life goes on
         c.until_idle()
-        assert {job.state for job in c.jobs()} == {"COMPLETED", "CANCELLED", "TIMEOUT"}
+        assert {job.state for job in c.jobs() if job.num_cpus != 99} == {"COMPLETED", "CANCELLED", "TIMEOUT"}
     opened(folder)
 
 
