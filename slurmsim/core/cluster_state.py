@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,6 +91,7 @@ class ClusterState:
         self.namer = NodeNamer(self.table.names)
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
         self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
+        self.n_compiled = 0  # shapes ever made: more than there are, once some were forgotten
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
         self.gone: set[int] = set()  # numbers of partitions that were deleted
@@ -100,6 +101,12 @@ class ClusterState:
         self.shapes.clear()
         self._resolved.clear()
         self._compiled.clear()
+
+    def keep_shapes(self, jobs: Iterable[Job]) -> None:
+        """Forget the compiled requests that are nobody's of `jobs`."""
+        used = {id(request) for job in jobs for request in (job.sub.request, *(s.request for s in job.shapes))}
+        self.shapes = {key: shape for key, shape in self.shapes.items() if key[0] in used}
+        self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
         """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
@@ -196,4 +203,5 @@ def compile_shape(
             list_may_be_longer=state.rules.list_may_be_longer,
         )  # fmt: skip
         state.shapes[key] = shape
+        state.n_compiled += 1
     return shape
