@@ -48,7 +48,6 @@ def records_of(engine: Engine, text: str, *, split: bool) -> Named:
 
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """
-    engine.find("")  # what is too old goes first
     base, underscore, tasks = text.partition("_")
     number = int(base) if base.isascii() and base.isdigit() else 0
     array = engine.arrays.get(number)

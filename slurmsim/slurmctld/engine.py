@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -36,6 +36,7 @@ from slurmsim.slurmctld import (
     control_partitions,
     control_reservations,
     control_shows,
+    every_job,
     handles,
     priority_info,
     queries,
@@ -47,6 +48,7 @@ from slurmsim.slurmctld import (
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.conf_facts import ConfFacts
+from slurmsim.slurmctld.forgetting import Forgetting
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.live_network import LiveNetwork
@@ -60,11 +62,13 @@ from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
 
-PURGE_S = 60
 PARTS = (
-    queries, cancels, handles, accounting_storage, priority_info, usage_report, statistics, association_requests,
-    steps, allocations, control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
+    queries, cancels, handles, every_job, accounting_storage, priority_info, usage_report, statistics,
+    association_requests, steps, allocations, control_jobs, control_nodes, control_partitions, control_reservations,
+    control_shows,
 )  # fmt: skip
+SHAPES = 1000
+"""Compiled requests that are kept, beside those of jobs."""
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 _REBOOTS = "reboot issued"
@@ -116,9 +120,12 @@ class Engine:
         self.owner = owner
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage: accounting_storage.Storage = accounting_storage.Storage(self)
+        self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until they are forgotten
+        age = int(cluster.option("MinJobAge"))
+        self.forgetting: Forgetting = Forgetting(self.jobs, start_time, age, self._forget)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, self.storage.requeued, cluster, policy, start_time,
-            boots=self._reboots, after_turn=self._after_turn,
+            boots=self._reboots, forgetting=self.forgetting, after_turn=self._after_turn,
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
@@ -130,7 +137,6 @@ class Engine:
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
-        self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
         self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
         self.conf = ConfFacts()  # slurm.conf as written
@@ -147,8 +153,8 @@ class Engine:
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
         self.last_id = self._first_id - 1
         self._order = 0
+        self.last_end = start_time  # of any job
         self._same = Same()
-        self._purged = -1  # when finished jobs were forgotten last
         self._planned: Bitmap | None = None  # of the present request
         self._most_cpus: dict[str, tuple[Any, int]] = {}
         self._seen_pass = 0
@@ -189,7 +195,7 @@ class Engine:
 
     def next_event(self) -> float:
         """When something happens by itself; infinity for never."""
-        return float(self.network.env.peek())
+        return min(float(self.network.env.peek()), self.forgetting.next)
 
     @property
     def busy(self) -> bool:
@@ -234,6 +240,8 @@ class Engine:
         if live is not None:
             self._order += 1
             self.jobs[shown] = self._shown[shown] = live
+            self.last_end = self.now
+            self.forgetting.over(shown, self.now)
 
     def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """From the journal: a refusal used an id up."""
@@ -336,6 +344,8 @@ class Engine:
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
         if what == "ended":
+            self.last_end = int(live.core.end_time or self.now)
+            self.forgetting.over(live.core.id, self.last_end)
             self.statistics.ended(live)
             self.storage.ended(live)
         self.changed(live)
@@ -407,6 +417,7 @@ class Engine:
 
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
+        self.controller.events.clear()  # there is no trace
         passes = self.controller.main.last_pass
         if passes == self._seen_pass:
             return
@@ -431,7 +442,6 @@ class Engine:
 
     def shown(self, number: int) -> LiveJob | None:
         """The job that is shown with this id of its own."""
-        self._purge()
         return self._shown.get(number)
 
     @property
@@ -443,7 +453,6 @@ class Engine:
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
-        self._purge()
         base, underscore, tasks = text.removesuffix("_*").partition("_")
         if not base.isdigit():
             return []
@@ -466,10 +475,27 @@ class Engine:
 
     def rows(self) -> Iterator[Row]:
         """Everything slurmctld still has, in the order of its job table; unsplit tasks of an array as one."""
-        self._purge()
+        return self._as_rows(self.jobs.values())
+
+    def rows_of(self, ids: Iterable[int]) -> Iterator[Row]:
+        """Those of jobs with these ids, and of the tasks of arrays with them."""
+        return self._as_rows(self.lives_of(ids))
+
+    def lives_of(self, ids: Iterable[int]) -> list[LiveJob]:
+        """The jobs with these ids, and the tasks of arrays with them."""
+        found: dict[int, LiveJob] = {}
+        for number in ids:
+            array, shown = self.arrays.get(number), self._shown.get(number)
+            named = [] if array is None else list(array.tasks.values())
+            if shown is not None:
+                named.append(shown)
+            found.update((live.core.id, live) for live in named if self.jobs.get(live.core.id) is live)
+        return list(found.values())
+
+    def _as_rows(self, lives: Iterable[LiveJob]) -> Iterator[Row]:
         seen: set[int] = set()
         found: list[tuple[int, Row]] = []
-        for live in self.jobs.values():
+        for live in lives:
             if live.array is None or live.own_id is not None:
                 found.append((live.order, Row(live, () if live.emptied else live.record_of)))
             elif live.array.id not in seen:
@@ -487,27 +513,20 @@ class Engine:
             hidden = self.conf.partition(partition.name, "hidden").upper() == "YES"
         return not hidden and (not allowed or person.group in allowed)
 
-    def _purge(self) -> None:
-        """Forget what ended MinJobAge ago, at the full minutes slurmctld does it; arrays as a whole."""
-        age = int(self.cluster.option("MinJobAge"))
-        if not age:
-            return
-        last = self.now - (self.now - self.network.start_time) % PURGE_S
-        if last == self._purged:
-            return
-        self._purged = last
-        done = []
-        for core_id, live in self.jobs.items():
-            group = live.array.tasks.values() if live.array is not None else (live,)
-            if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
-                done.append(core_id)
-        for core_id in done:
-            self.storage.forgotten(self.jobs[core_id])
-            live = self.jobs.pop(core_id)
+    def _forget(self, gone: Sequence[LiveJob]) -> None:
+        """slurmctld forgets these; accounting does not."""
+        for live in gone:
+            core_id = live.core.id
+            self.storage.forgotten(live)
+            self.controller.forgotten(live.core, self.now)
+            del self.jobs[core_id]
+            self.network.live.pop(core_id, None)
             self._shown.pop(live.id, None)
             if live.array is not None:
                 self.arrays.pop(live.array.id, None)
                 self._shown.pop(live.own_id or 0, None)
+        if len(self.controller.state.shapes) > SHAPES + 4 * len(self.jobs):
+            self.controller.keep_shapes()  # most are of jobs that are gone
 
     def planned_nodes(self) -> Bitmap:
         """Nodes that backfill keeps for somebody whose turn is to come."""

@@ -8,6 +8,7 @@ from typing import Any
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Fact, Resized
 from slurmsim.sim.network import Network
+from slurmsim.slurmctld.forgetting import Forgetting
 from slurmsim.slurmctld.live_job import LiveJob
 
 
@@ -24,8 +25,10 @@ class LiveNetwork(Network):
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None], **options: Any,
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None],
+        forgetting: Forgetting, **options: Any,
     ) -> None:  # fmt: skip
+        self._forgetting = forgetting
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
@@ -35,6 +38,20 @@ class LiveNetwork(Network):
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
         self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
+
+    def advance(self, now: int) -> None:
+        """As the network's; jobs are forgotten in between, behind all else of their instant."""
+        env, forgetting = self.env, self._forgetting
+        while (following := env.peek()) <= now or forgetting.next <= now:
+            due = forgetting.next
+            if following <= due:
+                env.step()
+                continue
+            if env.now < due:
+                env.run(until=due)
+            forgetting.at(int(due))
+        if env.now < now:
+            env.run(until=now)
 
     def tell(self, now: int, facts: Sequence[Fact]) -> None:
         """As the network's; counted."""

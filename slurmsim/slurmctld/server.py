@@ -116,6 +116,7 @@ class Server:
         with contextlib.suppress(OutputError):
             self._note_clock()
             self.journal.close()
+        self.engine.storage.store.close()
         self.log.close()
         with contextlib.suppress(FileNotFoundError):
             (self.folder / SOCKET).unlink()

@@ -33,9 +33,7 @@ def check(engine: Engine, asked: Mapping[str, Any]) -> None:
         return
     count = len(array_tasks(str(array), int(engine.cluster.option("MaxArraySize")))[0]) if array else 1
     if len(engine.jobs) + count >= limit:
-        engine._purge()
-        if len(engine.jobs) + count >= limit:
-            raise SubmitError(QUEUE_FULL)
+        raise SubmitError(QUEUE_FULL)
 
 
 def _max_script(engine: Engine) -> int:

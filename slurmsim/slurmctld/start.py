@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,9 +27,13 @@ from slurmsim.slurmctld.header import JOURNAL, new_header
 from slurmsim.slurmctld.journal import Journal, read
 from slurmsim.slurmctld.people import People
 from slurmsim.slurmctld.real_jobs import RealJobs
+from slurmsim.slurmctld.record_store import RecordStore
 from slurmsim.slurmctld.server import Server, run_server
 from slurmsim.slurmctld.simulated import behaviour
 from slurmsim.slurmd.executor import Executor
+
+ACCOUNTING = "accounting.db"
+"""The file of the rows of ended jobs in a cluster's folder."""
 
 __all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]
 
@@ -103,6 +108,8 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
         raise OutputError(f"{journal.path}: the journal is empty")
     first: Mapping[str, Any] = header
     engine = make_engine(first, folder)
+    store = RecordStore(folder / ACCOUNTING)
+    _begin(engine, store)
     if not entries:  # only now that it can be made
         journal.append(first)
         journal.sync()
@@ -111,6 +118,7 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
 
     def restore() -> Engine:
         again = make_engine(first, folder)
+        _begin(again, store)
         replay(again, read(journal.path)[1:])
         return again
 
@@ -118,6 +126,13 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
+
+
+def _begin(engine: Engine, store: RecordStore, mark: int = 0) -> None:
+    """Let `engine` keep the rows of ended jobs in `store`, from the state on that had `mark` of them."""
+    for said in store.rewind(mark):
+        print(f"slurmsim: warning: {said}", file=sys.stderr)
+    engine.storage.store = store
 
 
 def _host(conf: str) -> str:
