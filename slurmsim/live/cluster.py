@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.server import Server
 
 _CLOSE_S = 30.0
+_AT_A_TIME = 2000
+"""Jobs of one answer."""
 _JOB_FIELDS = (
     "job_id", "array_job_id", "array_task_id", "name", "user_name", "account", "partition", "qos", "job_state",
     "state_reason", "submit_time", "eligible_time", "start_time", "end_time", "time_limit", "nodes", "num_nodes",
@@ -206,7 +208,15 @@ class Cluster:
         ``state`` and ``reason`` are Slurm's words, times seconds since the epoch (0: not set), ``nodes`` names,
         ``exit_code`` as sacct prints it (``1:0``), ``time_limit`` minutes (None: none).
         """
-        rows = self._rows("every_job", _JOB_FIELDS)
+        return self._jobs()
+
+    def _jobs(self, **which: Any) -> list[Record]:
+        rows: list[Record] = []
+        after: int | None = -1
+        while after is not None:
+            answer = self._call("every_job", fields=list(_JOB_FIELDS), after=after, most=_AT_A_TIME, **which)
+            rows += _records(answer, _JOB_FIELDS)
+            after = answer["further"]
         for row in rows:
             status = row["exit_code"]
             row["exit_code"] = f"{status >> 8}:{status & 0x7F}"
@@ -216,7 +226,8 @@ class Cluster:
     def job(self, job_id: int | str) -> Record:
         """The job with that id, or the array task ``N_T``. Raises KeyError."""
         text = str(job_id).strip()
-        for row in self.jobs():
+        number = text.partition("_")[0]
+        for row in self._jobs(job_id=int(number)) if number.isdecimal() else ():
             if text in (str(row["job_id"]), f"{row['array_job_id']}_{row['array_task_id']}"):
                 return row
         raise KeyError(job_id)
@@ -238,9 +249,7 @@ class Cluster:
         self._call("node_action", action="resume", nodes=nodes)
 
     def _rows(self, call: str, fields: Sequence[str]) -> list[Record]:
-        answer = self._call(call, fields=list(fields))
-        columns = answer["columns"]
-        return [Record({_SHORT.get(name, name): columns[name][k] for name in fields}) for k in range(answer["n"])]
+        return _records(self._call(call, fields=list(fields)), fields)
 
     def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Raises ConfigError for what the daemon refuses, OutputError when it is stopped."""
@@ -250,6 +259,11 @@ class Cluster:
             raise ConfigError(refusal.text) from None
         except Unreachable:
             raise OutputError(f"no daemon answers in {self.folder}") from None
+
+
+def _records(answer: dict[str, Any], fields: Sequence[str]) -> list[Record]:
+    columns = answer["columns"]
+    return [Record({_SHORT.get(name, name): columns[name][k] for name in fields}) for k in range(answer["n"])]
 
 
 def _names(hostlist: str | None) -> list[str]:
