@@ -1,4 +1,4 @@
-"""Jobs are forgotten by themselves at full minutes after MinJobAge; accounting and `every_job` go on telling of them."""
+"""Jobs are forgotten by themselves at full minutes after MinJobAge; accounting and `every_job` still tell of them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def test_what_is_told_of_a_forgotten_job_is_what_was_told_before() -> None:
 def _all_told(e: Engine) -> dict[str, Any]:
     window = {"start": START, "end": START + 900}
     return {
-        "accounting_jobs": told(e, "accounting_jobs", **EVER), "one": told(e, "accounting_jobs", **EVER, jobs=[[1, None]]),
+        "accounting_jobs": told(e, "accounting_jobs", **EVER),
+        "one": told(e, "accounting_jobs", **EVER, jobs=[[1, None]]),
         "task": told(e, "accounting_jobs", **EVER, jobs=[[2, 3]]),
         "done": told(e, "accounting_jobs", **window, states=["COMPLETED"]),
         "every_job": told(e, "every_job", fields=list(SHOWN)),

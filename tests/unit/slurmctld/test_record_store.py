@@ -1,4 +1,4 @@
-"""Rows of ended jobs in SQLite: what goes in comes out, queries tell what a walk over all records tells, files break."""
+"""Rows of ended jobs in SQLite: what goes in comes out, queries tell what a walk over all tells, files break."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def records(draw: st.DrawFn) -> JobRecord:
 CONDITIONS = st.fixed_dictionaries(
     {"start": st.just(0) | TIMES, "end": TIMES | st.just(START + 10**6) | st.just(1 << 70)},
     optional={
-        "accounts": st.lists(WORDS, max_size=2), "names": st.lists(WORDS, max_size=2), "qos": st.lists(WORDS, max_size=2),
+        "accounts": st.lists(WORDS, max_size=2), "names": st.lists(WORDS, max_size=2),
+        "qos": st.lists(WORDS, max_size=2),
         "partitions": st.lists(WORDS, max_size=2), "uids": st.lists(st.integers(0, 2) | st.just(1 << 80), max_size=2),
         "gids": st.lists(st.integers(0, 2), max_size=2), "associations": st.lists(st.integers(0, 2), max_size=2),
         "reasons": st.lists(WORDS, max_size=1), "wckeys": st.lists(WORDS, max_size=1), "flags": st.just(["SchedMain"]),
@@ -184,7 +185,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
     assert {f.stat().st_mode & 0o777 for f in tmp_path.iterdir()} == {0o600}
     (tmp_path / "elsewhere").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OutputError, match="link: cannot use the rows of ended jobs"):
+    with pytest.raises(OutputError, match=r"link: cannot use the rows of ended jobs"):
         RecordStore(tmp_path / "link").rewind(0)
 
 
@@ -260,7 +261,7 @@ def test_a_newer_format_is_refused_by_name_and_left_alone(tmp_path: Path) -> Non
     db.close()
     before = path.read_bytes()
     for mark in (0, 1):
-        with pytest.raises(OutputError, match=f"a.db: written by a newer slurmsim \\(format {SCHEMA + 1}, this one"):
+        with pytest.raises(OutputError, match=rf"a\.db: written by a newer slurmsim \(format {SCHEMA + 1}, this one"):
             RecordStore(path).rewind(mark)
     assert path.read_bytes() == before
 
@@ -273,7 +274,7 @@ def test_a_disk_that_is_full_loses_no_row(tmp_path: Path) -> None:
     for k in range(2, 2500):
         store.add(record(k, comment="x" * 50))
     assert ids(store) == list(range(1, 2500))
-    with pytest.raises(OutputError, match="a.db: cannot write the rows of ended jobs"):
+    with pytest.raises(OutputError, match=r"a.db: cannot write the rows of ended jobs"):
         store.checkpoint()
     next(store.execute("PRAGMA max_page_count = 1000000"))
     assert store.checkpoint() == 2499
