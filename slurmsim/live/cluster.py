@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +26,8 @@ from slurmsim.releases import RELEASES
 if TYPE_CHECKING:
     from slurmsim.slurmctld.server import Server
 
-_CLOSE_S = 30.0
+_CLOSE_S = 30.0  # the longest a single request of the engine may take
+_GONE_S = 5.0
 _JOB_FIELDS = (
     "job_id", "array_job_id", "array_task_id", "name", "user_name", "account", "partition", "qos", "job_state",
     "state_reason", "submit_time", "eligible_time", "start_time", "end_time", "time_limit", "nodes", "num_nodes",
@@ -68,8 +70,11 @@ class Cluster:
         self._temporary = folder is None
         self._given = folder
         self._before: dict[str, str | None] = {}
+        self.client = Client("")  # `start` has the folder
         self._thread: threading.Thread | None = None
         self._server: Server | None = None
+        self._life = threading.Lock()  # one starts or stops it at a time
+        self._line = threading.Lock()  # one talks to it at a time
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -97,41 +102,54 @@ class Cluster:
             else:
                 os.environ[name] = old
         self._before.clear()
+        server = self._server
         try:
-            self._kill_jobs()
-        finally:
             self.stop()
+        finally:
+            if server is not None and server.engine.real is not None:
+                server.engine.real.executor.end_all()  # no script outlives its cluster
             self._remove()
 
     def start(self) -> None:
-        """Start the daemon, after `stop`. Raises ConfigError, OutputError."""
+        """Start the daemon, after `stop`; one that runs is left alone. Raises ConfigError, OutputError."""
         from slurmsim.slurmctld.server import run_server
         from slurmsim.slurmctld.start import open_cluster
 
-        self._server = server = open_cluster(self.folder, prepare(self.folder, self.settings))
-        self._thread = threading.Thread(target=run_server, args=(server,), name="slurmctld", daemon=True)
-        self._thread.start()
-        self.client = Client(str(self.folder), timeout_s=None)
+        with self._life:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self.client.close()  # of one that somebody else stopped
+            server = open_cluster(self.folder, prepare(self.folder, self.settings))
+            thread = threading.Thread(target=run_server, args=(server,), name="slurmctld", daemon=True)
+            try:
+                thread.start()
+            except BaseException:  # no more threads
+                server.close()
+                raise
+            self._server, self._thread = server, thread
+            self.client = Client(str(self.folder), timeout_s=None)
 
     def stop(self) -> None:
-        """Stop the daemon: clients find no controller until `start`. The state stays."""
-        if self._thread is None or self._server is None:
-            return
-        self.client.close()
-        self._server.stop()
-        self._thread.join(_CLOSE_S)
-        self._thread = self._server = None
+        """Stop the daemon: clients find no controller until `start`. The state stays.
 
-    def _kill_jobs(self) -> None:
-        """No script outlives its cluster."""
-        real = self._server.engine.real if self._server is not None else None
-        if real is not None:
-            for core_id, restarts in real.executor.runs():
-                if real.executor.status(core_id, restarts) is None:
-                    real.executor.kill(core_id, restarts)
+        May be called at any time, from any thread, once or more often: when it returns, nothing answers any more. What
+        others were waiting for is not answered. Raises OutputError when the daemon does not end.
+        """
+        with self._life:
+            if self._thread is None or self._server is None:
+                return
+            self._server.stop()
+            self._thread.join(_CLOSE_S)
+            if self._thread.is_alive():
+                raise OutputError(f"the daemon in {self.folder} does not end")
+            self._thread = self._server = None
+            with self._line:  # the daemon hung up on whoever was talking
+                self.client.close()
 
     def _remove(self) -> None:
-        if self._temporary:
+        """Remove a temporary folder, also while the last supervisors write to it."""
+        last = time.monotonic() + _GONE_S
+        while self._temporary and self.folder.exists() and time.monotonic() < last:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     # -- commands ---------------------------------------------------------------------------------------------------
@@ -245,7 +263,8 @@ class Cluster:
     def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Raises ConfigError for what the daemon refuses, OutputError when it is stopped."""
         try:
-            return self.client.call(name, **arguments)
+            with self._line:
+                return self.client.call(name, **arguments)
         except Refusal as refusal:
             raise ConfigError(refusal.text) from None
         except Unreachable:

@@ -22,6 +22,7 @@ from slurmsim.slurmctld.holders import Holders
 
 BIG = 256 << 10
 BIG_AT_A_TIME = 8
+ACCEPTED = 8  # turns of asyncio's loop, more than lie between a client's being accepted and `serve`
 READ_S, WRITE_S = 30.0, 120.0
 SPARE = 256  # descriptors for files, jobs and everything else
 _PEER = struct.Struct("3i")
@@ -49,28 +50,28 @@ class Connections:
     def __init__(self, ask: Callable[[Any, int], Request], leave: Callable[[Any], None], holders: Holders) -> None:
         self._ask, self._leave, self._holders = ask, leave, holders
         self._silent: dict[asyncio.StreamWriter, None] = {}  # between requests, the longest first
-        self._all: set[asyncio.StreamWriter] = set()
+        self._all: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
         self._big = asyncio.Semaphore(BIG_AT_A_TIME)
         self._most = max(64, _descriptors() - SPARE)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Talk to one client until it hangs up."""
-        self._all.add(writer)
+        self._all[writer] = asyncio.current_task()
         while len(self._all) > self._most and self._silent:
             oldest = next(iter(self._silent))
             del self._silent[oldest]
-            self._all.discard(oldest)
+            self._all.pop(oldest, None)
             oldest.transport.abort()
         held: set[int] = set()
         try:
             uid = _peer(writer.get_extra_info("socket"))
             await self._talk(reader, writer, uid, held)
-        except (asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
-                MemoryError):  # fmt: skip
-            pass  # it hung up, is too slow, or talks something else
+        except (asyncio.CancelledError, asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError,
+                AttributeError, RecursionError, MemoryError):  # fmt: skip
+            pass  # the server ends; or the client hung up, is too slow, or talks something else
         finally:
             self._silent.pop(writer, None)
-            self._all.discard(writer)
+            self._all.pop(writer, None)
             writer.close()
             self._holders.leave(held)
 
@@ -112,10 +113,15 @@ class Connections:
             self._leave(request)
             await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
 
-    def close(self) -> None:
-        """Hang up on everybody."""
-        for writer in list(self._all):
-            writer.close()
+    async def close(self) -> None:
+        """Hang up on everybody, also on who does not read what was sent; nobody is taken in or answered any more."""
+        for _ in range(ACCEPTED):
+            await asyncio.sleep(0)
+        for writer in self._all:
+            writer.transport.abort()
+        talking = [task for task in self._all.values() if task is not None]
+        if talking:
+            await asyncio.wait(talking)  # not cancelled, because wait_for may lose that
 
 
 def listen(path: Path) -> socket.socket:

@@ -81,7 +81,7 @@ class Server:
         self._changed: set[int] = set()  # jobs of which there is news, by core id
         self._more = False  # there is something to do at once: a step of the clock goes on
         self._work = asyncio.Event()
-        self._stop = asyncio.Event()
+        self._told_to_stop = threading.Event()  # a fact, whatever the loop does, and also before there is one
         self._loop: asyncio.AbstractEventLoop | None = None
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
@@ -94,37 +94,47 @@ class Server:
     # -- life -------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Serve until somebody asks to stop."""
+        """Serve until somebody asks to stop; if somebody has, return at once."""
+        try:
+            await self._serve()
+        finally:
+            self.close()
+
+    async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
+        if self._told_to_stop.is_set():  # asked after the line above: whoever stops us sees the loop
+            return
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
-                self._loop.add_signal_handler(number, self._stop.set)
+                self._loop.add_signal_handler(number, self.stop)
         connections = Connections(self._ask, self._leave, self.holders)
         server = await asyncio.start_unix_server(connections.serve, sock=self._socket)
         async with server:
             self._tend()
             self.holders.expect()
-            pacer = asyncio.create_task(self._guarded_pace())
-            await self._stop.wait()
-            pacer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await pacer
-            connections.close()
-        self._close()
+            await self._guarded_pace()
+            self._told_to_stop.set()
+            self._loop.remove_reader(self._socket)  # nobody new; a closed server would lose those on their way in
+            for one in (*self._waiting, *self._parked):
+                one.future.cancel()
+            await connections.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Give everything back: for a server that is not, or no longer, run."""
         with contextlib.suppress(OutputError):
             self._note_clock()
             self.journal.close()
         self.log.close()
+        self._socket.close()
         with contextlib.suppress(FileNotFoundError):
             (self.folder / SOCKET).unlink()
 
     def stop(self) -> None:
-        """Stop serving; may be called from another thread."""
+        """Stop serving, or never begin; may be called from any thread at any time."""
+        self._told_to_stop.set()
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # it has stopped already
-                self._loop.call_soon_threadsafe(self._stop.set)
+                self._loop.call_soon_threadsafe(self._work.set)
 
     def _tend(self) -> None:
         """Take in what happened to running jobs without our being told, and look again in a while."""
@@ -145,7 +155,12 @@ class Server:
         self._work.set()
 
     def _ask(self, message: Any, uid: int) -> Asked:
-        """Take in a request of a peer with that uid; its future is the answer. Raises for what is no request."""
+        """Take in a request of a peer with that uid; its future is the answer.
+
+        Raises for what is no request, and when nobody would answer any more.
+        """
+        if self._told_to_stop.is_set():
+            raise ConnectionError
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         person = self.engine.people.by_uid(uid)
         user = message.get("user")
@@ -173,12 +188,13 @@ class Server:
         except Exception:
             traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
             self.failed = True
-            self._stop.set()
 
     async def _pace(self) -> None:
         while True:
-            self._catch_up()
             self._work.clear()
+            if self._told_to_stop.is_set():  # cancelling would not do: wait_for loses it when work comes at once
+                return
+            self._catch_up()
             if self._waiting or self._more or self._changed & self._awaited():
                 await asyncio.sleep(0)
             else:
@@ -381,7 +397,7 @@ class Server:
 
     def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)
-        asyncio.get_running_loop().call_later(0.02, self._stop.set)
+        asyncio.get_running_loop().call_later(0.02, self.stop)
         return {}
 
     def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:

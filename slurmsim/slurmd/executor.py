@@ -16,6 +16,8 @@ from typing import Any
 
 SLOW_S = 10.0
 """Real seconds a supervisor may take to begin; then another one is started."""
+BEGIN_S = 5.0
+"""Real seconds that `Executor.end_all` waits for supervisors that have begun to start their scripts."""
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -140,6 +142,27 @@ class Executor:
         place = self._place(core_id, restarts)
         self._tried.pop(place.name, None)
         shutil.rmtree(place, ignore_errors=True)
+
+    def end_all(self) -> None:
+        """KILL every run there is: nothing starts any more, and what runs is gone or going.
+
+        A supervisor that has not begun finds that somebody else looks after its run. One that has begun is about to
+        say which process it started.
+        """
+        for place in [self._place(*run) for run in self.runs()]:
+            with contextlib.suppress(OSError):
+                mine = place / "supervisor.none"
+                mine.write_text("0 0", "ascii")  # nobody's: the run is lost
+                os.link(mine, place / "supervisor")
+        for one in self._starting:
+            one.wait()  # until it is nobody's child
+        self._starting.clear()
+        last = time.monotonic() + BEGIN_S
+        for run in list(self.runs()):
+            while self.pid(*run) is None and not self.lost(*run) and time.monotonic() < last:
+                time.sleep(0.002)
+            if self.status(*run) is None:
+                self.kill(*run)
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """(core id, restarts) of every run there is a folder of."""
