@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.progress import slow_bar
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings, seconds_of
@@ -84,16 +85,19 @@ def _folder(args: argparse.Namespace) -> Path:
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
     folder = _folder(args)
-    if daemon.is_alive(folder):
-        raise ConfigError("a cluster is running there", file=str(folder), expected="slurmsim down first")
-    header = daemon.prepare(folder, _settings(args))
+    prepared = daemon.prepare(folder, _settings(args))
     daemon.remember(folder)
-    if args.foreground:
-        from slurmsim.slurmctld.start import serve
+    with slow_bar("requests", shown=sys.stderr.isatty()) as progress:
+        if args.foreground:
+            from slurmsim.slurmctld.start import serve
 
-        print(f"cluster in {folder}", flush=True)
-        return serve(folder, header)
-    daemon.start(folder, header)
+            return serve(prepared.folder, prepared.header, progress, lambda: print(f"cluster in {folder}", flush=True))
+        try:
+            daemon.start(folder, prepared, progress)
+        except KeyboardInterrupt:
+            print("slurmsim: interrupted: the cluster was still starting and has been ended; its state is as it was",
+                  file=sys.stderr)  # fmt: skip
+            return 130
     print(f'cluster in {folder}; eval "$(slurmsim env)" puts its commands on PATH, slurmsim shell opens a shell')
     return 0
 

@@ -112,19 +112,22 @@ class Cluster:
 
     def start(self) -> None:
         """Start the daemon, after `stop`; one that runs is left alone. Raises ConfigError, OutputError."""
-        from slurmsim.slurmctld.server import run_server
         from slurmsim.slurmctld.start import open_cluster
 
         with self._life:
             if self._thread is not None and self._thread.is_alive():
                 return
             self.client.close()  # of one that somebody else stopped
-            server = open_cluster(self.folder, prepare(self.folder, self.settings))
-            thread = threading.Thread(target=run_server, args=(server,), name="slurmctld", daemon=True)
+            prepared = prepare(self.folder, self.settings)
+            server = None
             try:
+                server = open_cluster(prepared.folder, prepared.header)
+                thread = threading.Thread(target=_run, args=(server,), name="slurmctld", daemon=True)
                 thread.start()
-            except BaseException:  # no more threads
-                server.close()
+            except BaseException:  # no more threads, for instance
+                if server is not None:
+                    server.close()
+                prepared.folder.close()
                 raise
             self._server, self._thread = server, thread
             self.client = Client(str(self.folder), timeout_s=None)
@@ -269,6 +272,16 @@ class Cluster:
             raise ConfigError(refusal.text) from None
         except Unreachable:
             raise OutputError(f"no daemon answers in {self.folder}") from None
+
+
+def _run(server: Server) -> None:
+    """The daemon's thread: its folder is held as long as it runs."""
+    from slurmsim.slurmctld.server import run_server
+
+    try:
+        run_server(server)
+    finally:
+        server.folder.close()
 
 
 def _names(hostlist: str | None) -> list[str]:

@@ -7,6 +7,7 @@ tells what the journal tells. Mirrors jobcomp_filetxt.c (22.05).
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -42,8 +43,10 @@ class CompletionLog:
         """Write the line of a run that is over. A full disk costs lines, nothing else."""
         with suppress(OSError):
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("w", encoding="utf-8", errors="replace", buffering=1)
+                for folder in (self._path.parent.parent, self._path.parent):
+                    folder.mkdir(mode=0o755, exist_ok=True)
+                descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+                self._file = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", buffering=1)
             self._file.write(self._line(record) + "\n")
 
     def _line(self, r: JobRecord) -> str:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import resource
 import socket
 import struct
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from slurmsim.protocol import MAX_REQUEST, length_of, pack, unpack
@@ -122,29 +120,6 @@ class Connections:
         talking = [task for task in self._all.values() if task is not None]
         if talking:
             await asyncio.wait(talking)  # not cancelled, because wait_for may lose that
-
-
-def listen(path: Path) -> socket.socket:
-    """A listening socket at `path` that only its owner may open.
-
-    A path too long for its name is reached through the folder's descriptor.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    os.fchmod(found.fileno(), 0o600)  # the file is made with this mode: nobody can come in between
-    if len(os.fsencode(path)) < 100:
-        found.bind(str(path))
-    else:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            found.bind(f"/proc/self/fd/{folder}/{path.name}")
-        finally:
-            os.close(folder)
-    path.chmod(0o600)
-    found.listen(4096)
-    found.setblocking(False)
-    return found
 
 
 def more_descriptors() -> None:

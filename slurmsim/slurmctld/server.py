@@ -16,21 +16,21 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import OutputError
-from slurmsim.protocol import DENIED, SOCKET, Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.allocations import NO_STATUS
 from slurmsim.slurmctld.call_log import CallLog
 from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
-from slurmsim.slurmctld.connections import Connections, listen
+from slurmsim.slurmctld.connections import Connections
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.holders import Holders
 from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.state_folder import StateFolder
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
@@ -64,7 +64,7 @@ class Server:
     Parameters
     ----------
     folder
-        The cluster's: socket and journal are in there.
+        The cluster's, held by whoever runs the server, and for longer: socket and journal are in there.
     engine, clock, journal
         Restored already.
     restore
@@ -72,8 +72,9 @@ class Server:
     """
 
     def __init__(
-        self, folder: Path, engine: Engine, clock: Clock, journal: Journal, restore: Callable[[], Engine] | None = None
-    ) -> None:
+        self, folder: StateFolder, engine: Engine, clock: Clock, journal: Journal,
+        restore: Callable[[], Engine] | None = None,
+    ) -> None:  # fmt: skip
         self.folder, self.engine, self.clock, self.journal = folder, engine, clock, journal
         self._restore = restore
         self._waiting: list[Asked] = []
@@ -85,22 +86,25 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
-        self.log = CallLog(folder / "calls")
+        self.log = CallLog(folder)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
         self.holders = Holders(engine, self._release)
         engine.changed = self._note_change
-        self._socket = listen(folder / SOCKET)
+        self._socket = folder.listen()
 
     # -- life -------------------------------------------------------------------------------------------------------
 
-    async def run(self) -> None:
-        """Serve until somebody asks to stop; if somebody has, return at once."""
+    async def run(self, ready: Callable[[], None] | None = None) -> None:
+        """Serve until somebody asks to stop; if somebody has, return at once.
+
+        `ready` is called when requests are answered, before any job starts.
+        """
         try:
-            await self._serve()
+            await self._serve(ready)
         finally:
             self.close()
 
-    async def _serve(self) -> None:
+    async def _serve(self, ready: Callable[[], None] | None) -> None:
         self._loop = asyncio.get_running_loop()
         if self._told_to_stop.is_set():  # asked after the line above: whoever stops us sees the loop
             return
@@ -110,6 +114,8 @@ class Server:
         connections = Connections(self._ask, self._leave, self.holders)
         server = await asyncio.start_unix_server(connections.serve, sock=self._socket)
         async with server:
+            if ready is not None:
+                ready()
             self._tend()
             self.holders.expect()
             await self._guarded_pace()
@@ -126,8 +132,7 @@ class Server:
             self.journal.close()
         self.log.close()
         self._socket.close()
-        with contextlib.suppress(FileNotFoundError):
-            (self.folder / SOCKET).unlink()
+        self.folder.hang_up()
 
     def stop(self) -> None:
         """Stop serving, or never begin; may be called from any thread at any time."""
@@ -414,9 +419,9 @@ class Server:
         return {"calls": self.log.calls(arguments.get("command"))}
 
 
-def run_server(server: Server) -> int:
+def run_server(server: Server, ready: Callable[[], None] | None = None) -> int:
     """Serve in this thread until somebody asks to stop; the exit code."""
-    asyncio.run(server.run())
+    asyncio.run(server.run(ready))
     if server.failed:
         print("slurmsim: the daemon broke; see above", file=sys.stderr)
     return 1 if server.failed else 0

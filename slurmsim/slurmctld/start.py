@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,8 @@ from slurmsim.slurmctld.people import People
 from slurmsim.slurmctld.real_jobs import RealJobs
 from slurmsim.slurmctld.server import Server, run_server
 from slurmsim.slurmctld.simulated import behaviour
+from slurmsim.slurmctld.starter import Progress, watched
+from slurmsim.slurmctld.state_folder import StateFolder
 from slurmsim.slurmd.executor import Executor
 
 __all__ = ["make_engine", "new_header", "open_cluster", "replay", "serve"]
@@ -93,8 +96,12 @@ def replay(engine: Engine, entries: Iterable[Sequence[Any]], mode: str = REAL, r
     return found
 
 
-def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
-    """The server of the cluster in `folder`; `header` for a new one, None to go on with what is there."""
+def open_cluster(held: StateFolder, header: Mapping[str, Any] | None, progress: Progress | None = None) -> Server:
+    """The server of the cluster in a folder; `header` for a new one, None to go on with what is there.
+
+    `progress` is told how far the journal has been carried out again.
+    """
+    folder = held.path
     journal = Journal(folder / JOURNAL)
     entries = journal.open()
     if entries:
@@ -102,11 +109,13 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
     if header is None:
         raise OutputError(f"{journal.path}: the journal is empty")
     first: Mapping[str, Any] = header
+    if int(first["owner"]) != os.geteuid():  # a copy of somebody else's folder: he would own a daemon that is not his
+        raise OutputError(f"{folder}: the cluster was made by uid {first['owner']}, who is not who starts it")
     engine = make_engine(first, folder)
     if not entries:  # only now that it can be made
         journal.append(first)
         journal.sync()
-    found = replay(engine, entries[1:], str(first["mode"]), float(first["rate"]))
+    found = replay(engine, watched(entries[1:], progress), str(first["mode"]), float(first["rate"]))
     clock = Clock(None if found.mode == REAL else found.now, found.mode, found.rate)
 
     def restore() -> Engine:
@@ -114,7 +123,7 @@ def open_cluster(folder: Path, header: Mapping[str, Any] | None) -> Server:
         replay(again, read(journal.path)[1:])
         return again
 
-    server = Server(folder, engine, clock, journal, restore)
+    server = Server(held, engine, clock, journal, restore)
     if engine.runs_jobs:
         engine.real = RealJobs(engine, Executor(folder / "jobs"))
     return server
@@ -126,7 +135,14 @@ def _host(conf: str) -> str:
     return (found[2] or found[1]) if found else "localhost"
 
 
-def serve(folder: Path, header: Mapping[str, Any] | None) -> int:
-    """Run the daemon in this process until it is told to stop; the exit code."""
+def serve(
+    folder: StateFolder, header: Mapping[str, Any] | None, progress: Progress | None = None,
+    ready: Callable[[], None] | None = None,
+) -> int:  # fmt: skip
+    """Run the daemon in this process until it is told to stop; the exit code. `ready` is called when it answers.
+
+    The folder is held until the process ends.
+    """
+    folder.for_life = True
     more_descriptors()
-    return run_server(open_cluster(folder, header))
+    return run_server(open_cluster(folder, header, progress), ready)
