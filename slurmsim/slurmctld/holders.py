@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.real_jobs import END_ROOM
 from slurmsim.states import JobState
 
 GRACE_S = 1.0  # real seconds an allocation outlives its client, so that one that calls again finds it
@@ -27,6 +28,11 @@ class Holders:
     def __init__(self, engine: Engine, release: Callable[[int], None]) -> None:
         self.engine, self._release = engine, release
         self._held: dict[int, int] = {}
+
+    @property
+    def room(self) -> int:
+        """Bytes of the journal that are kept for giving allocations back."""
+        return END_ROOM * len(self._held)
 
     def take(self, message: Mapping[str, Any], pending: Mapping[str, Any], held: set[int]) -> None:
         """A connection waits for a job it holds; `held` is what it holds so far."""

@@ -38,6 +38,9 @@ TEND_S = 5.0
 SLICE_S = 0.05  # of work on the clock before others are listened to
 PLAIN = frozenset({"submit", "kill", "ended", "node_action"})
 """Calls that change nothing before they tell the controller."""
+CLOCK_ROOM = 256
+ENDS = frozenset({"ended", "complete_job"})
+"""Calls that may use the room which is kept for them."""
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
 Answer = dict[str, Any]
@@ -315,12 +318,14 @@ class Server:
                 return {"ok": own(arguments, person)}
             if call in self.engine.changes:
                 line = self.journal.line([now, call, person.uid, person.name, arguments])
-                self.journal.reserve(len(line))
+                self.journal.reserve(len(line) + (0 if call in ENDS else self._kept()))
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
             if self.engine.last_id != last_id:  # it used an id up, and may have left a record of what it wanted
                 self.journal.append_line(line or self.journal.line([now, call, person.uid, person.name, arguments]))
                 self._noted = now
+            if call == "ended" and person.uid == self.engine.owner:  # nobody remembers that job
+                self._over(arguments)
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
             return {"refused": list(NO_ROOM)}
@@ -332,9 +337,18 @@ class Server:
         if line and "wait" not in found:
             self.journal.append_line(line)
             self._noted = now
-        if call == "ended" and self.engine.real is not None:
-            self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
+        if call == "ended":
+            self._over(arguments)
         return {"ok": found}
+
+    def _over(self, arguments: dict[str, Any]) -> None:
+        if self.engine.real is not None:
+            self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
+
+    def _kept(self) -> int:
+        """Bytes of the journal that are kept for the ends of what runs, whatever else is asked for."""
+        real = self.engine.real
+        return self.holders.room + (real.room if real is not None else 0)
 
     def _rebuild(self) -> None:
         """Make the engine again from what is written."""
@@ -353,7 +367,9 @@ class Server:
         """Write down how late it is, where the machine's time of day would not tell after a restart."""
         now = self.clock.now()
         if self.clock.mode != REAL and now != self._noted:
-            self._write_clock(durable=False)
+            with contextlib.suppress(OutputError):  # a full disk: the next entry tells as well
+                self.journal.reserve(CLOCK_ROOM + self._kept())
+                self._write_clock(durable=False)
 
     def _write_clock(self, *, durable: bool) -> None:
         owner = self.engine.people.by_uid(self.engine.owner)
@@ -371,7 +387,7 @@ class Server:
         action = arguments.get("action", "show")
         if action != "show":
             self._owner_only(person)
-            self.journal.reserve(256)
+            self.journal.reserve(CLOCK_ROOM + self._kept())
         done = True
         if action == "freeze":
             self.clock.set_mode(FROZEN)

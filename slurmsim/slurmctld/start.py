@@ -125,7 +125,7 @@ def open_cluster(held: StateFolder, header: Mapping[str, Any] | None, progress: 
 
     server = Server(held, engine, clock, journal, restore)
     if engine.runs_jobs:
-        engine.real = RealJobs(engine, Executor(folder / "jobs"))
+        engine.real = RealJobs(engine, Executor(folder / "jobs"), journal.reserve)
     return server
 
 
