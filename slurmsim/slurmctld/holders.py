@@ -38,7 +38,8 @@ class Holders:
         """A connection waits for a job it holds; `held` is what it holds so far."""
         arguments = message.get("args") or {}
         job_id = arguments.get("job_id")
-        if arguments.get("hold") and isinstance(job_id, int):
+        # only calls that are for the job's own user: an allocation goes with whoever holds it
+        if arguments.get("hold") and message.get("call") in _HOLD and isinstance(job_id, int):
             self._hold(job_id, held)
 
     def asked(self, message: Mapping[str, Any], answer: Mapping[str, Any], held: set[int]) -> None:
@@ -76,4 +77,5 @@ class Holders:
             self._release(job_id)
 
 
+_HOLD = ("wait_allocation", "wait_mail")
 _ALIVE = (JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED)

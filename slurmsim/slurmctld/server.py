@@ -30,6 +30,7 @@ from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.real_jobs import is_real
 from slurmsim.slurmctld.state_folder import StateFolder
 
 IDLE_S = 3600.0
@@ -173,12 +174,28 @@ class Server:
         person = self.engine.people.by_uid(uid)
         user = message.get("user")
         asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
-        if user and uid not in (self.engine.owner, 0):
-            future.set_result({"refused": [0, DENIED]})
+        refusal = self._owners_business(message, uid)
+        if refusal is not None:
+            future.set_result({"refused": [2002, refusal]})
             return asked
         self._waiting.append(asked)
         self._work.set()
         return asked
+
+    def _owners_business(self, message: dict[str, Any], uid: int) -> str | None:
+        """Why a peer who is not the cluster's owner is not even asked; None: as any user of a Slurm."""
+        owner, user = self.engine.owner, message.get("user")
+        if uid == owner:
+            return None
+        if (user and uid) or message.get("call") == "ended":  # root may be anybody; supervisors are the owner's
+            return DENIED
+        if message.get("call") != "submit" or (user and not uid) or not self.engine.runs_jobs:
+            return None
+        arguments = message.get("args") or {}
+        if arguments.get("will_run") or not is_real(arguments["job"]):
+            return None
+        name = self.engine.people.by_uid
+        return f"{DENIED}: scripts run as {name(owner).name} here, and not as {name(uid).name}"
 
     def _leave(self, asked: Asked) -> None:
         """Nobody waits for that answer any more."""
@@ -432,6 +449,7 @@ class Server:
         return {}
 
     def _calls(self, arguments: dict[str, Any], person: Person) -> Answer:
+        self._owner_only(person)
         return {"calls": self.log.calls(arguments.get("command"))}
 
 
