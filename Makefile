@@ -33,10 +33,10 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
-nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times, 1,000 that are stopped
+nightly: ## the property tests with thousands of examples each; daemons that are killed and stopped 1,000 times
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
-	@SLURMSIM_KILLS=100 $(BIN)/python -m pytest -s tests/live/test_kill.py
+	@SLURMSIM_KILLS=1000 $(BIN)/python -m pytest -s tests/live/test_kill.py
 	@SLURMSIM_STOPS=1000 $(BIN)/python -m pytest -s tests/live/test_stopping.py
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
