@@ -40,6 +40,7 @@ class Journal:
         self._durable = False  # something waits, or is written, that has to be on the disk
         self._size = 0  # of what has been written
         self._taken = 0  # of the file
+        self.entries = 0  # that have been written, the header among them
 
     def open(self) -> list[Any]:
         """Open for appending; what has been written so far, in order. A torn last line is cut off."""
@@ -51,7 +52,13 @@ class Journal:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot use the journal: {error.strerror}") from None
         self._size = self._taken = good
+        self.entries = len(entries)
         return entries
+
+    @property
+    def size(self) -> int:
+        """Bytes that have been written; the file may be longer, by room that was taken."""
+        return self._size
 
     def reserve(self, size: int) -> None:
         """Make sure that entries of `size` bytes can be written. Raises OutputError: the disk is full, or worse."""
@@ -97,7 +104,7 @@ class Journal:
         """
         if not self._waiting:
             return
-        data, self._waiting = b"".join(self._waiting), []
+        data, count, self._waiting = b"".join(self._waiting), len(self._waiting), []
         try:
             view = memoryview(data)
             while view:
@@ -112,6 +119,7 @@ class Journal:
         finally:
             self._durable = False
         self._size += len(data)
+        self.entries += count
         self._taken = max(self._taken, self._size)
 
     def close(self) -> None:

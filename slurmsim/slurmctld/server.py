@@ -25,6 +25,7 @@ from slurmsim.slurmctld.allocations import NO_STATUS
 from slurmsim.slurmctld.call_log import CallLog
 from slurmsim.slurmctld.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.connections import Connections, listen
+from slurmsim.slurmctld.daemon_status import daemon_status
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.holders import Holders
 from slurmsim.slurmctld.idle import is_idle, runs_something_real
@@ -86,7 +87,9 @@ class Server:
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
         self.log = CallLog(folder / "calls")
-        self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
+        self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
+                     "status": self._status}  # fmt: skip
+        self._began = time.monotonic()
         self.holders = Holders(engine, self._release)
         engine.changed = self._note_change
         self._socket = listen(folder / SOCKET)
@@ -399,6 +402,9 @@ class Server:
         self._owner_only(person)
         asyncio.get_running_loop().call_later(0.02, self.stop)
         return {}
+
+    def _status(self, arguments: dict[str, Any], person: Person) -> Answer:
+        return daemon_status(self.folder, self.engine, self.clock, self.journal, time.monotonic() - self._began)
 
     def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
         words = arguments.get("argv")
