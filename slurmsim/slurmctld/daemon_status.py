@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from slurmsim import __version__, compiled
+from slurmsim import bitmap
 from slurmsim.slurmctld.clock import Clock
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.journal import Journal
@@ -20,8 +21,9 @@ def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, 
     """Plain data; bytes, seconds, and seconds since the epoch. Takes time linear in the jobs slurmctld still has."""
     states = Counter(live.core.state for live in engine.jobs.values())
     return {
-        "cluster": engine.cluster.name, "folder": str(folder), "pid": os.getpid(), "version": __version__,
-        "compiled": compiled(), "slurm_version": engine.release, "uptime_s": round(uptime_s, 3),
+        "cluster": engine.cluster.name, "folder": str(folder), "pid": os.getpid(), "version": version("slurmsim"),
+        "compiled": not str(bitmap.__file__).endswith(".py"), "slurm_version": engine.release,
+        "uptime_s": round(uptime_s, 3),
         "jobs": "run" if engine.runs_jobs else "simulate",
         "clock": {"now": clock.now(), "mode": clock.mode, "rate": clock.rate},
         "memory_bytes": _resident(),
