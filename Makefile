@@ -8,10 +8,10 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast nightly bench clean
+.PHONY: help demo live test clients fast test-compiled nightly bench clean
 
 help: ## say what there is (default)
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
 demo: ## replay the bundled workload into ./demo and print what happened
 	@.ci/setup
@@ -33,7 +33,11 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
-nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times, 1,000 that are stopped
+test-compiled: ## the whole test suite against the compiled build, which is what users install
+	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
+	@PYTHONSAFEPATH=1 $(FAST)/bin/python -m pytest -n "$${JOBS:-2}"
+
+nightly: test-compiled ## test-compiled; properties with thousands of examples; a daemon killed 100 times, 1,000 stopped
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
 	@SLURMSIM_KILLS=100 $(BIN)/python -m pytest -s tests/live/test_kill.py
