@@ -56,7 +56,7 @@ def test_a_frame_is_a_workload(tmp_path: Path) -> None:
     assert whole.jobs_frame()["start"].tolist() == [0, 600, 1200]
     assert whole.manifest["workload"]["file"] == "a DataFrame" and len(whole.manifest["workload_sha256"]) == 64
     text = {**ROWS, "user": ["ann", None, "bob"], "time_limit": [900.0, np.nan, 60.0]}
-    dates = {**text, "submit": pd.to_datetime(["2026-01-05T08:00", "2026-01-05T08:00:10", "2026-01-05 08:00:20"])}
+    dates = {**text, "submit": pd.to_datetime(["2026-01-05 08:00:00", "2026-01-05 08:00:10", "2026-01-05 08:00:20"])}
     trace = slurmsim.run(pd.DataFrame(dates), nodes=2, out=tmp_path / "b", report=False)
     frame = trace.jobs_frame().sort_values("job_id")
     assert frame["submit"].tolist() == [pd.Timestamp(t, tz="UTC") for t in dates["submit"]]
