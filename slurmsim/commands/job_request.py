@@ -162,10 +162,14 @@ class Builder:
             self._count_names(chosen.get("req_nodes"))
 
     def _count_names(self, text: str) -> None:
-        from slurmsim.hostlist import HostlistError, expand  # rarely wanted
+        from slurmsim.commands.typed_hosts import typed_hosts  # rarely wanted
+        from slurmsim.hostlist import BadRange, HostlistError
 
         try:
-            self.names = list(dict.fromkeys(expand(text)))
+            self.names = list(dict.fromkeys(typed_hosts(text, self.say.error)))
+        except BadRange:
+            self.say.error("memory allocation failure")
+            raise Stop(self.error_code) from None
         except HostlistError:
             return  # the controller refuses it in its own words
         sizes = self.sizes

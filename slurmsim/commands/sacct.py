@@ -16,6 +16,7 @@ from slurmsim.commands.dashed_table import Head, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.sacct_options import Asked, read
+from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 
 _RULE = "-" * 80
@@ -75,8 +76,9 @@ def load(asked: Asked, io: Io) -> list[dict[str, Any]]:
     try:
         answer = io.client.call("accounting_jobs", **asked.cond)
     except FAILED_CALLS as error:
-        io.error(text_of(error))
-        raise Stop(1) from None
+        said = isinstance(error, Refusal) and error.number  # by slurmdbd, not of the storage as a whole
+        io.error(f"sacct: error: {text_of(error)}" if said else text_of(error))
+        raise Stop(error.number if isinstance(error, Refusal) and said else 1) from None
     columns = answer["columns"]
     jobs = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     now = int(answer["now"])

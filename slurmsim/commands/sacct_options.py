@@ -84,10 +84,11 @@ class Reader:
     def option(self, key: str, value: str | None) -> None:
         """One option."""
         text, cond, asked = value or "", self.cond, self.asked
-        lists = {"A": "accounts", "C": "constraints", "name": "names", "r": "partitions", "W": "wckeys",
-                 "x": "associations"}  # fmt: skip
+        lists = {"A": "accounts", "C": "constraints", "name": "names", "r": "partitions", "W": "wckeys"}
         if key in lists:
             cond.setdefault(lists[key], []).extend(_split(text))
+        elif key == "x":  # the database compares them with numbers: what is none is 0
+            cond.setdefault("associations", []).extend(leading_number(word)[0] for word in _split(text))
         elif key in _SIMPLE:
             _SIMPLE[key](self)
         elif key in ("S", "E"):

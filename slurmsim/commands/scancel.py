@@ -17,7 +17,8 @@ from slurmsim.commands.cluster_facts import named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.plugin_lines import plugin_lines
-from slurmsim.hostlist import expand
+from slurmsim.commands.typed_hosts import typed_hosts
+from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT
 
@@ -111,7 +112,7 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
     asked.ids = [word for words in parser.rest for word in _split(words)]
     for word in asked.ids:
         match = _ID.fullmatch(word)
-        if match is None or not int(match[1]):
+        if match is None or not int(match[1]) or not _may_be_tasks(match[2] or "", io):
             io.error(f"scancel: error: Invalid job id {word}")
             raise _Done(1)
     if not asked.ids and not asked.filters:
@@ -123,6 +124,18 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
 def _split(words: str) -> list[str]:
     """Ids are separated by commas, but not inside brackets."""
     return [part for part in re.split(r",(?![^\[]*\])", words) if part]
+
+
+def _may_be_tasks(text: str, io: Io) -> bool:
+    """Whether a list of tasks is one, and not of more than Slurm's host lists take."""
+    if not text.startswith("["):
+        return True
+    try:
+        return bool(
+            typed_hosts(text.partition("%")[0].rstrip("]") + "]", lambda why: io.error(f"scancel: error: {why}"))
+        )
+    except HostlistError:
+        return False
 
 
 def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
@@ -253,7 +266,7 @@ def _wanted(row: dict[str, Any], asked: Asked) -> bool:
 
 def _hosts(text: str) -> list[str]:
     try:
-        return expand(text) if text else []
+        return expand(text, widest=MAX_RANGE) if text else []
     except ValueError:
         return []
 

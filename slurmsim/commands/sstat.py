@@ -141,10 +141,15 @@ def run(argv: list[str], io: Io) -> int:
     if not asked:
         io.error("sstat: error: You didn't give me any jobs to stat.")
         return 1
-    wrong = next((word for word in asked if not word[0].isdigit()), None)
+    wrong = next((word for word in asked if not "0" <= word[0] <= "9"), None)
     if wrong is not None:
         io.error(f"sstat: fatal: Bad job/step specified: {wrong}")
         return 1
+    for word in asked:
+        base, underscore, task = word.partition("_")
+        if underscore and not "0" <= task[:1] <= "9":
+            io.error(f"sstat: fatal: Bad job array element specified: {base}")
+            return 1
     return _Table(io, release, fields, given).show(asked)
 
 

@@ -6,6 +6,7 @@ mirrors as_mysql_jobacct_process.c (22.05).
 
 from __future__ import annotations
 
+import errno
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -18,6 +19,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.accounting_records import JobRecord, record_of, step_row
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.step import NAMES, Step
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.states import RESIZING, JobState
 
 if TYPE_CHECKING:
@@ -200,7 +202,10 @@ def _tests(cond: Mapping[str, Any], now: int) -> list[Test]:
         chosen = [tuple(one) for one in cond["jobs"]]
         tests.append(lambda r: any(_chosen(r, one) for one in chosen))
     if cond.get("nodes"):
-        wanted_nodes = set(expand(cond["nodes"]))
+        try:
+            wanted_nodes = set(expand(cond["nodes"], MOST_NAMES))
+        except ValueError:
+            raise Refusal("Invalid argument", errno.EINVAL) from None
         tests.append(lambda r: bool(r.start) and not wanted_nodes.isdisjoint(expand(r.nodes)))
     tests += _ranges(cond)
     tests += _window(cond)

@@ -26,6 +26,7 @@ from slurmsim.hostlist import expand
 from slurmsim.model.node import Gres
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -70,7 +71,7 @@ class _Nodes:
         if text.upper() == "ALL":
             return tuple(table.names)
         try:
-            names = tuple(expand(text))
+            names = tuple(expand(text, MOST_NAMES))
         except ValueError:
             names = ()
         if not names or any(name not in table.index for name in names):

@@ -13,6 +13,7 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.tres import TresError, parse_weights
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class _Partitions:
             if part[:1] in ("+", "-"):
                 sign, part = part[0], part[1:]
             try:
-                names = expand(part) if part else []
+                names = expand(part, MOST_NAMES) if part else []
             except ValueError:
                 raise Refusal(BAD_NODE) from None
             if any(name not in table.index for name in names):

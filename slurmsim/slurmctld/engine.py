@@ -56,7 +56,7 @@ from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.same import Same
-from slurmsim.slurmctld.submit_request import array_tasks, submission
+from slurmsim.slurmctld.submit_request import array_tasks, job_number, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
 
@@ -207,6 +207,8 @@ class Engine:
             if person.uid != self.owner:
                 raise Refusal(DENIED)
             person = self.people.by_name(asked["user_name"])
+        if asked.get("array_inx") and not str(asked["array_inx"]).strip(","):
+            asked = {**asked, "array_inx": None}  # a list without an element is no array
         shown = self._next_id()
         try:
             size_limits.check(self, asked)
@@ -445,9 +447,7 @@ class Engine:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
         self._purge()
         base, underscore, tasks = text.removesuffix("_*").partition("_")
-        if not base.isdigit():
-            return []
-        number = int(base)
+        number = job_number(base)
         array = self.arrays.get(number)
         if not underscore:
             if array is not None:
@@ -457,7 +457,7 @@ class Engine:
         if array is None:
             return []
         try:
-            wanted, _ = array_tasks(tasks.strip("[]"), 1 << 31)
+            wanted, _ = array_tasks(tasks.strip("[]"), int(self.cluster.option("MaxArraySize")))
         except SubmitError:
             return []
         return list(dict.fromkeys(array.tasks[task] for task in wanted if task in array.tasks))

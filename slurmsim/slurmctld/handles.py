@@ -10,6 +10,7 @@ from slurmsim.hostlist import expand
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.job_fields import FIELDS, Row
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -33,7 +34,7 @@ def node_action(engine: Engine, arguments: dict[str, Any], person: Person) -> di
     action, reason = arguments["action"], str(arguments.get("reason") or "")
     table = engine.controller.table
     try:
-        names = tuple(expand(str(arguments["nodes"])))
+        names = tuple(expand(str(arguments["nodes"]), MOST_NAMES))
     except ValueError:
         raise Refusal(BAD_NODE) from None
     if not names or any(name not in table.index for name in names):

@@ -18,6 +18,7 @@ from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.real_jobs import is_real
 from slurmsim.slurmctld.step import BATCH, EXTERN, Step
 from slurmsim.slurmctld.step_places import BUSY, Room, place_step, task_ids
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
 
@@ -97,7 +98,7 @@ def create(engine: Engine, asked: Mapping[str, Any], person: Person, *, wait: bo
 
 def _names(text: str) -> list[str]:
     try:
-        return list(expand(text))
+        return list(expand(text, MOST_NAMES))
     except ValueError:
         raise Refusal("Invalid node name specified") from None
 
