@@ -45,10 +45,7 @@ class Change(ABC):
 
     def run(self, arguments: Mapping[str, Any]) -> Answer:
         """Carry it out. Raises Refusal."""
-        action = str(arguments["action"])
-        handler = self.actions().get(action)
-        if handler is None:
-            raise Refusal(f"Invalid RPC account_change {action!r}")
+        handler = self.actions()[arguments["action"]]
         try:
             objects = handler(arguments)
             answer: Answer = {"objects": objects}

@@ -6,6 +6,7 @@ times; that is how it is restored from the journal, and why a live session can b
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -184,7 +185,7 @@ class Engine:
         handler = self.calls.get(call)
         self.statistics.asked(call, person)
         if handler is None:
-            raise Refusal(f"Invalid RPC {call!r}")
+            raise Refusal("Invalid argument", errno.EINVAL)
         return handler(arguments, person)
 
     def next_event(self) -> float:

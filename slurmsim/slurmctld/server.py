@@ -31,6 +31,9 @@ from slurmsim.slurmctld.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.journal import Journal
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
+from slurmsim.slurmctld.shapes import Malformed
+from slurmsim.slurmctld.trouble_log import TroubleLog
 
 IDLE_S = 3600.0
 BATCH = 512  # requests carried out before they are written and answered
@@ -38,6 +41,7 @@ TEND_S = 5.0
 SLICE_S = 0.05  # of work on the clock before others are listened to
 PLAIN = frozenset({"submit", "kill", "ended", "node_action"})
 """Calls that change nothing before they tell the controller."""
+UNSPECIFIED = (-1, "Unspecified error")  # SLURM_ERROR: what is told of our own bugs
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
 Answer = dict[str, Any]
@@ -85,7 +89,7 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
-        self.log = CallLog(folder / "calls")
+        self.log, self.trouble = CallLog(folder / "calls"), TroubleLog()
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls}
         self.holders = Holders(engine, self._release)
         engine.changed = self._note_change
@@ -146,12 +150,19 @@ class Server:
 
     def _ask(self, message: Any, uid: int) -> Asked:
         """Take in a request of a peer with that uid; its future is the answer. Raises for what is no request."""
+        check_message(message)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         person = self.engine.people.by_uid(uid)
         user = message.get("user")
         asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
         if user and uid not in (self.engine.owner, 0):
             future.set_result({"refused": [0, DENIED]})
+            return asked
+        try:
+            check_arguments(message["call"], message.get("args"))
+        except Malformed as error:
+            self.trouble.malformed(message["call"], person, error)
+            future.set_result({"refused": [BAD_NUMBER, BAD_REQUEST]})
             return asked
         self._waiting.append(asked)
         self._work.set()
@@ -303,11 +314,11 @@ class Server:
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
             return {"refused": list(NO_ROOM)}
-        except Exception as error:
+        except Exception:
+            self.trouble.broke(call, person)
             if line and (call not in PLAIN or self.engine.network.n_told != told):  # it may have done half of it
-                traceback.print_exc()
                 self._rebuild()
-            return {"refused": [0, f"Invalid RPC: {error}"]}
+            return {"refused": list(UNSPECIFIED)}
         if line and "wait" not in found:
             self.journal.append_line(line)
             self._noted = now
