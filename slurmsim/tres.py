@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
 from slurmsim.errors import InputError
+from slurmsim.numerals import is_number
 
 # Order in which Slurm prints its built-in TRES; gres/…, license/… and others follow by name.
 _ORDER = {name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"))}
@@ -194,7 +195,7 @@ def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
         name, colon, count = item.partition(":")
         if not name or "|" in item or any(c.isspace() for c in item):
             raise ValueError(f"{item!r} is no license and count")
-        if colon and not (count.isascii() and count.isdigit()):
+        if colon and not is_number(count):
             raise ValueError(f"{item!r} is no license and count")
         found[name] = found.get(name, 0) + (int(count) if colon else 1)
     return tuple(found.items())

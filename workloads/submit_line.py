@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from slurmsim.duration import parse_time_limit
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory
 
 # Options with a value: short letter -> long name. Those of interest are handled in `_apply`.
@@ -151,7 +152,7 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
 
 
 def _count(value: str) -> int:
-    return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else -1
+    return int(value) if is_number(value) and int(value) > 0 else -1
 
 
 def _seconds(value: str) -> int:

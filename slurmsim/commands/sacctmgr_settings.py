@@ -14,6 +14,7 @@ from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_table import tres_text
 from slurmsim.commands.sacctmgr_words import Session, Word, known_qos
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.tres import TresError, parse_tres
 
@@ -283,7 +284,7 @@ def _exempt(session: Session, s: S, word: Word, value: str) -> Read:
     from slurmsim.duration import parse_duration
 
     try:
-        seconds = int(value) if value.isdigit() else parse_duration(value)
+        seconds = int(value) if is_number(value) else parse_duration(value)
     except DurationError:
         session.wrong(f" Bad Preempt Exempt Time: {value}")
         return None

@@ -19,6 +19,7 @@ from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionErro
 from slurmsim.commands.plugin_lines import plugin_lines
 from slurmsim.commands.typed_hosts import typed_hosts
 from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT
 
@@ -175,7 +176,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
 
 def _signal(text: str, io: Io) -> int:
     name = text.upper().removeprefix("SIG")
-    if text.isascii() and text.isdigit():
+    if is_number(text):
         return int(text)
     if name not in _SIGNALS:
         io.error(f"Unknown job signal: {text}")

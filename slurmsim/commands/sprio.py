@@ -14,6 +14,7 @@ from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.print_fields import fit, parse_letters
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _O = LongOption
@@ -242,7 +243,7 @@ class _Call:
         found = []
         for word in filter(None, text.split(",")):
             base, _, task = word.partition("_")
-            if not base.isdigit() or not int(base) or (task and not task.isdigit()):
+            if not is_number(base) or not int(base) or (task and not is_number(task)):
                 self.error(f"Invalid job id: {word}")
                 raise Stop(1)
             found.append(int(base))

@@ -15,6 +15,7 @@ from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.values import leading_number
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _O = LongOption
@@ -142,7 +143,7 @@ class _Call:
 
     def name(self, word: str) -> str:
         """A user by number."""
-        if not word[:1].isdigit():
+        if not is_number(word[:1]):
             return word
         try:
             found = self.io.client.call("user_names", ids=[leading_number(word)[0]])["names"][0]

@@ -80,9 +80,9 @@ class Storage:
 
     def _index_of(self, live: LiveJob) -> int:
         if live.array is not None and live.own_id is None:
-            for other in live.array.tasks.values():
+            for other in live.array.left().values():
                 known = self._first.get(other._core.id) if other._core is not None else None
-                if known is not None and other.own_id is None:
+                if known is not None:
                     return known.db_index
         return self._new_index()
 

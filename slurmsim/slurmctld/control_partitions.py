@@ -10,6 +10,7 @@ from slurmsim.core.messages import AlterPartition, DeletePartition, SetPartition
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
@@ -182,7 +183,7 @@ def _defaults(text: str) -> str:
     found = []
     for word in filter(None, text.split(",")):
         name, _, number = word.partition("=")
-        if name.lower() not in _DEFAULTS or not (number.isascii() and number.isdigit()):
+        if name.lower() not in _DEFAULTS or not is_number(number):
             raise Refusal("Invalid JobDefaults specification")
         found.append(f"{_DEFAULTS[name.lower()]}={int(number)}")
     return ",".join(found)

@@ -400,13 +400,14 @@ class Engine:
         if live.own_id is not None or live.array is None:
             return
         live.order = live.array.order
-        if len(live.array.unsplit()) == 1:
-            live.own_id = live.array.id
+        if len(live.array.left()) == 1:
+            live.take_id(live.array.id)
         else:
-            live.own_id = self.last_id = self._next_id()
+            self.last_id = self._next_id()
+            live.take_id(self.last_id)
             live.array.order = self._order  # what is left of the array goes to the end of the job table
             self._order += 1
-        self._shown[live.own_id] = live
+        self._shown[live.id] = live
 
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
@@ -415,9 +416,10 @@ class Engine:
             return
         self._seen_pass = passes
         for array in self.arrays.values():
-            tasks = array.unsplit()
-            if tasks and "aftercorr" in (tasks[0].asked.get("dependency") or "") and tasks[0].core.submit_time < now:
-                for task in tasks:
+            first = next(iter(array.left().values()), None)
+            waits = first is not None and "aftercorr" in (first.asked.get("dependency") or "")
+            if first is not None and waits and first.core.submit_time < now:
+                for task in array.unsplit():
                     self.split(task)
 
     # -- records ----------------------------------------------------------------------------------------------------
@@ -497,10 +499,18 @@ class Engine:
         if last == self._purged:
             return
         self._purged = last
-        done = []
+        done: list[int] = []
+        arrays: dict[int, bool] = {}
         for core_id, live in self.jobs.items():
-            group = live.array.tasks.values() if live.array is not None else (live,)
-            if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
+            if live.array is None:
+                old = live.over and (live.core.end_time or 0) + age <= last
+            elif (known := arrays.get(live.array.id)) is not None:
+                old = known
+            else:
+                tasks = live.array.tasks.values()
+                old = all(one.over and (one.core.end_time or 0) + age <= last for one in tasks)
+                arrays[live.array.id] = old
+            if old:
                 done.append(core_id)
         for core_id in done:
             self.storage.forgotten(self.jobs[core_id])

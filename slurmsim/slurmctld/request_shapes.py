@@ -107,7 +107,7 @@ _RESERVATION = Fields(
         **dict.fromkeys(("name", "accounts", "groups", "users", "node_list", "partition", "features", "licenses",
                          "comment", "burst_buffer", "watts"), LIST),
         "start_time": TIME, "end_time": TIME, "duration": NUMBER, "duration_sign": OneOf(("+", "-")),
-        "flags": ListOf(TEXT, 1000), "node_cnt": ListOf(NUMBER, 1000), "core_cnt": ListOf(NUMBER, 1000),
+        "flags": ListOf(Text(100, 2), 1000), "node_cnt": ListOf(NUMBER, 1000), "core_cnt": ListOf(NUMBER, 1000),
         "max_start_delay": NUMBER, "purge_comp": NUMBER,
     },
 )  # fmt: skip

@@ -376,7 +376,7 @@ class Server:
             target = arguments.setdefault("_to", self.clock.now() + max(0, int(arguments["seconds"])))
             done = self._run_on(target, stop_when_idle=False)
         elif action == "until-idle":
-            last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s", 366 * 86400)))
+            last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s") or 366 * 86400))
             done = self._run_on(last, stop_when_idle=True)
             done = done or self.clock.now() >= last or is_idle(self.engine)
         elif action != "show":
@@ -400,8 +400,8 @@ class Server:
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise Refusal("argv is a list of words")
         self.log.add(
-            {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc", 0)),
-             "seconds": float(arguments.get("seconds", 0.0))}
+            {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc") or 0),
+             "seconds": float(arguments.get("seconds") or 0.0)}
         )  # fmt: skip
         return {}
 

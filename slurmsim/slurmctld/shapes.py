@@ -31,13 +31,14 @@ class Shape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of at most `most` characters."""
+    """A text of at most `most` characters, and at least `least`."""
 
     most: int = LINE
+    least: int = 0
 
     def check(self, value: Any, where: str) -> None:
-        if not isinstance(value, str) or len(value) > self.most:
-            raise Malformed(where, f"a text of at most {self.most} characters")
+        if not isinstance(value, str) or not self.least <= len(value) <= self.most:
+            raise Malformed(where, f"a text of {self.least} to {self.most} characters")
         if "\0" in value or not (value.isascii() or _is_whole(value)):
             raise Malformed(where, "a text without NUL and half characters")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slurmsim.duration import parse_time_limit
+from slurmsim.numerals import is_number
 from slurmsim.sim.network import Behaviour
 from slurmsim.states import JobState
 
@@ -63,7 +64,7 @@ def _with_task(script: str, task: int | None) -> str:
 
 def _seconds(text: str) -> int:
     """``90``, ``1:30`` (minutes and seconds) or ``1:00:00``; -1 for ever."""
-    if text.isascii() and text.isdigit():
+    if is_number(text):
         return int(text)
     if ":" in text:
         parts = [int(part) for part in text.split(":")]

@@ -11,6 +11,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.numerals import is_number
 
 INFINITE = 0xFFFFFFFE  # this and more minutes: no limit
 BAD_GRES = "Invalid generic resource (gres) specification"
@@ -147,7 +148,7 @@ def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
 
 def job_number(text: str) -> int:
     """A job id that is written in digits; 0, which no job has, for anything else."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST else 0
+    return int(text) if is_number(text) and len(text) <= _LONGEST else 0
 
 
 def _number(text: str | None) -> int:

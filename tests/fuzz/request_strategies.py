@@ -25,6 +25,8 @@ from slurmsim.slurmctld.shapes import (
     Whole,
 )
 
+START = 1_767_600_000
+TIMES = tuple(START + delta for delta in (-3600, 0, 1, 60, 3600, 86400))
 WORDS = (
     "", "1", "2", "3", "1_0", "2_1", "1_[0-3]", "2_*", "2_1,3", "1.0", "0", "-1", "n1", "n[1-2]", "n[1-4],n2", "ALL",
     "+n1", "-n2", "p", "q", "p,q", "nosuch", "root", "alice", "bob", "normal", "high", "chem", "afterok:1",
@@ -38,10 +40,41 @@ WORDS = (
     "Parent", "Priority", "Fairshare", "QosLevel", "Flags", "Preempt", "+", "job_id", "job_state", "name", "state",
     "COMPLETED", "PENDING", "RUNNING", "CANCELLED", "association", "user", "account", "qos", "cluster", "transaction",
 )  # fmt: skip
+_NODES = ("n1", "n2", "n[1-2]", "n[1-4]", "n3,n4", "ALL", "n[1-4],n2", "x")
+_PARTITIONS, _PEOPLE = ("p", "q", "r", "p,q"), ("alice", "bob", "root", "+alice", "-alice", "nosuch")
+_ACCOUNTS = ("root", "chem", "bio", "physics")
+MEANT: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("node_list", "req_nodes", "exc_nodes", "task_nodes"), _NODES),
+    **dict.fromkeys(
+        ("account", "accounts", "parent", "default_account", "organization", "default_accounts"), _ACCOUNTS
+    ),
+    "partition": _PARTITIONS,
+    "partitions": _PARTITIONS,
+    "users": _PEOPLE,
+    "user_name": _PEOPLE,
+    "qos": ("normal", "high"),
+    "array_inx": ("0-3", "1,3%1", "0-9:3", ","),
+    "reservation": ("res1", "x"),
+    "target": ("res1", "x", "p", "q", "r"),
+    "features": ("a", "b", "a&b", "[a*1&b*1]", "c"),
+    "licenses": ("matlab", "matlab:2", "matlab:9"),
+    "dependency": ("afterok:1", "afterany:2", "singleton", "aftercorr:3", "after:1+2"),
+    "flags": ("+MAINT", "+DAILY", "+OVERLAP", "-DAILY", "+IGNORE_JOBS", "+FLEX", "+ANY_NODES"),
+    "begin_time": TIMES,
+    "start_time": TIMES,
+    "end_time": TIMES,
+    "deadline": TIMES,
+    "state": ("DOWN", "DRAIN", "RESUME", "IDLE", "FAIL", "UNDRAIN"),
+    "min_nodes": (1, 1, 2, 4),
+    "num_tasks": (1, 2, 4),
+    "cpus_per_task": (1, 2),
+    "pn_min_memory": (0, 100, 4000),
+    "tres_per_node": ("gres:gpu:1", "gpu:2"),
+    "gres": ("gpu:2", "gpu:1"),
+    "name": ("res1", "p", "q", "r", "job"),
+}
 SCRIPTS = ("#!/bin/sh\nsleep 60\n", "#!/bin/sh\nexit 3\n", "#!/bin/sh\n#SLURMSIM runtime=90 exit=3\ntrue\n", "")
 NUMBERS = (0, 1, 2, 3, 4, 5, 7, 10, 60, 1000, 65535, 0x7FFFFFFF, 0xFFFFFFFD, 0xFFFFFFFE, 0xFFFFFFFF)
-START = 1_767_600_000
-TIMES = tuple(START + delta for delta in (-3600, 0, 1, 60, 3600, 86400))
 JUNK: tuple[Any, ...] = (
     None, True, False, -1, 1 << 64, -(1 << 70), 1e308, 0.5, "", "x", "\0", "\ud800", "x" * 70_000, "9" * 5000, [], {},
     [[]], {"a": {}}, [None], [1, 2], ["n1"], {"job_id": 1}, "1_[1-99999999]", "n[1-99999999]", "[" * 100,
@@ -54,8 +87,12 @@ def value_of(shape: Shape) -> st.SearchStrategy[Any]:
 
 
 def _text(shape: Text) -> st.SearchStrategy[str]:
-    free = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=min(shape.most, 12))
-    return st.one_of(st.sampled_from([w for w in WORDS if len(w) <= shape.most]), free)
+    free = st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
+        min_size=shape.least,
+        max_size=min(shape.most, 12),
+    )
+    return st.one_of(st.sampled_from([w for w in WORDS if shape.least <= len(w) <= shape.most]), free)
 
 
 def _whole(shape: Whole) -> st.SearchStrategy[int]:
@@ -96,6 +133,10 @@ def _field(name: str, shape: Shape) -> st.SearchStrategy[Any]:
         return st.one_of(st.integers(0, 120), value_of(shape))
     if name in ("min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "cpu_count", "signal"):
         return st.one_of(st.integers(0, 6), st.integers(0, 6), value_of(shape))
+    if name in MEANT and not isinstance(shape, (Row, Fields)):
+        words = st.sampled_from(MEANT[name])
+        one = st.lists(words, max_size=3) if isinstance(shape, ListOf) else words
+        return st.one_of(one, one, one, value_of(shape))
     if name == "wait":
         return st.just(False)  # a client of its own would wait for the answer
     return value_of(shape)

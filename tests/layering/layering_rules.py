@@ -46,7 +46,7 @@ LAYERS: dict[str, Layer] = {
     "vocabulary": Layer(
         tuple(
             f"slurmsim.{name}"
-            for name in ("errors", "states", "hostlist", "tres", "duration", "releases", "release_changes")
+            for name in ("errors", "states", "hostlist", "numerals", "tres", "duration", "releases", "release_changes")
         ),
         sealed=True,
     ),
