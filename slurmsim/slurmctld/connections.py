@@ -1,8 +1,8 @@
 """Connections of clients: who is at the other end, whole messages in, whole answers out, and nobody starves the others.
 
 A client has one request on its way at a time. What is garbage, too long, too slow or left unread is hung up on; big
-messages are read a few at a time, so that nobody fills the memory; when descriptors run short, whoever has been silent
-longest has to go.
+messages share some memory (`bodies`), so that nobody fills all of it; when descriptors run short, whoever has been
+silent longest has to go.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from slurmsim.protocol import MAX_REQUEST, length_of, pack, unpack
+from slurmsim.slurmctld.bodies import Bodies
 from slurmsim.slurmctld.holders import Holders
 
 BIG = 256 << 10
-BIG_AT_A_TIME = 8
 READ_S, WRITE_S = 30.0, 120.0
 SPARE = 256  # descriptors for files, jobs and everything else
 _PEER = struct.Struct("3i")
@@ -50,7 +50,7 @@ class Connections:
         self._ask, self._leave, self._holders = ask, leave, holders
         self._silent: dict[asyncio.StreamWriter, None] = {}  # between requests, the longest first
         self._all: set[asyncio.StreamWriter] = set()
-        self._big = asyncio.Semaphore(BIG_AT_A_TIME)
+        self._bodies = Bodies()
         self._most = max(64, _descriptors() - SPARE)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -85,8 +85,7 @@ class Connections:
             if size <= BIG:
                 body = await asyncio.wait_for(reader.readexactly(size), READ_S)
             else:
-                async with self._big:
-                    body = await asyncio.wait_for(reader.readexactly(size), READ_S)
+                body = await asyncio.wait_for(self._bodies.read(reader, writer, size), READ_S)
             message = unpack(body)
             request = self._ask(message, uid)
             answer = await request.future
