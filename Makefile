@@ -33,8 +33,9 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
-nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times
+nightly: ## the fuzzers and the property tests with thousands of examples each; a daemon that is killed 100 times
 	@.ci/setup dev
+	@SLURMSIM_MUTATIONS=100000 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
 	@SLURMSIM_KILLS=100 $(BIN)/python -m pytest -s tests/live/test_kill.py
 

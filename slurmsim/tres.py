@@ -19,9 +19,9 @@ _ORDER = {name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "bil
 _IN_MIB = frozenset({"mem", "vmem"})
 _EMPTY = frozenset({"", "(null)", "n/a", "none"})
 
-_MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
+_MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
 _MIB = {"k": Decimal(1) / 1024, "m": Decimal(1), "g": Decimal(1024), "t": Decimal(1024**2), "p": Decimal(1024**3)}
-_COUNT = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE | re.ASCII)
+_COUNT = re.compile(r"(\d{1,18})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _LOCALITY = re.compile(r"\([^()]*\)")
 
@@ -120,7 +120,7 @@ def parse_weights(text: str) -> tuple[tuple[str, float], ...]:
     weights = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
-        match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([kmgtp]?)", value, re.IGNORECASE | re.ASCII)
+        match = re.fullmatch(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})([kmgtp]?)", value, re.IGNORECASE | re.ASCII)
         if not equals or not name or match is None:
             raise TresError(f"{item!r} is not a TRES weight", expected="NAME=FACTOR")
         factor = Decimal(match[1])

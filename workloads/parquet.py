@@ -78,7 +78,7 @@ class ParquetFormat:
                 table = file.read()
         except OSError as error:
             raise WorkloadError(f"cannot be read: {reason_of(error)}", file=str(path)) from None
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:  # names that are no UTF-8 come as the latter
             raise WorkloadError(f"is no intact Parquet file: {_first_line(error)}", file=str(path)) from None
         ints = {name: _int_column(table[name], name, path) for name in INT_COLUMNS if name in schema.names}
         texts = {name: _text_column(table[name], name, path) for name in TEXT_COLUMNS if name in schema.names}

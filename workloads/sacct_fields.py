@@ -154,7 +154,7 @@ class Memory:
     scope: str
 
 
-_MEMORY = re.compile(r"(\d+(?:\.\d*)?[KMGTPkmgtp]?)([nc]?)", re.ASCII)
+_MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?[KMGTPkmgtp]?)([nc]?)", re.ASCII)
 
 
 def parse_req_mem(text: str) -> Memory:
@@ -172,7 +172,7 @@ def parse_yes(text: str) -> int:
     return int(text.upper() not in ("NO", "OK", "0") and text.lower() not in NOTHING)
 
 
-_ARRAY_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
+_ARRAY_ITEM = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?::(\d{1,18}))?)?", re.ASCII)
 
 
 def parse_task_list(text: str) -> tuple[list[int], int] | None:

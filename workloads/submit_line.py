@@ -42,9 +42,9 @@ NOT_MODELLED = frozenset(
 )  # fmt: skip
 # The command and what can be its options with their values: all `parse_submit_line` ever looks at.
 OPTIONS_PART = r"^(\S+(?: +-\S*(?: +[^-\s]\S*)?)*)"
-_NODES = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_NODES = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 _SWITCHES = re.compile(r"[1-9]\d{0,8}(@\d{1,2}(:\d{1,2}){0,2})?", re.ASCII)
-_THROTTLE = re.compile(r"%(\d+)$", re.ASCII)
+_THROTTLE = re.compile(r"%(\d{1,18})$", re.ASCII)
 
 
 @dataclass(slots=True)

@@ -307,6 +307,8 @@ class Change(ABC):
     def add_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
         self.need_coordinator(arguments["accounts"])
         for name in arguments["accounts"]:
+            if name not in self.accounts:
+                raise Refusal("Invalid account or account/partition combination specified", 2045)
             facts = self.accounts[name]
             facts.coordinators += [user for user in arguments["users"] if user not in facts.coordinators]
         return list(arguments["users"])

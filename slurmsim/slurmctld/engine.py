@@ -286,7 +286,7 @@ class Engine:
                 return match[0]
             return f"{found.array.id}_{found.task}"
 
-        return re.sub(r"(?<=:)\d+(?![\d_])", core, text)
+        return re.sub(r"(?<=:)\d{1,18}(?![\d_])", core, text)
 
     def _enter(
         self, shown: int, asked: Mapping[str, Any], person: Person,

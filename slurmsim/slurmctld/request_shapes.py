@@ -71,7 +71,7 @@ _COND = Fields(
 )  # fmt: skip
 _FACTS: dict[str, Shape] = {"description": TEXT, "organization": TEXT}
 _COORDINATORS = _fields("users", "accounts", users=_WORDS, accounts=_WORDS)
-_ONE_OR_MORE = ListOf(TEXT, MOST_WORDS)
+_ONE_OR_MORE = ListOf(TEXT, MOST_WORDS, 1)
 _ACCOUNT_CHANGE = Tagged("action", {
     "add_account": _fields("names", names=_WORDS, parent=TEXT, settings=_SETTINGS, **_FACTS),
     "add_user": _fields("names", "accounts", names=_WORDS, accounts=_ONE_OR_MORE, partitions=_WORDS,

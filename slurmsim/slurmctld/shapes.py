@@ -134,14 +134,15 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of at most `most` values of one shape."""
+    """A list of at most `most` values of one shape, and at least `least`."""
 
     shape: Shape
     most: int
+    least: int = 0
 
     def check(self, value: Any, where: str) -> None:
-        if not isinstance(value, list) or len(value) > self.most:
-            raise Malformed(where, f"a list of at most {self.most}")
+        if not isinstance(value, list) or not self.least <= len(value) <= self.most:
+            raise Malformed(where, f"a list of {self.least} to {self.most}")
         for k, one in enumerate(value):
             self.shape.check(one, f"{where}[{k}]")
 

@@ -20,7 +20,7 @@ from slurmsim.states import JobState
 DEFAULT_S = 60
 _LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
 _SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
-_EXIT = re.compile(r"exit\s+(\d+)\s*", re.ASCII)
+_EXIT = re.compile(r"exit\s+(\d{1,18})\s*", re.ASCII)
 _EXIT_OF_TASK = re.compile(
     r"exit\s+\$\(\(\s*\$?\{?SLURM_ARRAY_TASK_ID\}?\s*(?:(==|!=|<|>|\+|-|%)\s*(\d+)\s*)?\)\)\s*", re.ASCII
 )

@@ -16,7 +16,7 @@ MAX_SCRIPT_BYTES = 4 << 20
 MAX_JOB_COUNT = 10_000
 TOO_LONG = "Pathname of a file, directory or other parameter too long"
 QUEUE_FULL = "Resource temporarily unavailable"
-_SIZE = re.compile(r"\bmax_script_size=(\d+)")
+_SIZE = re.compile(r"\bmax_script_size=(\d{1,18})")
 
 
 def check(engine: Engine, asked: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ _NUMBER = r"(\s*[+-]?\d+)?\]?"
 _TASKS = re.compile(rf"\[?{_NUMBER}(-{_NUMBER}(:{_NUMBER})?)?", re.ASCII)
 _THROTTLE = re.compile(r"\s*[+-]?\d+", re.ASCII)
 _LONGEST = 100  # digits and blanks of a number that is worth reading
-_COUNT = re.compile(r"(\d+)([kKmM]?)", re.ASCII)
+_COUNT = re.compile(r"(\d{1,18})([kKmM]?)", re.ASCII)
 
 
 def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, requeue: bool) -> Submission:

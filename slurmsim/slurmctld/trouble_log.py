@@ -22,15 +22,19 @@ class TroubleLog:
     ----------
     tracebacks
         The last exceptions that no handler foresaw: bugs of ours, every one.
+    turned_away
+        How many requests were malformed.
     """
 
     def __init__(self) -> None:
         self.tracebacks: deque[str] = deque(maxlen=KEPT)
+        self.turned_away = 0
         self._last = -PAUSE_S
         self._silent = 0
 
     def malformed(self, call: object, person: Person, error: Malformed) -> None:
         """A request was turned away. A line a second at most: who sends millions must not fill the disk with them."""
+        self.turned_away += 1
         now = time.monotonic()
         if now - self._last < PAUSE_S:
             self._silent += 1

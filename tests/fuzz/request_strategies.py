@@ -158,7 +158,7 @@ _MAKERS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Real: lambda s: st.floats(s.low, s.high),
     Flag: lambda s: st.booleans(),
     Either: lambda s: st.one_of([value_of(one) for one in s.shapes]),
-    ListOf: lambda s: st.lists(value_of(s.shape), max_size=3),
+    ListOf: lambda s: st.lists(value_of(s.shape), min_size=s.least, max_size=3),
     Row: lambda s: st.tuples(*(value_of(one) for one in s.shapes)).map(list),
     AnyObject: lambda s: st.just({}),
 }  # fmt: skip

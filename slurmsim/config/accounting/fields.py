@@ -232,7 +232,7 @@ def _time_exact(text: str) -> int | None:
 
 
 def _factor(text: str) -> float:
-    if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) is None:
+    if re.fullmatch(r"\d{1,18}(\.\d*)?|\.\d{1,18}", text) is None:
         raise ValueError(f"{text!r} is not a factor", "a number of at least 0")
     return float(text)
 
