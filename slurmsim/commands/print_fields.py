@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from slurmsim.commands.widths import width_of
+
 NULL = "(null)"
 """What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
 LONG_WIDTH = 20
@@ -26,8 +28,6 @@ Table = dict[str, list[Any]]
 """Records by column, all of one length."""
 
 _NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
-MOST_WIDTH = 1 << 16
-MOST_DIGITS = 18
 
 
 class Column(NamedTuple):
@@ -138,7 +138,7 @@ def parse_letters(text: str, columns: Mapping[str, Column], *, all_upper_blank: 
         letter = token[at : at + 1]
         column = columns.get(letter)
         if column is not None:
-            specs.append(Spec(column, _width(digits[0] or "0"), right, token[at + 1 :]))
+            specs.append(Spec(column, width_of(digits[0] or "0"), right, token[at + 1 :]))
         elif not everything:
             specs.append(Spec(None, 0, False, f"%{token}"))
             unknown.append(letter)
@@ -164,7 +164,7 @@ def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout 
             right = size.startswith(".")
             size = size[right:]
             number = _NUMBER.match(size)
-            width, suffix = (_width(number[1]), size[number.end() :]) if number else (0, size)
+            width, suffix = (width_of(number[1]), size[number.end() :]) if number else (0, size)
         column = columns.get(name.lower())
         if column is not None:
             specs.append(Spec(column, width, right, suffix))
@@ -243,12 +243,6 @@ def _fitted(column: Column, width: int, right: bool, texts: list[str]) -> tuple[
     if column.marked:
         return f"%{width}s", [text if text.__class__ is Uncut else text[:width] for text in texts]
     return (f"%{width}s" if column.uncut else f"%{width}.{width}s"), texts
-
-
-def _width(digits: str) -> int:
-    """A column's width: an int of 32 bits, as Slurm's; its commands break where widths of gigabytes are asked for."""
-    number = int(digits[-MOST_DIGITS:])
-    return min((number + (1 << 31)) % (1 << 32) - (1 << 31), MOST_WIDTH)
 
 
 def fit(text: str, width: int, right: bool, *, cut: bool = True) -> str:

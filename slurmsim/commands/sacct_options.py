@@ -21,6 +21,7 @@ from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, 
 from slurmsim.commands.sacct_fields import BRIEF, DEFAULT, LONG, Field, fields_of
 from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step
 from slurmsim.commands.values import leading_number
+from slurmsim.commands.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
@@ -357,7 +358,7 @@ class Reader:
             if not word:
                 continue
             name, percent, size = word.partition("%")
-            width = leading_number(size)[0] if percent else None
+            width = width_of(size) if percent else None
             if "all".startswith(name.lower()):
                 found = list(known)
             else:

@@ -15,6 +15,7 @@ from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.values import leading_number
+from slurmsim.commands.widths import width_of
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
@@ -182,7 +183,7 @@ class _Call:
             if head is None:
                 self.io.error(f'sshare: error: Invalid field requested: "{name}"')
                 raise Stop(1)
-            width = leading_number(size)[0] if percent else 0
+            width = width_of(size) if percent else 0
             heads.append(head._replace(width=width) if width else head)
         return heads
 

@@ -127,3 +127,25 @@ def test_sacct_compares_associations_as_the_database_does() -> None:
             assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         done = c.run(["sacct", "-n", "-N", f"n[{HUGE}]"])
         assert (done.returncode, done.stderr) == (22, "sacct: error: Invalid argument\n")
+
+
+WIDE_COLUMNS = (
+    "squeue -o %.99999999999i", "squeue -o %20000000000i", "squeue -O JobID:99999999999999999999",
+    "sinfo -o %99999999999P",
+    "sacct -o jobid%99999999999", "sacctmgr list user format=user%99999999999", "sshare -o account%99999999999",
+    "sstat -o jobid%99999999999 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", WIDE_COLUMNS)
+def test_widths_of_columns_are_bounded(cluster: Cluster, command: str) -> None:
+    done = cluster.run(command)
+    assert "Traceback" not in done.stderr
+    assert len(done.stdout) < 1 << 20
+
+
+def test_numbers_of_thousands_of_digits_are_numbers(cluster: Cluster) -> None:
+    digits = "9" * 5000
+    assert cluster.run(["squeue", "-j", digits]).stderr == f"squeue: error: Invalid job id: {digits}\n"
+    assert cluster.run(["scancel", digits]).returncode == 0
+    assert cluster.run(["scontrol", "hold", digits]).stderr.startswith(f"{INVALID} for job {digits}")
