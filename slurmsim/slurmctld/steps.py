@@ -33,6 +33,7 @@ CHANGES = frozenset({"step_create", "step_end"})
 ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
 TERMINATED = int(signal.SIGTERM)
 UNLIMITED = 0xFFFFFFFE
+MAX_TASKS_PER_NODE = 512  # slurm.conf's default
 
 
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
@@ -73,6 +74,10 @@ def create(engine: Engine, asked: Mapping[str, Any], person: Person, *, wait: bo
     for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
         if asked.get(text):
             wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
+    if int(asked["num_tasks"]) > len(members) * int(
+        engine.cluster.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE
+    ):
+        raise Refusal("Task count specification invalid", 2025)
     try:
         place = place_step(wanted, rooms(live))
     except Refusal as refusal:

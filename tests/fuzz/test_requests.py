@@ -130,6 +130,37 @@ def test_every_request_has_a_shape_and_every_shape_a_request(world: World) -> No
     assert len(CALLS) > 60
 
 
+ONCE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("log_call", {"argv": [], "rc": None}), ("groups", {"names": ["9" * 5000]}), ("users", {"names": ["²"]}),
+    ("update_reservation", {"reservation": {"name": "x", "flags": [""]}}), ("update_reservation", {"reservation": {}}),
+    ("account_change", {"action": "add_user", "accounts": [], "names": ["x"]}),
+    ("account_change", {"action": "add_coordinator", "accounts": ["nosuch"], "users": []}),
+    ("submit", {"job": {"script": "#!/bin/sh\n", "name": "j", "array_inx": ","}}),
+    ("jobs", {"job_id": "²", "fields": []}),
+    ("accounting_jobs", {"associations": ["xxx"]}), ("accounting_jobs", {"jobs": [[1 << 63, None]], "end": 1 << 36}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "arguments"), ONCE)
+def test_requests_that_once_broke_a_handler(world: World, call: str, arguments: dict[str, Any]) -> None:
+    cluster = world.get()
+    with contextlib.suppress(Refusal):
+        cluster.client.call(call, **arguments)
+    assert cluster._server is not None
+    assert not cluster._server.trouble.tracebacks
+
+
+def test_a_step_has_no_more_tasks_than_its_nodes_may_run(world: World) -> None:
+    client = world.get().client
+    job = {"name": "j", "script": "#!/bin/sh\nsleep 600\n", "work_dir": "/", "time_limit": 20}
+    number = client.call("submit", job=job)["job_id"]
+    world.get().step(60)
+    step = {"job_id": number, "num_tasks": 1 << 50, "cpu_count": 1, "overcommit": True}
+    with pytest.raises(Refusal, match="Task count specification invalid"):
+        client.call("step_create", step=step)
+    assert client.call("step_create", step={**step, "num_tasks": 512})["step_id"] == 0
+
+
 BAD = (
     ("submit", {"job": {"min_nodes": "x"}}), ("submit", {"job": {"script": "#!/bin/sh\n", "name": "\0"}}),
     ("submit", {}), ("hold_job", {"job_id": [1], "kind": "hold"}), ("hold_job", {"job_id": "1", "kind": 7}),
