@@ -116,7 +116,7 @@ def compare(recording: Recording) -> Assessment:
     """Replay `recording` in all three ways and measure."""
     step = replay_in_step(recording)
     recording = step.recording
-    locked = replay_locked(recording)
+    locked = replay_locked(recording, step.held)
     jobs, epoch = recording.jobs, recording.epoch
     ids = [j.id for j in jobs]
     submit, start, end = (np.array([getattr(j, name) for j in jobs], np.int64) for name in ("submit", "start", "end"))
