@@ -5,7 +5,8 @@ earlier plan needs before it would end; if it cannot start it is planned: the fu
 the order of their ends until it fits, and the nodes it would get are taken out of the node space for its limit. So
 later jobs start only where they delay no earlier plan. Jobs without a limit are planned with the partition's MaxTime
 (365 days when unlimited). Options: the bf_* SchedulerParameters.
-Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres.
+Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres;
+what differs in 24.11 is in slurm_backfill_search (`view.tests_from_try`).
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
 deeper plans can start nothing (`_last_that_fits`); where counting nodes decides everything, only the first in line and
@@ -173,6 +174,7 @@ class SlurmBackfill(Policy):
         """
         return (
             self.defers
+            and not view.tests_from_try
             and len(view.pools) == 1
             and view.whole_nodes_only
             and not view.preempts
@@ -419,7 +421,7 @@ class _Cycle:
             if started:
                 if self.licenses is not None:
                     self.licenses.take(record, self.begin, self._started_until(limit))
-                if job.alloc.whole:
+                if job.alloc.whole and not view.tests_from_try:
                     self._take(self.begin, self._started_until(limit), job.nodes)
                 return "started"
             if started is None and not limits.stop:

@@ -38,6 +38,10 @@ class ReleaseRules(Value):
         Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
+    tests_from_try
+        Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
+        are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
+        more try where the node space goes on (will_run_data, _attempt_backfill; since 24.05).
     """
 
     walks_job_table: bool = False
@@ -49,6 +53,7 @@ class ReleaseRules(Value):
     drained_unnamed: bool = False
     license_choice: bool = False
     one_separator: bool = False
+    tests_from_try: bool = False
     groups_late: bool = False
 
 
@@ -61,6 +66,7 @@ _ROWS = {
         deals_tasks=True,
         drained_unnamed=True,
         groups_late=True,
+        tests_from_try=True,
     ),
     "26.05": ReleaseRules(
         tries_over_limits=True,
@@ -71,6 +77,7 @@ _ROWS = {
         license_choice=True,
         one_separator=True,
         groups_late=True,
+        tests_from_try=True,
     ),
 }
 

@@ -6,8 +6,9 @@ uses (select/cons_tres _will_run_test, 22.05): take running jobs away in the ord
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.free_state import FreeState, Supposed
@@ -18,6 +19,26 @@ from slurmsim.core.releases import Releases
 from slurmsim.core.shape import Shape
 
 Trim = Callable[[FreeState, int], FreeState]
+
+
+class Try(NamedTuple):
+    """The instant a future test is about, and the one tried after it (0: none)."""
+
+    start: int
+    following: int
+
+    def suppositions(
+        self, releases: Releases, now: int, reach: Bitmap, window_linear: int
+    ) -> Iterator[tuple[int, int, bool]]:
+        """What is supposed, in order (_will_run_test, 24.11): how many jobs are gone, the start if the job fits then,
+        and whether that is after the end of one that does not end before the try."""
+        if self.start <= now:
+            yield 0, now, False
+        ended = bisect_left(releases.ends, self.start)
+        if ended or self.start > now:
+            yield ended, now, False
+        for gone in releases.in_batches(reach, window_linear, ended, self.following or None):
+            yield gone, releases.ends[gone - 1], True
 
 
 class Selector(Placer):
@@ -49,7 +70,7 @@ class Selector(Placer):
 
     def future(
         self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False,
-        trim: Trim | None = None,
+        trim: Trim | None = None, about: Try | None = None,
     ) -> Forecast | None:  # fmt: skip
         """Earliest start on the nodes of `within`, by taking running jobs away in the order of their ends.
 
@@ -62,12 +83,16 @@ class Selector(Placer):
             120, … seconds after the first end rounded up to 30, so the start may be later than strictly needed.
         trim
             Called with each supposition and how many of `running` are gone in it; returns what of it may be used.
+        about
+            The test is about that try (24.11): "now" is as good as its start then.
 
         Returns
         -------
         The forecast, or None when the job would not fit even with all of them gone. Its start is `now`, or the end of
         the last job taken away, which may lie in the past when that job is overdue.
         """
+        if about is not None:
+            return self._future_about(shape, running, now, within, about, trim)
         if trim is not None:
             return self._future_by_placement(shape, running, now, within, exact, trim)
         if shape.by_count and not self.table.mixed & shape.candidates:
@@ -93,6 +118,28 @@ class Selector(Placer):
             found = self.place(shape, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
             if found is not None:
                 return Forecast(releases.ends[gone - 1], found.mask)
+        return None
+
+    def _future_about(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, about: Try,
+        trim: Trim | None,
+    ) -> Forecast | None:  # fmt: skip
+        releases = self.releases_of(running)
+        reach = within & shape.candidates
+        counted = trim is None and shape.by_count and not self.table.mixed & shape.candidates
+        if counted and shape.node_need > shape.max_nodes:
+            return None
+        usable, idle = reach & self.table.up, self.table.idle
+        for gone, start, later in about.suppositions(releases, now, reach, self.window_linear):
+            if counted:
+                free = usable & releases.free_after(gone)
+                if free.bit_count() >= shape.node_need:
+                    return Forecast(start, self._pick_whole(shape, free, later, idle))
+                continue
+            state: FreeState = self._supposed(running, gone) if gone else self.table
+            found = self.place(shape, trim(state, gone) if trim else state, within, rough=True, later=later)
+            if found is not None:
+                return Forecast(start, found.mask)
         return None
 
     def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:
