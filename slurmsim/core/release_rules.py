@@ -42,6 +42,9 @@ class ReleaseRules(Value):
         Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
         are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
         more try where the node space goes on (will_run_data, _attempt_backfill; since 24.05).
+    first_node_serves
+        A job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
+        (_get_one_res, job_test.c).
     """
 
     walks_job_table: bool = False
@@ -54,6 +57,7 @@ class ReleaseRules(Value):
     license_choice: bool = False
     one_separator: bool = False
     tests_from_try: bool = False
+    first_node_serves: bool = False
     groups_late: bool = False
 
 
@@ -78,6 +82,7 @@ _ROWS = {
         one_separator=True,
         groups_late=True,
         tests_from_try=True,
+        first_node_serves=True,
     ),
 }
 
