@@ -243,7 +243,7 @@ class View:
         reservations of parts of nodes matter, and, where it `tests_from_try`, all that is asked.
         """
         c = self.c
-        about = Try(when, following) if self.tests_from_try else None
+        about = Try(when, following, self.c.rules.ends_where_chosen) if self.tests_from_try else None
         if record.shape.switches:
             c.patience.look(record.job)
         trim = c.reservations.access.trimmer(record, when, limit) if c.reservations.partial else None

@@ -10,7 +10,6 @@ The lapse of an exempt time causes no pass; it only makes the next full pass loo
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
@@ -410,7 +409,7 @@ class Preemption:
         rest = [entry for entry in c.suspension.occupants() if entry[1] not in gone]
         releases = Releases(rest, c.table.idle)
         state = self._without(record).copy()
-        at = 0 if about is None else bisect_left(releases.ends, about.start)  # gone already at the instant tried
+        at = 0 if about is None else about.ended(releases)
         for _, _, job in rest[:at]:
             assert job.alloc is not None
             state.release(job.alloc)
@@ -428,5 +427,6 @@ class Preemption:
             if found is None and c.gang is not None:
                 found = c.gang.place(record, within, {entry[1] for entry in rest[:until]})
             if found is not None:
-                return Forecast(releases.ends[until - 1], found.mask)
+                begin = releases.ends[until - 1] if about is None else about.begin(releases, until, found.mask)
+                return Forecast(begin, found.mask)
         return None

@@ -41,7 +41,10 @@ class ReleaseRules(Value):
     tests_from_try
         Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
         are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
-        more try where the node space goes on (will_run_data, _attempt_backfill; since 24.05).
+        more try where the node space goes on (will_run_data, _attempt_backfill).
+    ends_where_chosen
+        A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
+        ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
     first_node_serves
         A job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
         (_get_one_res, job_test.c).
@@ -57,6 +60,7 @@ class ReleaseRules(Value):
     license_choice: bool = False
     one_separator: bool = False
     tests_from_try: bool = False
+    ends_where_chosen: bool = False
     first_node_serves: bool = False
     groups_late: bool = False
 
@@ -82,6 +86,7 @@ _ROWS = {
         one_separator=True,
         groups_late=True,
         tests_from_try=True,
+        ends_where_chosen=True,
         first_node_serves=True,
     ),
 }

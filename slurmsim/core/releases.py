@@ -57,6 +57,11 @@ class Releases:
         if last >= 0:
             yield last + 1
 
+    def last_end(self, first: int, gone: int, nodes: Bitmap) -> int:
+        """The last end among the jobs from `first` up to `gone` that held one of `nodes`; of the last if none did."""
+        held = (k for k in range(gone - 1, first - 1, -1) if self._nodes[k] & nodes)
+        return self.ends[next(held, gone - 1)]
+
     def in_batches(self, reach: Bitmap, linear: int, first: int = 0, until: int | None = None) -> Iterator[int]:
         """How many jobs are gone at each test of Slurm's future test (select/cons_tres _will_run_test, 22.05).
 

@@ -22,23 +22,37 @@ Trim = Callable[[FreeState, int], FreeState]
 
 
 class Try(NamedTuple):
-    """The instant a future test is about, and the one tried after it (0: none)."""
+    """The instant a future test is about, and the one tried after it (0: none).
+
+    `chosen`: a job that ends with that instant is gone, and a start is the last end on the nodes chosen (25.11).
+    """
 
     start: int
     following: int
+    chosen: bool = False
+
+    def ended(self, releases: Releases) -> int:
+        """How many jobs are gone at the instant tried."""
+        return (bisect_right if self.chosen else bisect_left)(releases.ends, self.start)
+
+    def begin(self, releases: Releases, gone: int, nodes: Bitmap) -> int:
+        """The start on `nodes` with the first `gone` jobs taken away."""
+        return releases.last_end(self.ended(releases), gone, nodes) if self.chosen else releases.ends[gone - 1]
 
     def suppositions(
         self, releases: Releases, now: int, reach: Bitmap, window_linear: int
-    ) -> Iterator[tuple[int, int, bool]]:
-        """What is supposed, in order (_will_run_test, 24.11): how many jobs are gone, the start if the job fits then,
-        and whether that is after the end of one that does not end before the try."""
+    ) -> Iterator[tuple[int, bool]]:
+        """How many jobs are supposed to be gone, in order (_will_run_test, 24.11).
+
+        And whether there are some among them that do not end before the try.
+        """
         if self.start <= now:
-            yield 0, now, False
-        ended = bisect_left(releases.ends, self.start)
+            yield 0, False
+        ended = self.ended(releases)
         if ended or self.start > now:
-            yield ended, now, False
+            yield ended, False
         for gone in releases.in_batches(reach, window_linear, ended, self.following or None):
-            yield gone, releases.ends[gone - 1], True
+            yield gone, True
 
 
 class Selector(Placer):
@@ -132,16 +146,16 @@ class Selector(Placer):
         if counted and shape.node_need > shape.max_nodes:
             return None
         usable, idle = reach & self.table.up, self.table.idle
-        for gone, start, later in about.suppositions(releases, now, reach, self.window_linear):
+        for gone, later in about.suppositions(releases, now, reach, self.window_linear):
             if counted:
                 free = usable & releases.free_after(gone)
-                if free.bit_count() >= shape.node_need:
-                    return Forecast(start, self._pick_whole(shape, free, later, idle))
-                continue
-            state: FreeState = self._supposed(running, gone) if gone else self.table
-            found = self.place(shape, trim(state, gone) if trim else state, within, rough=True, later=later)
-            if found is not None:
-                return Forecast(start, found.mask)
+                nodes = self._pick_whole(shape, free, later, idle) if free.bit_count() >= shape.node_need else 0
+            else:
+                state: FreeState = self._supposed(running, gone) if gone else self.table
+                found = self.place(shape, trim(state, gone) if trim else state, within, rough=True, later=later)
+                nodes = 0 if found is None else found.mask
+            if nodes:
+                return Forecast(about.begin(releases, gone, nodes) if later else now, nodes)
         return None
 
     def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:
