@@ -229,7 +229,7 @@ class _Cycle:
         if policy.running_reserve:
             for job in view.running:
                 if job.alloc.whole and not view.may_be_preempted(job):
-                    self.space.take(self.begin, job.end_limit // res * res, job.nodes)
+                    self.space.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
 
     def run(self, records: list[Any]) -> Decisions:
         """Walk `records` in order; the last of them fits into what is free now."""
@@ -421,7 +421,7 @@ class _Cycle:
             if started:
                 if self.licenses is not None:
                     self.licenses.take(record, self.begin, self._started_until(limit))
-                if job.alloc.whole and not view.tests_from_try:
+                if job.alloc.whole:
                     self._take(self.begin, self._started_until(limit), job.nodes)
                 return "started"
             if started is None and not limits.stop:
@@ -457,7 +457,7 @@ class _Cycle:
 
     def _started_until(self, limit: int) -> int:
         """What a job of `limit` seconds started now holds in the node space."""
-        return (self.now + limit) // self.p.resolution * self.p.resolution
+        return self.search.end_of(self.now + limit)
 
     def _estimate(self, job: Any, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))

@@ -135,10 +135,12 @@ class Search:
 
     def _slot(self, start: int, limit: int) -> tuple[int, int]:
         """What a plan from `start` on takes out of the node space: from when to when."""
-        resolution = self.resolution
-        first = start // resolution * resolution
-        end = start + limit + (resolution - 1 if self.from_try else 0)
-        return first, max(end // resolution * resolution, first + resolution)
+        first = start // self.resolution * self.resolution
+        return first, max(self.end_of(start + limit), first + self.resolution)
+
+    def end_of(self, time: int) -> int:
+        """The end of what lasts till then, as the node space has it: a multiple of bf_resolution."""
+        return (time + (self.resolution - 1 if self.from_try else 0)) // self.resolution * self.resolution
 
     def _is_open(self, space: NodeSpace, start: int, limit: int, nodes: Bitmap) -> bool:
         """Whether no earlier plan needs one of `nodes` while a plan from `start` on would."""
