@@ -118,7 +118,9 @@ class Controller(Admission):
         self.queue = JobQueue(self.state.n_pools, fifo=self.rules.walks_job_table and _walks_job_table(cluster, policy))
         self.created = 0
         self.billing = Billing(cluster, self.table)
-        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)
+        self.priority = make_priority(
+            cluster, self.partitions, self.table.total_cpus, self.billing, self.rules.recalculates_always
+        )
         self.usage = Usage(self.table, self.partitions)
         self.jobs = {}
         self.running = []

@@ -63,7 +63,7 @@ class Multifactor:
     """priority/multifactor: floor of the weighted factors minus nice, at least 1.
 
     Age and fair share count only where slurmdbd is configured, as in Slurm: without it PriorityWeightAge and
-    PriorityWeightFairshare are ignored and priorities are never recalculated. With it they are, every
+    PriorityWeightFairshare are ignored and priorities are never recalculated (in 22.05). With it they are, every
     PriorityCalcPeriod. Fair share needs associations besides; a job without one has factor 0.
 
     Parameters
@@ -76,9 +76,13 @@ class Multifactor:
         Of the whole cluster.
     billing
         Counts TRES.
+    always
+        Priorities are recalculated without slurmdbd as well (24.11), and CPUs count that backfill has tried.
     """
 
-    def __init__(self, cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing) -> None:
+    def __init__(
+        self, cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing, always: bool = False
+    ) -> None:
         option = cluster.option
         flags = {f.upper() for f in option("PriorityFlags")}
         with_dbd = option("AccountingStorageType") == "accounting_storage/slurmdbd"
@@ -89,7 +93,8 @@ class Multifactor:
         self.w_partition = option("PriorityWeightPartition")
         self.w_qos = option("PriorityWeightQOS")
         self.max_age = option("PriorityMaxAge") or 1
-        self.period_s: int | None = option("PriorityCalcPeriod") if with_dbd else None
+        self.period_s: int | None = option("PriorityCalcPeriod") if with_dbd or always else None
+        self.counts_tried = always and bool(self.w_size)
         self.favor_small = bool(option("PriorityFavorSmall"))
         self.relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
         self.accrue_always = "ACCRUE_ALWAYS" in flags
@@ -246,9 +251,9 @@ def as_priority(value: float) -> int:
 
 
 def make_priority(
-    cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing
+    cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing, always: bool = False
 ) -> Basic | Multifactor:
     """The plugin PriorityType names."""
     if cluster.option("PriorityType") == "priority/multifactor":
-        return Multifactor(cluster, partitions, total_cpus, billing)
+        return Multifactor(cluster, partitions, total_cpus, billing, always)
     return Basic()

@@ -38,6 +38,9 @@ class ReleaseRules(Value):
         Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
+    recalculates_always
+        The priority thread runs without slurmdbd as well (priority_p_thread_start). What it finds then is that a job
+        with nodes of its own, once backfill has tried it, counts with all their CPUs.
     tests_from_try
         Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
         are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
@@ -59,6 +62,7 @@ class ReleaseRules(Value):
     drained_unnamed: bool = False
     license_choice: bool = False
     one_separator: bool = False
+    recalculates_always: bool = False
     tests_from_try: bool = False
     ends_where_chosen: bool = False
     first_node_serves: bool = False
@@ -74,6 +78,7 @@ _ROWS = {
         deals_tasks=True,
         drained_unnamed=True,
         groups_late=True,
+        recalculates_always=True,
         tests_from_try=True,
     ),
     "26.05": ReleaseRules(
@@ -85,6 +90,7 @@ _ROWS = {
         license_choice=True,
         one_separator=True,
         groups_late=True,
+        recalculates_always=True,
         tests_from_try=True,
         ends_where_chosen=True,
         first_node_serves=True,
