@@ -79,12 +79,17 @@ def replay_in_step(recording: Recording) -> InStep:
     """Replay `recording` in step with its passes.
 
     When it began on slurmctld's clock is known to about 3 s only, and backfill rounds to minutes of that clock: the
-    `CLOCK_ERROR_S` are tried until no second is unexplained, and the best is kept.
+    `CLOCK_ERROR_S` are tried until no second is unexplained, and the best is kept. Earlier seconds are considered again
+    only when none will do without.
 
     Notes
     -----
     One run costs one walk over the recording; every reordered or unexplained second adds as many as orders were tried.
     """
+    for error in CLOCK_ERROR_S:
+        found = _explain(recording.shifted(error), 1, reconsider=False)
+        if found is not None:
+            return found
     best: InStep | None = None
     for error in CLOCK_ERROR_S:
         found = _explain(recording.shifted(error), None if best is None else len(best.unexplained))
@@ -96,7 +101,7 @@ def replay_in_step(recording: Recording) -> InStep:
     return best
 
 
-def _explain(recording: Recording, limit: int | None) -> InStep | None:
+def _explain(recording: Recording, limit: int | None, *, reconsider: bool = True) -> InStep | None:
     """Find an order for every second; None as soon as `limit` of them are unexplained."""
     stepper = _Stepper(recording)
     chosen: dict[int, int] = {}
@@ -105,7 +110,7 @@ def _explain(recording: Recording, limit: int | None) -> InStep | None:
     while run.diverged is not None:
         at = run.diverged
         found = _next_order(stepper, chosen, unexplained, at)
-        if found is None and not unexplained:  # afterwards nothing is as recorded any more
+        if found is None and reconsider and not unexplained:  # afterwards nothing is as recorded any more
             found = _reconsider(stepper, chosen, at, run)
         if found is None:
             unexplained.add(at)

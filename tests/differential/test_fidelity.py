@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -28,12 +27,18 @@ MORE = ("extras.builtin", "mixed.backfill", "mixed.multifactor")
 COMMON = ("mixed.builtin", "mixed.builtin.run2", "mixed.builtin.run3", "mixed.builtin.run5", "heavy.builtin",
           "heavy.builtin.run2")  # fmt: skip
 REPEATED = {"mixed.builtin": 5, "heavy.builtin": 3, "grid.builtin": 4, "grid.backfill": 5}  # how often
-# Everything 22.05 recorded without accounting, and how many seconds no order of events explains.
-RECORDED = {
-    **dict.fromkeys((f"{w}.{c}" for w in ("mixed", "heavy", "grid", "extras")
-                     for c in ("builtin", "backfill", "multifactor")), 0),
-    "repeat/mixed.builtin.run2": 0, "repeat/mixed.backfill.run2": 0, "repeat/mixed.backfill.run3": 2,
-    "repeat/grid.backfill.run2": 0, "repeat/grid.multifactor.run2": 0,
+# All recordings that are bundled. Seconds no order of events explains are allowed where they are listed, and recorded
+# starts our next pass does not make: nodes of one job that were free again at different moments, mostly.
+RECORDED = sorted(
+    path.name.removesuffix(".json")
+    for path in BUNDLED.glob("*.json")
+    if not path.name.endswith((".workload.json", ".moments.json"))
+)
+UNEXPLAINED = {
+    "grid.builtin.run3": 2, "mixed.backfill.run3": 2,
+}  # fmt: skip
+MISSED = {
+    "grid.builtin.run3": 1,
 }  # fmt: skip
 
 
@@ -204,16 +209,28 @@ def test_a_log_is_graded_against_its_own_starts(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_every_recording(name: str) -> None:
-    folder = os.environ.get("SLURMSIM_GOLDEN")
-    if not folder:
-        pytest.skip("set SLURMSIM_GOLDEN to the folder with the recordings of real Slurm")
-    replays = Path(folder) / "replay"
-    workload = replays / f"{Path(name).name.partition('.')[0]}.workload.json"
-    step = replay_in_step(read_recording(replays / f"{name}.json", workload))
+def test_every_recording_in_step_and_locked(name: str) -> None:
+    step = replay_in_step(read_recording(BUNDLED / f"{name}.json"))
     jobs = step.recording.jobs
-    assert share_of_nodes([j.nodes for j in jobs], [step.nodes.get(j.id, "") for j in jobs]) == 1.0
-    assert len(step.unexplained) <= RECORDED[name]
+    assert len(step.unexplained) <= UNEXPLAINED.get(name, 0)
+    if name not in UNEXPLAINED:
+        assert share_of_nodes([j.nodes for j in jobs], [step.nodes.get(j.id, "") for j in jobs]) == 1.0
+    locked = replay_locked(step.recording, step.held)
+    assert locked.starts == len(jobs)
+    assert locked.starts - locked.on_nodes <= MISSED.get(name, 0)
+    assert locked.share_in_time >= 0.97
+    assert locked.share_of_reasons >= 0.99
+
+
+def test_known_misses_stay_within_the_bars() -> None:
+    """22.05: 99.5 % of the locked starts of all recordings, 97 % of each; 24.11 and 26.05: 95 % of each."""
+    jobs = {name: len(read_recording(BUNDLED / f"{name}.json").jobs) for name in RECORDED}
+    newer = {name for name in RECORDED if name.partition(".2")[2][:4] in ("4.11", "6.05")}
+    older = jobs.keys() - newer
+    assert 10 <= len(newer) < len(older)
+    assert sum(MISSED.get(name, 0) for name in older) <= 0.005 * sum(jobs[name] for name in older)
+    assert all(MISSED.get(name, 0) <= (0.05 if name in newer else 0.03) * jobs[name] for name in RECORDED)
+    assert MISSED.keys() | UNEXPLAINED.keys() <= jobs.keys()
 
 
 @pytest.mark.parametrize(
