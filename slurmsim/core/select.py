@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.free_state import FreeState, Supposed
@@ -21,7 +21,8 @@ from slurmsim.core.shape import Shape
 Trim = Callable[[FreeState, int], FreeState]
 
 
-class Try(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Try:
     """The instant a future test is about, and the one tried after it (0: none).
 
     `chosen`: a job that ends with that instant is gone, and a start is the last end on the nodes chosen (25.11).
