@@ -17,12 +17,13 @@ from slurmsim.core.nodes import NodeTable
 from slurmsim.core.placer import Placer
 from slurmsim.core.releases import Releases
 from slurmsim.core.shape import Shape
+from slurmsim.core.value import Value
 
 Trim = Callable[[FreeState, int], FreeState]
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class Try(Value):
     """The instant a future test is about, and the one tried after it (0: none).
 
     `chosen`: a job that ends with that instant is gone, and a start is the last end on the nodes chosen (25.11).
