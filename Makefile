@@ -33,11 +33,11 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
-nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times; slow recordings
+nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times; long runs
 	@.ci/setup dev
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
 	@SLURMSIM_KILLS=100 $(BIN)/python -m pytest -s tests/live/test_kill.py
-	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/differential/test_fidelity.py -k every_recording
+	@$(BIN)/python -m pytest -n 2 -m slow
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -211,10 +210,10 @@ def test_a_log_is_graded_against_its_own_starts(tmp_path: Path, capsys: pytest.C
     assert [line.split()[0] for line in capsys.readouterr().out.split("\n\n")] == ["recording", "log"]
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in RECORDED]
+)
 def test_every_recording_in_step_and_locked(name: str) -> None:
-    if name in SLOW and os.environ.get("HYPOTHESIS_PROFILE") != "nightly":
-        pytest.skip("takes long: make nightly")
     step = replay_in_step(read_recording(BUNDLED / f"{name}.json"))
     jobs = step.recording.jobs
     assert len(step.unexplained) <= UNEXPLAINED.get(name, 0)
