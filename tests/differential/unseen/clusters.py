@@ -59,7 +59,6 @@ _MULTIFACTOR = """\
 PriorityType=priority/multifactor
 PriorityDecayHalfLife=0-01:00:00
 PriorityCalcPeriod=1
-PriorityMaxAge=0-06:00:00
 PriorityWeightAge=1000
 PriorityWeightJobSize=2000
 PriorityWeightPartition=1500
@@ -156,7 +155,9 @@ def draw(rng: random.Random, kind: str, for_sessions: bool) -> Cluster:
     conf += "MinJobAge=300\n" if for_sessions else "MinJobAge=100000\nMaxJobCount=10000\n"
     if licenses:
         conf += "Licenses=" + ",".join(f"{name}:{count}" for name, count in licenses.items()) + "\n"
-    conf += _MULTIFACTOR if kind != "plain" else "PriorityType=priority/basic\n"
+    # slow ageing in sessions: when in its minute slurmctld counts ages again is not recorded
+    age = f"PriorityMaxAge={'7-0' if for_sessions else '0-06:00:00'}\n"
+    conf += _MULTIFACTOR + age if kind != "plain" else "PriorityType=priority/basic\n"
     files: dict[str, str] = {}
     cluster = Cluster(nodes, {name: (a, b) for name, (a, b, _) in partitions.items()}, licenses=licenses, files=files)
     if kind == "accounts":

@@ -42,6 +42,7 @@ def _ask(verb: str, cluster: Cluster, file: str, text: str, name: str, rate: int
         raise SystemExit(f"{VARIABLE} names no oracle kit that can run here (needs root and Slurm's programs)")
     with tempfile.TemporaryDirectory(prefix="unseen-") as top:
         place = Path(top)
+        place.chmod(0o755)  # the users' programs load the kit's clock from it
         conf = cluster.write(place / name)
         (place / file).write_text(text, "utf-8")
         out, run = place / "out.json", place / "run"
