@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -290,9 +291,22 @@ def replay(path: Path, jobs: str, times: bool = False, up_s: int | None = None, 
 def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: int) -> Group:
     """Run it once, slurmctld having been up for `up_s`."""
     group = Group(recording["group"], up_s)
+    began = time.monotonic()
+    for step, code, out, error in asked(recording, find_conf(path, recording), jobs, up_s):
+        group.outcomes.append(compare(step, code, out, error, recording["volatile"]))
+        if times:
+            print(f"{time.monotonic() - began:6.2f} {step['n']}: {step['cmd'][:80]}", file=sys.stderr)
+        began = time.monotonic()
+    return group
+
+
+def asked(
+    recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S
+) -> Iterator[tuple[dict[str, Any], int, str, str]]:
+    """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors."""
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
-    session = Session(recording, find_conf(path, recording), mode, up_s)
+    session = Session(recording, conf, mode, up_s)
     at = 0.0
     try:
         for step in recording["steps"]:
@@ -306,14 +320,10 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
                 session.until(at)
             else:
                 at = max(at, step["t"])
-                began = time.monotonic()
                 session.until(at)
-                group.outcomes.append(compare(step, *session.run(step["user"], step["cmd"]), recording["volatile"]))
-                if times:
-                    print(f"{time.monotonic() - began:6.2f} {step['n']}: {step['cmd'][:80]}", file=sys.stderr)
+                yield step, *session.run(step["user"], step["cmd"])
     finally:
         session.close()
-    return group
 
 
 def compare(step: dict[str, Any], code: int, out: str, error: str, volatile: list[list[str]]) -> Outcome:

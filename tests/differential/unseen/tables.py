@@ -37,7 +37,7 @@ SBATCH = Verb(
     (
         "sbatch -J {newname} -o /dev/null {options} --wrap 'sleep {length}'",
         "j=$(sbatch --parsable -J {newname} -o /dev/null -t {minutes} {options} --wrap 'sleep {length}')"
-        " && scontrol show job $j",
+        " && scontrol show job ${j:-0}",
     ),
     """
     6 -a {indexes}
@@ -306,7 +306,7 @@ UPDATE_PARTITION = Verb(
 RESERVATION = Verb(
     "scontrol reservation", 5,
     ("scontrol create reservation {newresv} {options} && scontrol show reservation",
-     "scontrol create reservation {newresv} {options}; squeue -h -o '%i %T %r' -t pd"),
+     "scontrol create reservation {newresv} {options}; squeue -h -S i -o '%i %T %r' -t pd"),
     """
     3 starttime=now+1hour duration=30 users={user} nodes={nodes}
     2 starttime=now duration={minutes} users={user} nodes={nodes}
@@ -369,7 +369,7 @@ UPDATE_RESERVATION = Verb(
 )  # fmt: skip
 
 CONTROL = Verb(
-    "scontrol job control", 8, ("scontrol {options}; squeue -h -a -t all -o '%i %t %r %Q' -j {shown}",),
+    "scontrol job control", 8, ("scontrol {options}; squeue -h -a -t all -S i -o '%i %t %r %Q' -j {shown}",),
     """
     6 hold {job}
     2 hold {job} {job}
@@ -456,7 +456,7 @@ SHOW = Verb(
 )  # fmt: skip
 
 SCANCEL = Verb(
-    "scancel", 6, ("scancel {options}; sleep 2; squeue -h -a -t all -o '%i %T %r'",),
+    "scancel", 6, ("scancel {options}; sleep 2; squeue -h -a -t all -S i -o '%i %T %r'",),
     """
     1 -A {account} -t pd
     2 -b {job}
@@ -480,7 +480,7 @@ SCANCEL = Verb(
     2 -w {node}
     1 --wckey=w1
     1 --ctld {job}
-    1 -i {job} </dev/null
+    1 -i {job} <<<y
     8 {job}
     2 {job} {job}
     3 {task}
