@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 import replay
 
 from unseen.score import Answer, Judged, judge
+from unseen.sessions import BOOT
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 
 
 def answers(recording: dict[str, Any], conf: Path, up_s: int) -> list[Answer]:
@@ -30,25 +34,17 @@ def _answer(code: int | None, out: str, error: str, volatile: list[list[str]]) -
     return Answer(code, replay.normal(out, volatile).splitlines(), replay.normal(error, volatile).splitlines())
 
 
-def compare(name: str, recording: dict[str, Any], conf: Path, again: dict[str, Any] | None = None) -> list[Judged]:
-    """Every command of a session judged; `again` is a second recording of it.
+def up_s_of(recording: dict[str, Any]) -> int:
+    """How long slurmctld had been up when the recording began, as the scene's first command says."""
+    for step in recording["steps"]:
+        if step.get("cmd") == BOOT and (at := _TIME.search(step["stdout"])):
+            return max(replay.start_of(recording) - replay.start_of({"start": at[0]}), 1)
+    return replay.guess_up_s(replay.start_of(recording))
 
-    How long slurmctld had been up is not recorded: the likeliest phase is tried first, the others where more than one
-    command in twenty differs, and the best is kept.
-    """
+
+def compare(name: str, recording: dict[str, Any], conf: Path, again: dict[str, Any] | None = None) -> list[Judged]:
+    """Every command of a session judged; `again` is a second recording of it."""
     steps = [step for step in recording["steps"] if "cmd" in step]
     real = recorded(recording)
     sure = [True] * len(real) if again is None else [a == b for a, b in zip(real, recorded(again), strict=True)]
-    best: list[Judged] = []
-    guess = replay.guess_up_s(replay.start_of(recording))
-    for up_s in dict.fromkeys((guess, *replay.UP_S)):
-        found = judge(name, zip(steps, real, answers(recording, conf, up_s), sure, strict=True))
-        if not best or _wrong(found) < _wrong(best):
-            best = found
-        if _wrong(best) <= len(steps) / 20:
-            break
-    return best
-
-
-def _wrong(judged: list[Judged]) -> int:
-    return sum(one.verdict in ("different", "repeat") for one in judged)
+    return judge(name, zip(steps, real, answers(recording, conf, up_s_of(recording)), sure, strict=True))

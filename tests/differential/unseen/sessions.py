@@ -35,6 +35,7 @@ Priority QOS QOSRAW Reason ReqCPUS ReqMem ReqNodes ReqTRES Reservation Reservati
 SubmitLine Suspended SystemCPU Timelimit TimelimitRaw UID User WCKey WCKeyID WorkDir AdminComment BlockID""".split()
 _SHARE = "account user rawshares normshares grptresmins partition cluster grptresraw tresrunmins".split()
 _TEXT = re.compile(r"\{(\w+)\}")
+BOOT = "scontrol show config | grep BOOT_TIME"  # since when slurmctld is up: the phase of its passes and scans
 
 
 class Deck:
@@ -238,7 +239,7 @@ class Drawer:
         if crowded:
             asks += [f"-N {nodes - 3} --exclusive -t 60", f"-N {nodes} --exclusive -t 30", "-a 0-6%2 -n 8 -t 20",
                      "-N 4 --exclusive -t 10", "-d afterok:{job} -N 2 -t 5", "-n 20 -t 20"]  # fmt: skip
-        scene_commands = []
+        scene_commands = [Command("scene", "", "root", BOOT)]
         rng.shuffle(asks)
         for ask in asks:
             scene.jobs += 1
