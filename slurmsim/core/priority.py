@@ -108,6 +108,10 @@ class Multifactor:
         self._alike = not any((self.w_age, self.w_fairshare, self.w_assoc, self.w_size, self.w_partition, self.w_qos))
         self._alike = self._alike and not self.w_tres
         self._capacity: list[dict[str, int]] = []
+        self._qos_factor: Mapping[str, float] = {}
+        self._assoc_factor: list[float] = []
+        self.shares: FairTree | Classic | None = None
+        self._book: UsageBook | None = None
         self.weigh_partitions(partitions)
 
     def weigh_partitions(self, partitions: list[Partition]) -> None:
@@ -115,10 +119,6 @@ class Multifactor:
         highest = max((p.spec.priority_job_factor for p in partitions), default=1) or 1
         self.part_factor = [p.spec.priority_job_factor / (1 if self._raw_part else highest) for p in partitions]
         self._capacity = [self._billing.capacity(p) for p in partitions] if self.w_tres else []
-        self._qos_factor: Mapping[str, float] = {}
-        self._assoc_factor: list[float] = []
-        self.shares: FairTree | Classic | None = None
-        self._book: UsageBook | None = None
 
     def use(self, book: UsageBook, shares: FairTree | Classic) -> None:
         """There are associations: their priorities and those of QOS count, and their fair share."""
