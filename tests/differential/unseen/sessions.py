@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field
 
 from unseen.clusters import USERS, Cluster, draw
-from unseen.tables import ALLOCATING, VERBS, WITHOUT_NEED, Verb
+from unseen.tables import ALLOCATING, QUIET, VERBS, WITHOUT_NEED, Verb
 
 COMMANDS = 100  # of one session
-REST_EVERY, REST_S = 8, 3  # so often the clock goes on, for a pass of slurmctld's loop
+REST_S = 4  # after whatever changes something: until slurmctld's next pass, whose second no recording holds
 KINDS = ("accounts", "priority", "accounts", "plain", "allocating")
 """Clusters of five sessions in a row; ``allocating`` is one with accounts where programs really run."""
 _LETTERS = "aAcCdDeEfFgGhHijJklLmnNoOpPqQrSTtuUvVwWxyYzBbKX"
@@ -80,7 +80,7 @@ class Drawn:
 
     def cases(self) -> str:
         """As a case file of the kit; the scene as setting, which does not count."""
-        lines = [f"{c.user}# {c.text}" for c in self.scene] + ["sleep 4"]
+        lines = [line for c in self.scene for line in (f"{c.user}# {c.text}", f"sleep {REST_S}")]
         lines += [f"sleep {s}" if isinstance(s, int) else f"{s.user}$ {s.text}" for s in self.steps]
         return "\n".join(lines) + "\n"
 
@@ -199,10 +199,11 @@ class Drawer:
         drawn = Drawn(f"s{index:02}", cluster, self._scene(rng, scene, crowded=not allocating))
         verbs = [verb for verb in VERBS if allocating or verb.name not in ALLOCATING]
         shares = [self._share(verb, kind) for verb in verbs]
-        for number in range(COMMANDS):
-            if number and number % REST_EVERY == 0:
+        for _ in range(COMMANDS):
+            command = self._command(rng, scene, rng.choices(verbs, shares)[0])
+            drawn.steps.append(command)
+            if command.verb not in QUIET:
                 drawn.steps.append(REST_S)
-            drawn.steps.append(self._command(rng, scene, rng.choices(verbs, shares)[0]))
         return drawn
 
     def _share(self, verb: Verb, kind: str) -> float:

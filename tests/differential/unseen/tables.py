@@ -456,7 +456,7 @@ SHOW = Verb(
 )  # fmt: skip
 
 SCANCEL = Verb(
-    "scancel", 6, ("scancel {options}; sleep 2; squeue -h -a -t all -S i -o '%i %T %r'",),
+    "scancel", 6, ("scancel {options}; sleep 3; squeue -h -a -t all -S i -o '%i %T %r'",),
     """
     1 -A {account} -t pd
     2 -b {job}
@@ -800,4 +800,6 @@ VERBS = (
 )  # fmt: skip
 ALLOCATING = ("srun", "salloc")
 """Verbs whose programs really run: sessions of their own, a clock that goes on second by second."""
+QUIET = ("scontrol show", "squeue", "sinfo", "sacct", "sprio", "sshare")
+"""Verbs that change nothing."""
 WITHOUT_NEED = 0.05  # of its share, where the cluster lacks what a verb needs
