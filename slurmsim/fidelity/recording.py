@@ -14,6 +14,7 @@ import numpy as np
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import WorkloadError
+from slurmsim.hostlist import expand
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.states import JobState
@@ -139,10 +140,10 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
         RecordedJob(int(j["job_id"]), j["id"], int(j["submit"]), int(j["start"]), int(j["end"]), j["nodes"],
                     j.get("scheduler") or "Main", str(j["state"]),
                     int(asked[j["id"]].get("runtime", int(j["end"]) - int(j["start"]))),
-                    tuple((int(when), str(reason)) for when, reason in j.get("reasons") or ()))
+                    _reasons(j, asked[j["id"]]))
         for j in started
     )  # fmt: skip
-    epoch, up_since = _clock(recorded.get("sdiag", ()), jobs)
+    epoch, up_since = _logged(recorded) or _clock(recorded.get("sdiag", ()), jobs)
     return Recording(
         path.name,
         str(recorded.get("slurm", "")),
@@ -169,6 +170,12 @@ def _accounting(path: Path, cluster: ClusterSpec) -> Accounting | None:
     return load_accounting([found])
 
 
+def _logged(recorded: dict[str, Any]) -> tuple[int, int] | None:
+    """(epoch, up_since) where slurmctld's log told the recorder."""
+    clock = recorded.get("epoch")
+    return (int(clock["start"]), int(clock["slurmctld_since"])) if clock else None
+
+
 def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...]) -> tuple[int, int]:
     """(epoch, up_since) from the sdiag at the end of the recording, to about 3 s."""
     at = {key: int(m[1]) for key in ("sdiag output at", "Data since")
@@ -182,7 +189,9 @@ def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...]) -> tuple[int, int]:
 
 def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], source: str, epoch: int) -> Workload:
     """The recorded jobs as a workload: asked for as in the workload file, submitted and lasting as recorded."""
-    ids = {job.label: job.id for job in jobs}
+    ids: dict[str, list[int]] = {}
+    for job in sorted(jobs, key=lambda job: job.id):
+        ids.setdefault(job.label, []).append(job.id)
     n = len(jobs)
     ints: dict[str, dict[int, int]] = {}
     texts: dict[str, list[str]] = {}
@@ -198,7 +207,9 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
         if ask.get("exclusive"):
             values["exclusive"] = 1
         if "begin" in ask:
-            values["begin"] = epoch + job.submit + int(ask["begin"])
+            values["begin"] = epoch + job.submit + int(str(ask["begin"]).removeprefix("now+"))
+        if "array" in ask:
+            values |= _array(str(ask["array"]), ids[job.label], job.id)
         for column, value in values.items():
             ints.setdefault(column, {})[row] = value
         for field in ("user", "partition", "qos", "account", "constraint"):
@@ -214,12 +225,26 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
     return Workload(columns, coded, WorkloadHeader(source=source, format="recording")).sorted()
 
 
-def _dependency(text: str, ids: dict[str, int]) -> str:
-    """The workload's own ids (``afterok:j003``) as job ids; ids that never started are left unknown."""
+def _reasons(recorded: dict[str, Any], ask: dict[str, Any]) -> tuple[tuple[int, str], ...]:
+    """What it waited for. The tasks of an array share a name, so that whose reason was seen is not known."""
+    seen = () if "array" in ask else recorded.get("reasons") or ()
+    return tuple((int(when), str(reason)) for when, reason in seen)
+
+
+def _array(text: str, ids: list[int], job_id: int) -> dict[str, int]:
+    """Whose task of an array a job is. The record of the array has the first id and is its last task to start."""
+    indexes, _, limit = text.partition("%")
+    tasks = [*ids[1:], ids[0]]
+    found = {"array_job_id": ids[0], "array_task_id": int(expand(f"t[{indexes}]")[tasks.index(job_id)][1:])}
+    return found | ({"array_limit": int(limit)} if limit else {})
+
+
+def _dependency(text: str, ids: dict[str, list[int]]) -> str:
+    """The workload's own ids (``afterok:j003``) as job ids, an array's all; ids that never started are left unknown."""
     parts = []
     for part in filter(None, text.split(",")):
         kind, *names = part.split(":")
-        parts.append(":".join([kind, *(str(ids.get(name, 10**9)) for name in names)]))
+        parts.append(":".join([kind, *(str(one) for name in names for one in ids.get(name, [10**9]))]))
     return ",".join(parts)
 
 

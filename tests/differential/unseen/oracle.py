@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import calendar
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,17 @@ def record_workload(cluster: Cluster, workload: dict[str, Any], name: str) -> di
     return _ask("run-replay", cluster, f"{name}.workload.json", json.dumps(workload), name, RATE, REPLAY_S)
 
 
+def _clock(log: str, recording: dict[str, Any]) -> dict[str, int]:
+    """When slurmctld came up and when the recording began, in seconds since the epoch, from slurmctld's log."""
+    first = min(recording["jobs"], key=lambda job: job["job_id"])
+    at = re.search(rf"\[(\S+?)\.\d+\] _slurm_rpc_submit_batch_job: JobId={first['job_id']} ", log)
+    up = re.search(r"\[(\S+?)\.\d+\] slurmctld version \S+ started", log)
+    if at is None or up is None:
+        raise RuntimeError("slurmctld's log does not say when the first job came")
+    begun, first_submitted = (calendar.timegm(time.strptime(m[1], "%Y-%m-%dT%H:%M:%S")) for m in (up, at))
+    return {"slurmctld_since": begun, "start": first_submitted - first["submit"]}
+
+
 def _ask(verb: str, cluster: Cluster, file: str, text: str, name: str, rate: int, most_s: int) -> dict[str, Any]:
     program = kit()
     if program is None:
@@ -57,4 +71,6 @@ def _ask(verb: str, cluster: Cluster, file: str, text: str, name: str, rate: int
         if done.returncode:
             raise RuntimeError(f"{name}: {done.stderr.strip() or done.stdout.strip()}")
         found: dict[str, Any] = json.loads(out.read_text("utf-8"))
+        if verb == "run-replay":
+            found |= {"epoch": _clock((run / "log" / "slurmctld.log").read_text("utf-8", "replace"), found)}
     return found
