@@ -231,11 +231,12 @@ class _Call:
             self.sort = value or ""
 
     def cluster(self, names: str) -> None:
-        from slurmsim.commands.cluster_facts import Cluster, cannot_reach
+        from slurmsim.commands.cluster_facts import Cluster
 
-        for name in Cluster(self.io).unknown(names):
-            self.error(f"No cluster '{name}' known by database.")
-            self.error(cannot_reach(names))
+        lines = Cluster(self.io).not_reached(names)
+        for line in lines:
+            self.error(line)
+        if lines:
             raise Stop(1)
 
     def ids(self, text: str) -> list[int]:
