@@ -295,6 +295,7 @@ class Engine:
         array = Array(shown, str(asked["array_inx"]), order=self._order) if made[0][2] is not None else None
         for sub, behaviour, task in made:
             live = LiveJob(asked, None if array is not None else shown, person, self._order, array, task)
+            live.entered_after = self.looks
             self._order += 1
             network.entering[sub.job_id] = live
             network.behaviour[sub.job_id] = behaviour
@@ -570,6 +571,11 @@ class Engine:
     def file_of(self, live: LiveJob, which: str) -> str | None:
         """The path of a job's std_out, std_err or std_in."""
         return file_name(live, which)
+
+    @property
+    def looks(self) -> tuple[int, int]:
+        """Passes of the main scheduler so far, and when backfill came last: who has seen the jobs there are."""
+        return self.controller.main.passes, self.last_cycle
 
     def last_evaluated(self, core: Job) -> int:
         """When a scheduler last looked at the pending job, as far as is kept."""

@@ -53,6 +53,8 @@ class LiveJob:
         When it was expected to start, and when it was held.
     mail
         Messages to whoever looks after its tasks.
+    entered_after
+        Passes of the main scheduler before it was submitted, and when backfill had come last.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
     suspended_or_resumed, ran_before_suspension
@@ -72,6 +74,7 @@ class LiveJob:
     next_step: int = 0
     mail: list[dict[str, Any]] = field(default_factory=list)
     edited_at: int = -1
+    entered_after: tuple[int, int] = (-1, -1)
     resized_at: int = 0
     planned_before_hold: tuple[int, int] | None = None
     suspended_or_resumed: int = 0
