@@ -320,7 +320,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("qos", "q", REQUIRED, ALL, v.string, "qos", SUPPORTED),
     Option("quiet", "Q", NO, ALL, v.switch, "quiet", SUPPORTED, early=True),
     Option("quit-on-interrupt", None, NO, RUN, v.switch, "quit_on_interrupt", ACCEPTED),
-    Option("reboot", None, NO, ALL, v.switch, "reboot", REFUSED),
+    Option("reboot", None, NO, ALL, v.switch, "reboot", ACCEPTED),
     Option("relative", "r", REQUIRED, RUN, v.natural, "relative", SUPPORTED, part=True),
     Option("requeue", None, NO, BATCH, _requeue, "requeue", SUPPORTED, until="26.05"),
     Option("requeue", None, OPTIONAL, BATCH, _requeue, "requeue", SUPPORTED, since="26.05"),

@@ -222,7 +222,10 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
         filled[list(rows)] = list(rows.values())
         columns[name] = filled
     coded = {name: TextColumn.from_list(values) for name, values in texts.items()}
-    return Workload(columns, coded, WorkloadHeader(source=source, format="recording")).sorted()
+    workload = Workload(columns, coded, WorkloadHeader(source=source, format="recording"))
+    task, array = workload.ints["array_task_id"], workload.ints["array_job_id"]
+    first = np.where(task < 0, workload.ints["job_id"], array)  # the tasks of an array in index order, not by their ids
+    return workload.take(np.lexsort((task, first, workload.ints["submit"])))
 
 
 def _reasons(recorded: dict[str, Any], ask: dict[str, Any]) -> tuple[tuple[int, str], ...]:
