@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast nightly bench clean
+.PHONY: help demo live test clients fast nightly bench unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -41,6 +41,10 @@ nightly: ## the property tests with thousands of examples each; a daemon that is
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev
 	@$(BIN)/python -m pytest -p no:xdist -s benchmarks
+
+unseen: ## ask real Slurm and slurmsim new questions: SEED=…, SLURMSIM_ORACLE=the oracle kit's folder
+	@.ci/setup dev
+	@cd tests/differential && $(abspath $(BIN))/python -m unseen all --seed $(or $(SEED),1) --folder $(CURDIR)/unseen-recordings/$(or $(SEED),1)
 
 clean: ## remove what the commands above left behind, .venv too
 	@rm -rf $(VENV) $(FAST) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -81,6 +81,10 @@ class _Call:
         arguments: dict[str, Any] = {"accounts": self.accounts}
         if "a" not in self.on:
             arguments["users"] = self.users or [self.me()]
+        if "v" in self.on:
+            for what, asked in (("Users", arguments.get("users")), ("Accounts", self.accounts)):
+                names = "".join(f"\n\t: {name}" for name in asked or ["all"])
+                self.io.error(f"{what} requested:{names}")
         try:
             answer = self.io.client.call("shares", **arguments)
         except FAILED_CALLS as error:
@@ -90,6 +94,8 @@ class _Call:
             from slurmsim.commands.dump_shares import dump_shares
 
             return dump_shares(answer, self.dump, self.io, self.release, argv)
+        if "M" in self.on and answer.get("cluster"):
+            self.io.out(f"CLUSTER: {answer['cluster']}\n")
         self.print(answer)
         return 0
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import calendar
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,3 +76,10 @@ def _ask(verb: str, cluster: Cluster, file: str, text: str, name: str, rate: int
         if verb == "run-replay":
             found |= {"epoch": _clock((run / "log" / "slurmctld.log").read_text("utf-8", "replace"), found)}
     return found
+
+
+def scratch() -> str:
+    """A new folder that goes when the process ends."""
+    folder = tempfile.mkdtemp(prefix="unseen-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

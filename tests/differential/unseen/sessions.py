@@ -153,7 +153,9 @@ class Scene:
             case "letters":
                 return "|".join(f"%{rng.choice(('', '.8', '12'))}{x}" for x in rng.sample(_LETTERS, rng.randint(2, 5)))
             case "nodeletters":
-                return " ".join(f"%{rng.choice(('', '.8', '12'))}{x}" for x in rng.sample(_NODE_LETTERS, rng.randint(2, 4)))
+                return " ".join(
+                    f"%{rng.choice(('', '.8', '12'))}{x}" for x in rng.sample(_NODE_LETTERS, rng.randint(2, 4))
+                )
             case "license":
                 return f"{rng.choice(('matlab', 'fluent'))}:{rng.choice((1, 2, 3))}"
         raise KeyError(word)

@@ -39,7 +39,9 @@ def draw_workload(seed: int, index: int) -> tuple[Cluster, dict[str, Any]]:
         job, size = _job(rng, cluster, f"j{number:03}", submit)
         jobs.append(job)
         sizes.append(size)
-    scale = rng.uniform(*LOAD) * cluster.nodes * submit / sum(s * j["runtime"] for s, j in zip(sizes, jobs, strict=True))
+    scale = (
+        rng.uniform(*LOAD) * cluster.nodes * submit / sum(s * j["runtime"] for s, j in zip(sizes, jobs, strict=True))
+    )
     for job in jobs:
         job["runtime"] = min(LONGEST_S, max(10, int(job["runtime"] * min(scale, 1.5))))
         _limit(rng, job)

@@ -1,0 +1,170 @@
+"""The generator of unseen questions: what it draws, how it counts, how it shortens; and some of what it recorded."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unseen import oracle, ours
+from unseen.clusters import USERS
+from unseen.score import Answer, judge, table, tallies
+from unseen.sessions import Drawer, Drawn
+from unseen.shorten import shortest
+from unseen.tables import ALLOCATING, VERBS
+from unseen.workloads import KINDS, draw_workload, kind_of
+
+from slurmsim.config.accounting.load import load_accounting
+from slurmsim.config.load import parse_cluster
+from slurmsim.fidelity import read_recording
+from slurmsim.fidelity.locked import replay_locked
+
+RECORDED = Path(__file__).resolve().parents[1] / "conformance" / "unseen"
+SESSIONS = 33
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Drawn]:
+    drawer = Drawer(5)
+    return [drawer.draw(index) for index in range(SESSIONS)]
+
+
+# -- what is drawn ------------------------------------------------------------------------------------------------------
+
+
+def test_every_option_of_every_verb_comes_up(drawn: list[Drawn]) -> None:
+    asked = {(command.verb, command.option) for session in drawn for command in session.commands}
+    assert asked == {(verb.name, text) for verb in VERBS for _, text in verb.entries()}
+
+
+def test_verbs_have_their_shares(drawn: list[Drawn]) -> None:
+    commands = [command.verb for session in drawn for command in session.commands]
+    assert len(commands) == 3300
+    whole = sum(verb.share for verb in VERBS)
+    for verb in VERBS:
+        if not verb.needs and verb.name not in ALLOCATING:
+            assert commands.count(verb.name) / len(commands) == pytest.approx(verb.share / whole, rel=0.35)
+
+
+def test_a_seed_draws_the_same_again(drawn: list[Drawn]) -> None:
+    drawer = Drawer(5)
+    assert [drawer.draw(index).cases() for index in range(3)] == [session.cases() for session in drawn[:3]]
+    assert Drawer(6).draw(0).cases() != drawn[0].cases()
+
+
+def test_clusters_are_configurations_slurmsim_reads(drawn: list[Drawn], tmp_path: Path) -> None:
+    for session in drawn[:10]:
+        cluster, _ = parse_cluster(session.cluster.files["slurm.conf"].splitlines(), session.name)
+        assert 2 <= len(cluster.partitions) <= 4
+        if "sacctmgr.txt" in session.cluster.files:
+            folder = session.cluster.write(tmp_path / session.name)
+            assert {a.user for a in load_accounting([folder / "sacctmgr.txt"]).associations} >= set(USERS)
+
+
+def test_workloads_of_twenty_have_their_kinds_and_name_jobs_before_them() -> None:
+    assert {kind: [kind_of(index) for index in range(20)].count(kind) for kind in KINDS} == KINDS
+    for index in range(20):
+        _, workload = draw_workload(3, index)
+        before: set[str] = set()
+        for job in workload["jobs"]:
+            assert job.get("dependency", "").partition(":")[2] in before | {""}
+            before.add(job["id"])
+    assert draw_workload(3, 0)[1] == draw_workload(3, 0)[1] != draw_workload(4, 0)[1]
+
+
+# -- how it is counted --------------------------------------------------------------------------------------------------
+
+
+def step(n: int, verb: str, command: str = "x") -> dict[str, Any]:
+    return {"n": n, "verb": verb, "option": "-x", "cmd": command}
+
+
+def answer(*lines: str, code: int = 0) -> Answer:
+    return Answer(code, list(lines), [])
+
+
+def test_a_difference_that_only_shifts_ids_counts_once() -> None:
+    real = [answer("Submitted batch job 7"), answer("8 PD"), answer("8 R"), answer("9 R")]
+    mine = [answer("Submitted batch job 6"), answer("7 PD"), answer("7 CD"), answer("9 R")]
+    found = judge("s", [(step(n, "sbatch"), a, b, True) for n, (a, b) in enumerate(zip(real, mine, strict=True))])
+    assert [one.verdict for one in found] == ["different", "different", "different", "equal"]
+    ids = judge("s", [(step(1, "sbatch"), answer("job 7"), answer("job 6"), True),
+                      (step(2, "sbatch"), answer("job 9"), answer("job 8"), True),
+                      (step(3, "sbatch"), answer("job 9"), answer("job 5"), True)])  # fmt: skip
+    assert [one.verdict for one in ids] == ["different", "repeat", "different"]
+
+
+def test_what_prints_nothing_or_headings_alone_does_not_count() -> None:
+    cases = [("squeue", answer("JOBID PARTITION")), ("sacct", answer("JobID State", "----- -----")),
+             ("scontrol show", answer())]  # fmt: skip
+    assert [judge("s", [(step(1, verb), a, a, True)])[0].verdict for verb, a in cases] == ["no effect"] * 3
+    assert judge("s", [(step(1, "squeue"), answer("JOBID", "1"), answer("JOBID", "1"), True)])[0].verdict == "equal"
+    assert judge("s", [(step(1, "scancel"), answer(code=1), answer(code=1), True)])[0].verdict == "equal"
+
+
+def test_what_real_slurm_answers_differently_itself_does_not_count() -> None:
+    found = judge("s", [(step(1, "sinfo"), answer("a 1"), answer("a 2"), False)])
+    assert found[0].verdict == "unsure"
+    assert tallies(found)["sinfo"].asked == 0
+    assert "| sinfo | 0 |" in table(found)
+
+
+# -- how it is shortened ------------------------------------------------------------------------------------------------
+
+
+def test_the_shortest_form_keeps_what_is_needed() -> None:
+    assert shortest(list(range(40)), lambda items: {7, 23} <= set(items), 500) == [7, 23]
+    assert shortest([1], lambda items: True, 10) == [1]
+
+
+def test_the_cap_is_kept() -> None:
+    tried: list[int] = []
+
+    def differs(items: list[int]) -> bool:
+        tried.append(len(items))
+        return 7 in items and 23 in items
+
+    found = shortest(list(range(40)), differs, 5)
+    assert len(tried) == 5 and {7, 23} <= set(found)
+
+
+# -- what was recorded --------------------------------------------------------------------------------------------------
+
+
+def unpacked(path: Path) -> Any:
+    return json.loads(lzma.decompress(path.read_bytes()))
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.session.xz")), ids=lambda path: path.name.partition(".")[0])
+def test_commands_of_recorded_sessions(path: Path, tmp_path: Path) -> None:
+    kept = unpacked(path)
+    for name, text in kept["conf"].items():
+        (tmp_path / name).write_text(text, "utf-8")
+    found = ours.compare(path.name, kept["recording"], tmp_path / "slurm.conf")
+    whole = [one for one in found if one.verb != "scene" and one.verdict in ("equal", "different")]
+    wrong = [one for one in whole if one.verdict == "different"]
+    assert len(wrong) <= kept["different"], "\n".join(f"{one.command}\n{one.difference()}" for one in wrong)
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.workload.xz")), ids=lambda path: path.name.partition(".")[0])
+def test_starts_of_recorded_workloads(path: Path, tmp_path: Path) -> None:
+    kept = unpacked(path)
+    for name, text in kept["files"].items():
+        (tmp_path / name).write_text(text, "utf-8")
+    found = replay_locked(read_recording(tmp_path / kept["recording"]))
+    assert found.starts - found.on_nodes <= kept["missed"]
+
+
+@pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")
+def test_the_oracle_answers_a_session(tmp_path: Path) -> None:
+    drawn = Drawer(1).draw(3)  # without a database: up in seconds
+    drawn.steps = drawn.steps[:6]
+    recording = oracle.record_session(drawn.cluster, drawn.cases(), drawn.name)
+    commands = [step for step in recording["steps"] if "cmd" in step]
+    assert [step["cmd"] for step in commands] == [c.text for c in [*drawn.scene, *drawn.commands]]
+    assert ours.up_s_of(recording) >= 1
+    assert shutil.which("bash") and os.path.exists("/usr/sbin/slurmctld")
