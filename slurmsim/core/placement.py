@@ -434,6 +434,9 @@ def distribute(
         room = [max(1, a // cpus_per_task) for a in taken]
         if tasks_per_node:
             room = [min(r, tasks_per_node) for r in room]
+        short = total // cpus_per_task - sum(room)
+        if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: some get one more
+            room = [r - (-short // hosts) for r in room]
         dealt = _rounds(room, total // cpus_per_task)
         least = 0 if tasks else ask.pn_min_cpus
         given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]

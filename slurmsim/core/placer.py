@@ -258,7 +258,8 @@ class Placer:
             cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
         if shape.all_cores:  # it is charged for all, which the memory must suffice for
             cpus = np.where(cpus == table.cpus[idx], cpus, 0)
-        if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
+        per_node = shape.mem_node or shape.mem_all  # of nodes: CPUs count, whole tasks or not
+        if shape.cpus_per_task > 1 and (shape.mem_cpu or (shape.n_tasks and not per_node)):  # a node serves whole tasks
             cpus = cpus - cpus % shape.cpus_per_task
         need = shape.least_cpus
         if shape.strict_one and shape.n_tasks:

@@ -48,6 +48,7 @@ class RecordedJob:
     scheduler: str  # "Main" or "Backfill"
     state: str
     runtime: int
+    eligible: int = -1
     reasons: tuple[tuple[int, str], ...] = ()  # (when, reason) as seen while it was pending
 
     @property
@@ -140,7 +141,7 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
         RecordedJob(int(j["job_id"]), j["id"], int(j["submit"]), int(j["start"]), int(j["end"]), j["nodes"],
                     j.get("scheduler") or "Main", str(j["state"]),
                     int(asked[j["id"]].get("runtime", int(j["end"]) - int(j["start"]))),
-                    _reasons(j, asked[j["id"]]))
+                    -1 if j.get("eligible") is None else int(j["eligible"]), _reasons(j, asked[j["id"]]))
         for j in started
     )  # fmt: skip
     epoch, up_since = _logged(recorded) or _clock(recorded.get("sdiag", ()), jobs)
@@ -207,7 +208,7 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
         if ask.get("exclusive"):
             values["exclusive"] = 1
         if "begin" in ask:
-            values["begin"] = epoch + job.submit + int(str(ask["begin"]).removeprefix("now+"))
+            values["begin"] = epoch + _begin(job, int(str(ask["begin"]).removeprefix("now+")))
         if "array" in ask:
             values |= _array(str(ask["array"]), ids[job.label], job.id)
         for column, value in values.items():
@@ -232,6 +233,12 @@ def _reasons(recorded: dict[str, Any], ask: dict[str, Any]) -> tuple[tuple[int, 
     """What it waited for. The tasks of an array share a name, so that whose reason was seen is not known."""
     seen = () if "array" in ask else recorded.get("reasons") or ()
     return tuple((int(when), str(reason)) for when, reason in seen)
+
+
+def _begin(job: RecordedJob, after: int) -> int:
+    """When it may start: sbatch counts from its own second, which may be one before the submission's."""
+    asked = job.submit + after
+    return job.eligible if asked - 3 <= job.eligible <= asked else asked
 
 
 def _array(text: str, ids: list[int], job_id: int) -> dict[str, int]:
