@@ -200,7 +200,9 @@ def _send(asked: Asked, word: str, io: Io) -> int:
         quiet = refusal.text in _QUIET_ERRORS and step is None
         if not quiet or asked.verbose:
             kind = "job step id" if step else "job id"
-            io.error(f"scancel: error: Kill job error on {kind} {word if step else word.partition('.')[0]}: {refusal.text}")
+            io.error(
+                f"scancel: error: Kill job error on {kind} {word if step else word.partition('.')[0]}: {refusal.text}"
+            )
         return 0 if quiet else refusal.number & 0xFF or 1
     return 0
 

@@ -33,7 +33,7 @@ def drawn() -> list[Drawn]:
     return [drawer.draw(index) for index in range(SESSIONS)]
 
 
-# -- what is drawn ------------------------------------------------------------------------------------------------------
+# -- what is drawn ----------------------------------------------------------------------------------------------------
 
 
 def test_every_option_of_every_verb_comes_up(drawn: list[Drawn]) -> None:
@@ -76,7 +76,7 @@ def test_workloads_of_twenty_have_their_kinds_and_name_jobs_before_them() -> Non
     assert draw_workload(3, 0)[1] == draw_workload(3, 0)[1] != draw_workload(4, 0)[1]
 
 
-# -- how it is counted --------------------------------------------------------------------------------------------------
+# -- how it is counted ------------------------------------------------------------------------------------------------
 
 
 def step(n: int, verb: str, command: str = "x") -> dict[str, Any]:
@@ -113,7 +113,7 @@ def test_what_real_slurm_answers_differently_itself_does_not_count() -> None:
     assert "| sinfo | 0 |" in table(found)
 
 
-# -- how it is shortened ------------------------------------------------------------------------------------------------
+# -- how it is shortened ----------------------------------------------------------------------------------------------
 
 
 def test_the_shortest_form_keeps_what_is_needed() -> None:
@@ -132,7 +132,7 @@ def test_the_cap_is_kept() -> None:
     assert len(tried) == 5 and {7, 23} <= set(found)
 
 
-# -- what was recorded --------------------------------------------------------------------------------------------------
+# -- what was recorded ------------------------------------------------------------------------------------------------
 
 
 def unpacked(path: Path) -> Any:

@@ -1,7 +1,7 @@
 """Ask real Slurm and slurmsim what nobody has asked: ``python -m unseen`` in tests/differential (`make unseen`).
 
-``sessions`` and ``workloads`` draw, record and compare; ``compare`` looks again at what was recorded; ``shorten`` leaves
-commands (or jobs) out while a session (or workload) still differs. All are made of a seed and a folder.
+``sessions`` and ``workloads`` draw, record and compare; ``compare`` looks again at what was recorded;
+``shorten`` leaves commands (or jobs) out while a session (or workload) differs. All need a seed and a folder.
 """
 
 from __future__ import annotations

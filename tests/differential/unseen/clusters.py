@@ -1,4 +1,4 @@
-"""Configurations to ask questions of: two to four partitions, features, licenses, limits; as the oracle kit reads them."""
+"""Configurations to ask questions of: two to four partitions, features, licenses, limits; as the kit reads them."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _sacctmgr_lines(rng: random.Random) -> str:
 
 
 def draw(rng: random.Random, kind: str, for_sessions: bool) -> Cluster:
-    """A cluster of a `kind`: ``plain`` (first come first served), ``priority`` (multifactor), ``accounts`` (slurmdbd)."""
+    """A cluster of a `kind`: ``plain`` (first come, first served), ``priority`` (multifactor), ``accounts`` (dbd)."""
     nodes = 12 if for_sessions else 16
     partitions = _partition_lines(rng, nodes, rng.randint(2, 4), for_sessions)
     scheduler = "builtin" if not for_sessions and rng.random() < 0.2 else "backfill"

@@ -115,7 +115,7 @@ class Tally:
 
 
 def judge(session: str, pairs: Iterable[tuple[dict[str, Any], Answer, Answer, bool]]) -> list[Judged]:
-    """The verdict on each command of a session, in order: step, real answer, ours, whether real Slurm repeats itself."""
+    """The verdict on each command of a session, in order: step, real answer, ours, whether real Slurm repeats it."""
     seen: set[tuple[str, str]] = set()
     found = []
     for step, real, ours, sure in pairs:

@@ -1,4 +1,4 @@
-"""Random sessions of commands: a scene of jobs, then commands dealt from the tables; written as the kit's case files."""
+"""Random sessions of commands: a scene of jobs, then commands dealt from the tables; as the kit's case files."""
 
 from __future__ import annotations
 
@@ -15,25 +15,39 @@ KINDS = ("accounts", "priority", "accounts", "plain", "allocating")
 """Clusters of five sessions in a row; ``allocating`` is one with accounts where programs really run."""
 _LETTERS = "aAcCdDeEfFgGhHijJklLmnNoOpPqQrSTtuUvVwWxyYzBbKX"
 _NODE_LETTERS = "aAbBcCdDfFgGhHiIlLmMnNpPrRsStTuvVwXYzZ"
-_LONG = """Account AccrueTime AdminComment ArrayJobID ArrayTaskID BatchFlag BoardsPerNode BurstBuffer Cluster ClusterFeature
-Comment Container Contiguous cpus-per-task cpus-per-tres Deadline DelayBoot Dependency DerivedEC EligibleTime EndTime
-ExcNodes Feature GroupID GroupName HetJobID HetJobIDSet HetJobOffset JobArrayID JobID LastSchedEval Licenses MaxCPUs
-MaxNodes MCSLabel mem-per-tres MinCPUs MinMemory MinTime MinTmpDisk Name Network Nice NodeList Nodes NTPerBoard
-NTPerCore NTPerNode NTPerSocket NumCPUs NumNodes NumTasks Origin OriginRaw OverSubscribe Partition PreemptTime Priority
-PriorityLong Profile QOS Reason ReasonList Reboot ReqNodes ReqSwitch Requeue Reservation ResizeTime RestartCnt ResvPort
-Schednodes SCT SelectJobInfo Shared SiblingsActive SiblingsActiveRaw SiblingsViable SiblingsViableRaw SizeC SocketsPerNode
-SPerBoard StartTime State StateCompact STDERR STDIN STDOUT StepID StepName StepState SubmitTime System-comment Threads
-TimeLeft TimeLimit TimeUsed tres-alloc tres-bind tres-freq tres-per-job tres-per-node tres-per-socket tres-per-step
-tres-per-task UserID UserName Wait4Switch WCKey WorkDir""".split()
-_NODE_LONG = """Available Cluster Comment Cores CPUs CPUsState Disk Extra Features features_act Gres GresUsed Groups
-MaxCPUsPerNode Memory NodeAddr NodeAI NodeAIOT NodeHost NodeList Nodes OverSubscribe Partition PartitionName PreemptMode
-PriorityJobFactor PriorityTier Reason Root Size SocketCoreThread Sockets StateCompact StateLong StateComplete Threads Time
-User Weight DefaultTime AllocMem AllocNodes""".split()
-_ACCT = """Account AllocCPUS AllocNodes AllocTRES AssocID Cluster Comment Constraints Container CPUTime CPUTimeRAW
-DerivedExitCode Eligible End ExitCode Flags GID Group JobID JobIDRaw JobName Layout NCPUS NNodes NodeList NTasks Partition
-Priority QOS QOSRAW Reason ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId Reserved Start State Submit
-SubmitLine Suspended SystemCPU Timelimit TimelimitRaw UID User WCKey WCKeyID WorkDir AdminComment BlockID""".split()
-_SHARE = "account user rawshares normshares grptresmins partition cluster grptresraw tresrunmins".split()
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_LONG = _words("""
+    Account AccrueTime AdminComment ArrayJobID ArrayTaskID BatchFlag BoardsPerNode BurstBuffer Cluster
+    ClusterFeature Comment Container Contiguous cpus-per-task cpus-per-tres Deadline DelayBoot Dependency
+    DerivedEC EligibleTime EndTime ExcNodes Feature GroupID GroupName HetJobID HetJobIDSet HetJobOffset
+    JobArrayID JobID LastSchedEval Licenses MaxCPUs MaxNodes MCSLabel mem-per-tres MinCPUs MinMemory MinTime
+    MinTmpDisk Name Network Nice NodeList Nodes NTPerBoard NTPerCore NTPerNode NTPerSocket NumCPUs NumNodes
+    NumTasks Origin OriginRaw OverSubscribe Partition PreemptTime Priority PriorityLong Profile QOS Reason
+    ReasonList Reboot ReqNodes ReqSwitch Requeue Reservation ResizeTime RestartCnt ResvPort Schednodes SCT
+    SelectJobInfo Shared SiblingsActive SiblingsActiveRaw SiblingsViable SiblingsViableRaw SizeC
+    SocketsPerNode SPerBoard StartTime State StateCompact STDERR STDIN STDOUT StepID StepName StepState
+    SubmitTime System-comment Threads TimeLeft TimeLimit TimeUsed tres-alloc tres-bind tres-freq tres-per-job
+    tres-per-node tres-per-socket tres-per-step tres-per-task UserID UserName Wait4Switch WCKey WorkDir
+""")
+_NODE_LONG = _words("""
+    Available Cluster Comment Cores CPUs CPUsState Disk Extra Features features_act Gres GresUsed Groups
+    MaxCPUsPerNode Memory NodeAddr NodeAI NodeAIOT NodeHost NodeList Nodes OverSubscribe Partition
+    PartitionName PreemptMode PriorityJobFactor PriorityTier Reason Root Size SocketCoreThread Sockets
+    StateCompact StateLong StateComplete Threads Time User Weight DefaultTime AllocMem AllocNodes
+""")
+_ACCT = _words("""
+    Account AllocCPUS AllocNodes AllocTRES AssocID Cluster Comment Constraints Container CPUTime CPUTimeRAW
+    DerivedExitCode Eligible End ExitCode Flags GID Group JobID JobIDRaw JobName Layout NCPUS NNodes NodeList
+    NTasks Partition Priority QOS QOSRAW Reason ReqCPUS ReqMem ReqNodes ReqTRES Reservation ReservationId
+    Reserved Start State Submit SubmitLine Suspended SystemCPU Timelimit TimelimitRaw UID User WCKey WCKeyID
+    WorkDir AdminComment BlockID
+""")
+_SHARE = _words("account user rawshares normshares grptresmins partition cluster grptresraw tresrunmins")
 _TEXT = re.compile(r"\{(\w+)\}")
 BOOT = "scontrol show config | grep BOOT_TIME"  # since when slurmctld is up: the phase of its passes and scans
 
@@ -176,11 +190,11 @@ _SMALL: dict[str, tuple[object, ...]] = {
     "nodesort": ("N", "-N", "P,N", "t,N", "-t,N", "c,N", "m,N", "w,N", "E,N"), "priosort": ("i", "-i", "y,i", "u,i"),
 }  # fmt: skip
 _MANY = {
-    "longfields": ([f"{name}:.16" if k % 7 == 0 else f"{name}:|" if k % 5 == 0 else name for k, name in enumerate(_LONG)],
-                   2, 5, ","),
+    "longfields": (
+        [n + (":.16" if k % 7 == 0 else ":|" if k % 5 == 0 else "") for k, n in enumerate(_LONG)], 2, 5, ","),
     "nodefields": (_NODE_LONG, 2, 4, ","), "acctfields": (_ACCT, 3, 6, ","), "sharefields": (_SHARE, 2, 4, ","),
-    "priofields": (["%i", "%Y", "%u", "%r", "%p", "%j", "%f", "%q", "%N", "%o", "%c", "%B", "%s", "%S", "%T", "%n", "%a",
-                    "%b", "%P", "%Q", "%F", "%J"], 2, 5, " "),
+    "priofields": (["%i", "%Y", "%u", "%r", "%p", "%j", "%f", "%q", "%N", "%o", "%c", "%B", "%s", "%S", "%T", "%n",
+                    "%a", "%b", "%P", "%Q", "%F", "%J"], 2, 5, " "),
 }  # fmt: skip
 
 
@@ -255,6 +269,6 @@ class Drawer:
             scene_commands.append(Command("scene", "", "root", scene.fill(
                 "scontrol update nodename={node} state=drain reason=scene")))  # fmt: skip
         if rng.random() < 0.5:
-            scene_commands.append(Command("scene", "", "root", scene.fill(
-                "scontrol create reservation {newresv} starttime=now+1hour duration=60 users=alice,bob nodes={nodes}")))  # fmt: skip
+            text = "scontrol create reservation {newresv} starttime=now+1hour duration=60 users=alice,bob nodes={nodes}"
+            scene_commands.append(Command("scene", "", "root", scene.fill(text)))
         return scene_commands

@@ -218,8 +218,9 @@ UPDATE_JOB = Verb(
 )  # fmt: skip
 
 UPDATE_NODE = Verb(
-    "scontrol update node", 4, ("scontrol update nodename={nodes} {options} && scontrol show node {shownnode}",
-                                "scontrol update nodename={nodes} {options}; sinfo -h -N -o '%N %P %T %E' -n {shownnodes}"),
+    "scontrol update node", 4,
+    ("scontrol update nodename={nodes} {options} && scontrol show node {shownnode}",
+     "scontrol update nodename={nodes} {options}; sinfo -h -N -o '%N %P %T %E' -n {shownnodes}"),
     """
     2 activefeatures=std
     3 availablefeatures=std,new activefeatures=new
@@ -337,7 +338,8 @@ RESERVATION = Verb(
 )  # fmt: skip
 
 UPDATE_RESERVATION = Verb(
-    "scontrol update reservation", 3, ("scontrol update reservationname={resv} {options} && scontrol show reservation {shownresv}",),
+    "scontrol update reservation", 3,
+    ("scontrol update reservationname={resv} {options} && scontrol show reservation {shownresv}",),
     """
     2 accounts={account}
     1 accounts+={account}
@@ -732,7 +734,8 @@ SSHARE = Verb(
 )  # fmt: skip
 
 SRUN = Verb(
-    "srun", 1.5, ("srun -J {newname} -t 2 {options} bash -c 'echo $SLURM_PROCID $SLURM_NTASKS $SLURM_JOB_NODELIST' | sort",),
+    "srun", 1.5,
+    ("srun -J {newname} -t 2 {options} bash -c 'echo $SLURM_PROCID $SLURM_NTASKS $SLURM_JOB_NODELIST' | sort",),
     """
     2 -n {few}
     2 -N {two}
@@ -767,7 +770,8 @@ SRUN = Verb(
 )  # fmt: skip
 
 SALLOC = Verb(
-    "salloc", 1, ("salloc -J {newname} -t 2 {options} bash -c 'echo $SLURM_JOB_NUM_NODES $SLURM_NTASKS $SLURM_JOB_NODELIST'",),
+    "salloc", 1,
+    ("salloc -J {newname} -t 2 {options} bash -c 'echo $SLURM_JOB_NUM_NODES $SLURM_NTASKS $SLURM_JOB_NODELIST'",),
     """
     2 -n {few}
     2 -N {two}
