@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden.same_jobs import SameJobs
 from unseen import oracle, ours
 from unseen.clusters import USERS
 from unseen.score import Answer, judge, table, tallies
@@ -91,7 +92,7 @@ def test_a_difference_that_only_shifts_ids_counts_once() -> None:
     real = [answer("Submitted batch job 7"), answer("8 PD"), answer("8 R"), answer("9 R")]
     mine = [answer("Submitted batch job 6"), answer("7 PD"), answer("7 CD"), answer("9 R")]
     found = judge("s", [(step(n, "sbatch"), a, b, True) for n, (a, b) in enumerate(zip(real, mine, strict=True))])
-    assert [one.verdict for one in found] == ["different", "different", "different", "equal"]
+    assert [one.verdict for one in found] == ["different", "repeat", "different", "equal"]
     ids = judge("s", [(step(1, "sbatch"), answer("job 7"), answer("job 6"), True),
                       (step(2, "sbatch"), answer("job 9"), answer("job 8"), True),
                       (step(3, "sbatch"), answer("job 9"), answer("job 5"), True)])  # fmt: skip
@@ -111,6 +112,17 @@ def test_what_real_slurm_answers_differently_itself_does_not_count() -> None:
     assert found[0].verdict == "unsure"
     assert tallies(found)["sinfo"].asked == 0
     assert "| sinfo | 0 |" in table(found)
+
+
+def test_a_command_that_names_a_job_names_the_same_one_here() -> None:
+    same = SameJobs()
+    same.learn("sbatch --wrap x", "Submitted batch job 8\n", "Submitted batch job 6\n")
+    same.learn("j=$(sbatch --parsable)", "JobId=9 JobName=a", "JobId=7 JobName=a")
+    asked = "scontrol update jobid=8,9_1 nice=8 && scontrol show job 8; squeue -j 9 -n 9; scontrol hold 8 10"
+    named = "scontrol update jobid=6,7_1 nice=8 && scontrol show job 6; squeue -j 7 -n 9; scontrol hold 6 10"
+    assert same.ours(asked) == named
+    assert same.ours("sbatch -n 8 -d afterok:8:9+8 --wrap 'sleep 8'") == "sbatch -n 8 -d afterok:6:7+8 --wrap 'sleep 8'"
+    assert same.ours("scancel -s 9 9_8 n08; sleep 8") == "scancel -s 9 7_8 n08; sleep 8"
 
 
 # -- how it is shortened ----------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import known
 from fake_machine import install
 from quiet import Quiet
+from same_jobs import SameJobs
 
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
@@ -301,9 +302,12 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
 
 
 def asked(
-    recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S
+    recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None
 ) -> Iterator[tuple[dict[str, Any], int, str, str]]:
-    """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors."""
+    """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors.
+
+    With `same`, what a command names by its id is the job of the same submission.
+    """
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
     session = Session(recording, conf, mode, up_s)
@@ -321,7 +325,11 @@ def asked(
             else:
                 at = max(at, step["t"])
                 session.until(at)
-                yield step, *session.run(step["user"], step["cmd"])
+                command = step["cmd"] if same is None else same.ours(step["cmd"])
+                code, out, error = session.run(step["user"], command)
+                if same is not None:
+                    same.learn(step["cmd"], step["stdout"], out)
+                yield step, code, out, error
     finally:
         session.close()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 import replay
+from same_jobs import SameJobs
 
 from unseen.score import Answer, Judged, judge
 from unseen.sessions import BOOT
@@ -20,7 +21,7 @@ def answers(recording: dict[str, Any], conf: Path, up_s: int) -> list[Answer]:
     """Our answer to each command of `recording`, in order."""
     return [
         _answer(code, out, error, recording["volatile"])
-        for _, code, out, error in replay.asked(recording, conf, up_s=up_s)
+        for _, code, out, error in replay.asked(recording, conf, up_s=up_s, same=SameJobs())
     ]
 
 
