@@ -165,6 +165,8 @@ def choose_spread(
     The same answer from arrays, for clusters of thousands of nodes (a test compares them); None leaves it to `choose`.
     Arrays have shape (n_candidates,).
     """
+    if not len(idx):
+        return None
     ends_run = (np.diff(idx) != 1) | (np.diff(weights) != 0)
     first = np.concatenate(([0], np.flatnonzero(ends_run) + 1))
     last = np.concatenate((first[1:], [len(idx)])).tolist()

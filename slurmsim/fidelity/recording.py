@@ -144,7 +144,7 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
                     -1 if j.get("eligible") is None else int(j["eligible"]), _reasons(j, asked[j["id"]]))
         for j in started
     )  # fmt: skip
-    epoch, up_since = _logged(recorded) or _clock(recorded.get("sdiag", ()), jobs)
+    epoch, up_since = _clock(recorded.get("sdiag", ()), jobs, recorded.get("epoch"))
     return Recording(
         path.name,
         str(recorded.get("slurm", "")),
@@ -171,20 +171,17 @@ def _accounting(path: Path, cluster: ClusterSpec) -> Accounting | None:
     return load_accounting([found])
 
 
-def _logged(recorded: dict[str, Any]) -> tuple[int, int] | None:
-    """(epoch, up_since) where slurmctld's log told the recorder."""
-    clock = recorded.get("epoch")
-    return (int(clock["start"]), int(clock["slurmctld_since"])) if clock else None
+def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...], logged: dict[str, Any] | None = None) -> tuple[int, int]:
+    """(epoch, up_since) from the sdiag at the end of the recording, to about 3 s; exact where slurmctld's log told it.
 
-
-def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...]) -> tuple[int, int]:
-    """(epoch, up_since) from the sdiag at the end of the recording, to about 3 s."""
+    A slurmctld that waited for its database was started long before it was up.
+    """
     at = {key: int(m[1]) for key in ("sdiag output at", "Data since")
           for line in sdiag if line.startswith(key) and (m := re.search(r"\((\d+)\)", line))}  # fmt: skip
     first = min(j.submit for j in jobs)
     if len(at) < 2:
-        return -first + LEAD_S, 0
-    epoch = at["sdiag output at"] - max(j.end for j in jobs) - TAIL_S
+        return (int(logged["start"]), int(logged["slurmctld_since"])) if logged else (-first + LEAD_S, 0)
+    epoch = int(logged["start"]) if logged else at["sdiag output at"] - max(j.end for j in jobs) - TAIL_S
     return epoch, min(at["Data since"] - 1, epoch + first)
 
 

@@ -147,28 +147,35 @@ def test_the_cap_is_kept() -> None:
 # -- what was recorded ------------------------------------------------------------------------------------------------
 
 
-def unpacked(path: Path) -> Any:
-    return json.loads(lzma.decompress(path.read_bytes()))
+# Of each session run here, how many commands may differ; of each workload, how many starts may be missed. What is
+# measured is in docs/fidelity.md: these only keep it from getting worse. Sessions also differ by a few from run to run.
+DIFFERENT = {"second/s13": 14}
+MISSED = {"first/w06": 0, "first/w03": 0, "second/w00": 0, "second/w03": 0}
 
 
-@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.session.xz")), ids=lambda path: path.name.partition(".")[0])
-def test_commands_of_recorded_sessions(path: Path, tmp_path: Path) -> None:
-    kept = unpacked(path)
-    for name, text in kept["conf"].items():
-        (tmp_path / name).write_text(text, "utf-8")
-    found = ours.compare(path.name, kept["recording"], tmp_path / "slurm.conf")
-    whole = [one for one in found if one.verb != "scene" and one.verdict in ("equal", "different")]
-    wrong = [one for one in whole if one.verdict == "different"]
-    assert len(wrong) <= kept["different"], "\n".join(f"{one.command}\n{one.difference()}" for one in wrong)
+def unpacked(name: str, kind: str) -> Any:
+    return json.loads(lzma.decompress((RECORDED / f"{name}.{kind}.xz").read_bytes()))
 
 
-@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.workload.xz")), ids=lambda path: path.name.partition(".")[0])
-def test_starts_of_recorded_workloads(path: Path, tmp_path: Path) -> None:
-    kept = unpacked(path)
-    for name, text in kept["files"].items():
-        (tmp_path / name).write_text(text, "utf-8")
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_commands_of_recorded_sessions(name: str, tmp_path: Path) -> None:
+    kept = unpacked(name, "session")
+    for file, text in kept["conf"].items():
+        (tmp_path / file).write_text(text, "utf-8")
+    found = ours.compare(name, kept["recording"], tmp_path / "slurm.conf")
+    wrong = [one for one in found if one.verb != "scene" and one.verdict == "different"]
+    assert sum(one.verdict == "equal" for one in found) > 60
+    assert len(wrong) <= DIFFERENT[name], "\n".join(f"{one.command}\n{one.difference()}" for one in wrong)
+
+
+@pytest.mark.parametrize("name", MISSED)
+def test_starts_of_recorded_workloads(name: str, tmp_path: Path) -> None:
+    kept = unpacked(name, "workload")
+    for file, text in kept["files"].items():
+        (tmp_path / file).write_text(text, "utf-8")
     found = replay_locked(read_recording(tmp_path / kept["recording"]))
-    assert found.starts - found.on_nodes <= kept["missed"]
+    assert found.starts > 40
+    assert found.starts - found.on_nodes <= MISSED[name]
 
 
 @pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")
