@@ -8,10 +8,10 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast nightly bench clean
+.PHONY: help demo live test clients fast test-compiled nightly bench unseen clean
 
 help: ## say what there is (default)
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
 demo: ## replay the bundled workload into ./demo and print what happened
 	@.ci/setup
@@ -33,14 +33,25 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@$(FAST)/bin/pytest -q tests/differential/test_compiled.py
 
-nightly: ## the property tests with thousands of examples each; a daemon that is killed 100 times
+test-compiled: ## the whole test suite against the compiled build, which is what users install
+	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
+	@PYTHONSAFEPATH=1 $(FAST)/bin/python -m pytest -n "$${JOBS:-2}"
+
+nightly: test-compiled ## test-compiled; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
 	@.ci/setup dev
+	@SLURMSIM_MUTATIONS=100000 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
-	@SLURMSIM_KILLS=100 $(BIN)/python -m pytest -s tests/live/test_kill.py
+	@SLURMSIM_KILLS=1000 $(BIN)/python -m pytest -s tests/live/test_kill.py
+	@SLURMSIM_STOPS=1000 $(BIN)/python -m pytest -s tests/live/test_stopping.py
+	@$(BIN)/python -m pytest -n 2 -m slow
 
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev
 	@$(BIN)/python -m pytest -p no:xdist -s benchmarks
+
+unseen: ## ask real Slurm and slurmsim new questions: SEED=…, SLURMSIM_ORACLE=the oracle kit's folder
+	@.ci/setup dev
+	@cd tests/differential && $(abspath $(BIN))/python -m unseen all --seed $(or $(SEED),1) --folder $(CURDIR)/unseen-recordings/$(or $(SEED),1)
 
 clean: ## remove what the commands above left behind, .venv too
 	@rm -rf $(VENV) $(FAST) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

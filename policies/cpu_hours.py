@@ -68,6 +68,7 @@ class CpuHours(Policy):
         "user": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of single users: NAME=LIMIT+NAME=LIMIT"),
         "account": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of the users of accounts, likewise"),
     }
+    STATE = ("_again", "_shown")
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         super().__init__(options)

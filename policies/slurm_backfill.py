@@ -5,7 +5,8 @@ earlier plan needs before it would end; if it cannot start it is planned: the fu
 the order of their ends until it fits, and the nodes it would get are taken out of the node space for its limit. So
 later jobs start only where they delay no earlier plan. Jobs without a limit are planned with the partition's MaxTime
 (365 days when unlimited). Options: the bf_* SchedulerParameters.
-Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres.
+Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres;
+what differs in 24.11 is in slurm_backfill_search (`view.tests_from_try`).
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
 deeper plans can start nothing (`_last_that_fits`); where counting nodes decides everything, only the first in line and
@@ -41,6 +42,7 @@ class SlurmBackfill(Policy):
     label = "Backfill"
     summary = "Slurm's main scheduler and its backfill plugin (bf_* parameters)"
     event_driven = False
+    STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_cut")
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         p = scheduler_parameters
@@ -173,6 +175,7 @@ class SlurmBackfill(Policy):
         """
         return (
             self.defers
+            and not view.tests_from_try
             and len(view.pools) == 1
             and view.whole_nodes_only
             and not view.preempts
@@ -227,7 +230,7 @@ class _Cycle:
         if policy.running_reserve:
             for job in view.running:
                 if job.alloc.whole and not view.may_be_preempted(job):
-                    self.space.take(self.begin, job.end_limit // res * res, job.nodes)
+                    self.space.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
 
     def run(self, records: list[Any]) -> Decisions:
         """Walk `records` in order; the last of them fits into what is free now."""
@@ -455,7 +458,7 @@ class _Cycle:
 
     def _started_until(self, limit: int) -> int:
         """What a job of `limit` seconds started now holds in the node space."""
-        return (self.now + limit) // self.p.resolution * self.p.resolution
+        return self.search.end_of(self.now + limit)
 
     def _estimate(self, job: Any, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))

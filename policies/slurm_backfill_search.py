@@ -1,6 +1,6 @@
 """Where sched/backfill puts one record: the tries of _attempt_backfill over the openings of the node space.
 
-Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8.
+Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8; where `view.tests_from_try`, 24.11.5.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Search:
         self.now, self.resolution, self.window = now, resolution, window
         self.available: Bitmap = view.available()
         self._free_to = view.free_to
+        self.from_try: bool = view.tests_from_try
         self._too_late = view.kill_wait + view.over_limit
 
     def find(
@@ -92,7 +93,7 @@ class Search:
             if self.reserved or (self.licenses is not None and record.job.licenses):
                 tries = self._tries_reserved(record, space, base, trying, limit)
             else:
-                tries = space.openings(base, trying, limit, shape.min_nodes, bound)
+                tries = space.openings(base, trying, limit, shape.min_nodes, bound, goes_on=self.from_try)
             trying = 0
             for tried, following, within in tries:
                 if following and not now_only and outlook.too_few_by(record, within, following):
@@ -101,8 +102,8 @@ class Search:
                     return None
                 forecast = None
                 if not shape.required & ~within:
-                    if self.reserved:
-                        forecast = self.view.future(record, within, tried, limit)
+                    if self.reserved or self.from_try:
+                        forecast = self.view.future(record, within, tried, limit, following)
                     else:
                         forecast = outlook.future(record, within)
                 if forecast is None:
@@ -110,6 +111,9 @@ class Search:
                         continue
                     return None
                 start = max(tried, self._overdue(forecast.start))
+                if self.from_try and start > now and not self._is_open(space, start, limit, forecast.nodes):
+                    trying = start if start > tried else start + resolution
+                    break
                 if start <= now:
                     if put_off is None:
                         return Found(start, within)
@@ -122,14 +126,26 @@ class Search:
                     continue
                 if start > now + self.window or start > by:
                     return Found(start, within)
-                first = start // resolution * resolution
-                last = max((start + limit) // resolution * resolution, first + resolution)
                 nodes = forecast.nodes
-                if start > now and nodes & space.free_over(first, last - 1) != nodes:
+                if start > now and not self._is_open(space, start, limit, nodes):
                     trying = start
                     break
-                return Found(start, within, first, last, nodes)
+                return Found(start, within, *self._slot(start, limit), nodes)
         return None
+
+    def _slot(self, start: int, limit: int) -> tuple[int, int]:
+        """What a plan from `start` on takes out of the node space: from when to when."""
+        first = start // self.resolution * self.resolution
+        return first, max(self.end_of(start + limit), first + self.resolution)
+
+    def end_of(self, time: int) -> int:
+        """The end of what lasts till then, as the node space has it: a multiple of bf_resolution."""
+        return (time + (self.resolution - 1 if self.from_try else 0)) // self.resolution * self.resolution
+
+    def _is_open(self, space: NodeSpace, start: int, limit: int, nodes: Bitmap) -> bool:
+        """Whether no earlier plan needs one of `nodes` while a plan from `start` on would."""
+        first, last = self._slot(start, limit)
+        return nodes & space.free_over(first, last - 1) == nodes
 
     def _tries_reserved(
         self, record: Any, space: NodeSpace, base: Bitmap, at: int, limit: int
@@ -141,7 +157,7 @@ class Search:
             if access.verdict:
                 return
             start = access.start
-            _, at, free = next(iter(space.openings(base & access.nodes, start, limit, 0, 0)))
+            _, at, free = next(iter(space.openings(base & access.nodes, start, limit, 0, 0, goes_on=self.from_try)))
             if access.overlap and (end := view.next_reservation_end(start)):
                 end = -(-end // res) * res + 1
                 if end < self.now + self.window and (not at or end < at):

@@ -222,12 +222,13 @@ class NodeSpace:
         return mask
 
     def openings(
-        self, base: Bitmap, begin: int, length: int, need: int, not_before: int
+        self, base: Bitmap, begin: int, length: int, need: int, not_before: int, *, goes_on: bool = False
     ) -> Iterator[tuple[int, int, Bitmap]]:
         """Where something of `length` seconds on `need` nodes of `base` might go, as Slurm's backfill tries them.
 
         Tried are `begin` and from there each boundary where nodes of `base` come free, as long as the next one is at
-        most one segment beyond the first to begin after start + `length`.
+        most one segment beyond the first to begin after start + `length`. Where it is not, or none come free, nothing
+        else is tried (22.05), or, when the map `goes_on`, the end of the segment beyond that first one (24.11).
 
         Parameters
         ----------
@@ -255,7 +256,11 @@ class NodeSpace:
                     break
                 at, k = times[g], g
             stop = max(bisect_right(times, at + length), k + 1)
-            following = times[g] if g < n and g <= stop + 1 else 0
+            beyond = stop + 2
+            if g < n and g < beyond:
+                following = times[g]
+            else:
+                g, following = (beyond, times[beyond]) if goes_on and beyond < n else (n, 0)
             if min(counts[k:stop]) >= need:
                 free = base
                 for here in sets[k:stop]:

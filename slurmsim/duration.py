@@ -13,8 +13,8 @@ from slurmsim.errors import InputError
 FORMATS = "minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S or UNLIMITED"
 
 _UNLIMITED = frozenset({"-1", "infinite", "unlimited"})
-_PLAIN = re.compile(r"(\d+)(?::(\d+))?(?::(\d+))?", re.ASCII)
-_DAYS = re.compile(r"(\d+)-(\d+)(?::(\d+))?(?::(\d+))?", re.ASCII)
+_PLAIN = re.compile(r"(\d{1,18})(?::(\d{1,18}))?(?::(\d{1,18}))?", re.ASCII)
+_DAYS = re.compile(r"(\d{1,18})-(\d{1,18})(?::(\d{1,18}))?(?::(\d{1,18}))?", re.ASCII)
 
 
 class DurationError(InputError, ValueError):

@@ -13,9 +13,11 @@ from slurmsim.errors import InputError
 
 MAX_HOSTS = 1 << 20
 """Most names one expression may stand for; a longer one is a typing mistake that would eat the memory."""
+MAX_RANGE = 1 << 16
+"""Most names of one range for Slurm's own commands and daemons (hostlist.c, MAX_RANGE)."""
 
 _DIGITS = re.compile(r"\d+")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 _TAIL = re.compile(r"(.*?)(\d*)", re.DOTALL)
 _MAX_DIGITS = 18  # of a number in brackets: more do not fit Slurm's 64-bit range either
 
@@ -24,19 +26,30 @@ class HostlistError(InputError, ValueError):
     """A hostlist expression is wrong; the message quotes the bad part."""
 
 
-def expand(expr: str) -> list[str]:
+class BadRange(HostlistError):
+    """A range in brackets is none, or stands for too many names; `complaint` is what Slurm's hostlist.c says of it."""
+
+    def __init__(self, message: str, part: str, *, wide: bool = False, expected: str | None = None) -> None:
+        super().__init__(message, expected=expected)
+        what = "Too many hosts in range" if wide else "Invalid range:"
+        self.complaint = f"_parse_single_range: {what} `{part}'"
+
+
+def expand(expr: str, limit: int = MAX_HOSTS, widest: int = MAX_HOSTS) -> list[str]:
     """Names an expression stands for, in the order written, duplicates kept.
 
     Parameters
     ----------
     expr
         Names and bracketed names separated by commas or blanks: ``r[1-2]n[01-03,7],login``. Empty gives no names.
+    limit, widest
+        Most names in all, and of one range. They are counted before anything is expanded.
 
     Raises
     ------
     HostlistError
         Unbalanced, nested or empty brackets, a part that is no number or range, a range that runs backwards,
-        or more than `MAX_HOSTS` names.
+        or more than `limit` names; `BadRange` for what stands in brackets, also a range of more than `widest`.
 
     Examples
     --------
@@ -45,9 +58,9 @@ def expand(expr: str) -> list[str]:
     """
     names: list[str] = []
     for item in _split(expr):
-        names.extend(_expand_item(item) if "[" in item else [item])
-        if len(names) > MAX_HOSTS:
-            raise _too_many(expr)
+        if len(names) >= limit:
+            raise _too_many(expr, limit)
+        names.extend(_expand_item(item, limit - len(names), widest) if "[" in item else [item])
     return names
 
 
@@ -121,40 +134,42 @@ def _split(expr: str) -> list[str]:
     return items
 
 
-def _expand_item(item: str) -> list[str]:
+def _expand_item(item: str, limit: int, widest: int) -> list[str]:
     """Expand the groups of one bracketed name, the leftmost varying slowest."""
     names = [""]
     position = 0
     while (opening := item.find("[", position)) >= 0:
         closing = item.index("]", opening)
         literal = item[position:opening]
-        numbers = _group(item[opening + 1 : closing], item)
-        if len(names) * len(numbers) > MAX_HOSTS:
-            raise _too_many(item)
+        ranges = _group(item[opening + 1 : closing], item, widest)
+        if len(names) * sum(last - first + 1 for first, last, _ in ranges) > limit:
+            raise _too_many(item, limit)
+        numbers = [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
         names = [f"{name}{literal}{number}" for name in names for number in numbers]
         position = closing + 1
     tail = item[position:]
     return [name + tail for name in names] if tail else names
 
 
-def _group(text: str, item: str) -> list[str]:
-    """Numbers of one bracket group, padded as their range's first number is."""
-    numbers: list[str] = []
+def _group(text: str, item: str, widest: int) -> list[tuple[int, int, int]]:
+    """Ranges of one bracket group: first and last number, and the width the first is padded to."""
+    ranges = []
     for part in text.split(","):
-        match = _RANGE.fullmatch(part.strip())
+        part = part.strip()
+        match = _RANGE.fullmatch(part)
         if match is None:
-            raise HostlistError(f"bad range {part!r} in hostlist {item!r}", expected="a number or FIRST-LAST")
+            text = f"bad range {_short(part)} in hostlist {_short(item)}"
+            raise BadRange(text, part, expected="a number or FIRST-LAST")
         low, high = match[1], match[2] or match[1]
         if max(len(low), len(high)) > _MAX_DIGITS:
-            raise HostlistError(f"number too long in range {part!r} of hostlist {item!r}")
+            raise HostlistError(f"number too long in range {_short(part)} of hostlist {_short(item)}")
         first, last = int(low), int(high)
         if last < first:
-            raise HostlistError(f"range {part!r} in hostlist {item!r} runs backwards")
-        if last - first >= MAX_HOSTS:
-            raise _too_many(item)
-        width = len(low)
-        numbers.extend([low] if first == last else [f"{n:0{width}d}" for n in range(first, last + 1)])
-    return numbers
+            raise BadRange(f"range {_short(part)} in hostlist {_short(item)} runs backwards", part)
+        if last - first >= widest:
+            raise BadRange(_too_many(item, widest).message, part, wide=True)
+        ranges.append((first, last, len(low)))
+    return ranges
 
 
 def _ranges(digits_of: list[str]) -> list[str]:
@@ -173,6 +188,9 @@ def _ranges(digits_of: list[str]) -> list[str]:
     return ranges
 
 
-def _too_many(expr: str) -> HostlistError:
-    short = expr if len(expr) <= 60 else expr[:57] + "..."
-    return HostlistError(f"hostlist {short!r} stands for more than {MAX_HOSTS} names")
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _too_many(expr: str, limit: int) -> HostlistError:
+    return HostlistError(f"hostlist {_short(expr)} stands for more than {limit} names")

@@ -221,6 +221,10 @@ class Policy:
         Who is said to have started a job (trace column `scheduler`); the name unless given.
     OPTIONS
         Options by name.
+    STATE
+        Attributes that a cluster taken up again from a snapshot must find as they were, holding plain values, job
+        ids or collections of them: when it was called last, whom it holds back. What can be worked out again from
+        the view is none.
     """
 
     name: ClassVar[str] = ""
@@ -228,6 +232,7 @@ class Policy:
     event_driven: bool = True
     label: str = ""
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
+    STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         values = {key: option.default for key, option in self.OPTIONS.items()}

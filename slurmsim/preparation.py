@@ -33,6 +33,8 @@ from slurmsim.sim.simulation import Timed
 from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
+FRAME = "a DataFrame"
+"""The name of a workload that is no file."""
 _time = attrgetter("time")
 
 
@@ -96,9 +98,13 @@ class Prepared:
     notes: list[str] = field(default_factory=list)  # warnings that only running could find
 
 
-def prepare(options: RunOptions) -> Prepared:
-    """Read and check all inputs; nothing is written. Raises ConfigError or WorkloadError."""
+def prepare(options: RunOptions, frame: Any = None) -> Prepared:
+    """Read and check all inputs; nothing is written. Raises ConfigError or WorkloadError.
+
+    With `frame`, a pandas DataFrame, that is the workload.
+    """
     from slurmsim_workloads import read_workload
+    from slurmsim_workloads.parquet import digest, from_frame
 
     policy_name, policy_options = parse_policy(options.policy) if options.policy is not None else ("", {})
     if options.policy is not None and not policy_name:
@@ -133,7 +139,13 @@ def prepare(options: RunOptions) -> Prepared:
                                overrides=overrides)  # fmt: skip
         reader_options.setdefault("max_procs", str(sum(n.cpus for n in cluster.nodes)))
     reader = reader_options if options.nodes is None or _is_swf(options) else dict(options.option)
-    workload = read_workload(options.workload, options.format, reader)
+    if frame is None:
+        workload = read_workload(options.workload, options.format, reader)
+    else:
+        if options.format is not None or options.option:
+            raise ConfigError("a DataFrame has no format", field="--format", expected="neither --format nor --option")
+        workload = from_frame(frame, options.workload)
+    own = {} if frame is None else {"workload_sha256": digest(workload)}
     if options.jobs is not None and options.jobs < len(workload):
         workload = workload.take(np.arange(options.jobs))
     if cluster is None:
@@ -164,7 +176,7 @@ def prepare(options: RunOptions) -> Prepared:
     endless: Iterable[Any] = ()
     if options.mtbf_s is not None or options.mttr_s is not None:
         endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
-    hashes = _hashes(options)
+    hashes = {**own, **_hashes(options)}  # of files that could be read
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
@@ -194,7 +206,9 @@ def _timed(
 
 def _hashes(options: RunOptions) -> dict[str, Any]:
     """SHA-256 of each input file, under the names the manifest has for them."""
-    hashes: dict[str, Any] = {"workload_sha256": _sha256(options.workload)}
+    hashes: dict[str, Any] = {}
+    if options.workload != FRAME:
+        hashes["workload_sha256"] = _sha256(options.workload)
     if options.conf is not None:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:

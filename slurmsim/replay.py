@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import CreateReservation
-from slurmsim.preparation import Prepared, RunOptions, prepare
+from slurmsim.preparation import FRAME, Prepared, RunOptions, prepare
 from slurmsim.run_manifest import manifest
 from slurmsim.sim.network import BOOT_S
 from slurmsim.sim.recorder import Recorder
@@ -20,6 +20,8 @@ from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from slurmsim.trace.reader import Trace
 
 GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
@@ -27,7 +29,7 @@ Progress = Callable[[Simulation], None]
 
 
 def run(
-    workload: str | Path,
+    workload: str | Path | pd.DataFrame,
     *,
     out: str | Path,
     conf: str | Path | None = None,
@@ -36,34 +38,45 @@ def run(
     format: str | None = None,
     policy: str | None = None,
     set: Mapping[str, object] | None = None,
+    option: Mapping[str, object] | None = None,
     seed: int = 0,
     until: str | int | None = None,
     jobs: int | None = None,
+    node_events: str | Path | None = None,
+    reservations: str | Path | None = None,
+    mtbf: int | None = None,
+    mttr: int | None = None,
+    boot_time: int | None = None,
+    epilog_time: int = 0,
+    term_time: int = 0,
     accounting: str | Path | Sequence[str | Path] = (),
     unknown_accounts: str = "stop",
-    shares: int | None = None,
-    reservations: str | Path | None = None,
-    impossible_jobs: str = "stop",
-    as_live: bool = False,
     groups: str | Path | Sequence[str | Path] = (),
+    impossible_jobs: str = "stop",
+    shares: int | None = None,
+    as_live: bool = False,
     report: bool = True,
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
 
-    Parameters are those of the command under the same names (`set` a mapping of slurm.conf keys to values). Warnings
-    of the command are Python warnings; errors raise `slurmsim.errors.SlurmSimError` with the same one line.
+    Parameters are those of the command under the same names: `set` and `option` are mappings, `accounting` and
+    `groups` one path or several. `workload` may be a pandas DataFrame with the columns of docs/workloads.md, of which
+    ``job_id`` and ``submit`` have to be there. Warnings of the command are Python warnings; errors raise
+    `slurmsim.errors.SlurmSimError` with the same one line.
     """
     from slurmsim.trace.reader import read_trace
 
     files, about_groups = ([f] if isinstance(f, str | Path) else f for f in (accounting, groups))
+    frame = None if isinstance(workload, str | Path) else workload
     options = RunOptions(
-        str(workload), str(out), None if conf is None else str(conf), nodes, cpus_per_node, format, policy,
-        tuple((k, str(v)) for k, v in (set or {}).items()), seed, None if until is None else str(until), jobs,
-        accounting=tuple([str(path) for path in files]), unknown_accounts=unknown_accounts, shares_s=shares,
-        reservations=None if reservations is None else str(reservations), impossible_jobs=impossible_jobs,
+        FRAME if frame is not None else str(workload), str(out), _path(conf), nodes, cpus_per_node, format, policy,
+        _pairs(set), seed, None if until is None else str(until), jobs, _pairs(option), _path(node_events), mtbf, mttr,
+        tuple([str(path) for path in files]), unknown_accounts, shares, boot_s=boot_time,
+        reservations=_path(reservations), impossible_jobs=impossible_jobs,
         as_live=as_live or None, groups=tuple([str(path) for path in about_groups]),
+        epilog_s=epilog_time, term_s=term_time,
     )  # fmt: skip
-    prepared = prepare(options)
+    prepared = prepare(options, frame)
     for finding in prepared.findings:
         if finding.severity == "warning":
             warnings.warn(str(finding), stacklevel=2)
@@ -75,6 +88,14 @@ def run(
     if interrupted:
         raise KeyboardInterrupt
     return read_trace(folder)
+
+
+def _path(path: str | Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _pairs(given: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((key, str(value)) for key, value in (given or {}).items())
 
 
 def execute(
@@ -105,6 +126,7 @@ def execute(
         except KeyboardInterrupt:
             interrupted = True
         recorder.unfinished()
+        dropped = sum(prepared.workload.quality.dropped.values())  # of what was left out before it began
         for sub, text in simulation.refused:
             prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
         for name, text in simulation.refused_reservations:
@@ -114,7 +136,10 @@ def execute(
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
         cpus = sum(n.cpus for n in prepared.cluster.nodes)
-        summary: dict[str, Any] = dict(summarize_trace(read_trace(folder), cpus=cpus))
+        found = dict(summarize_trace(read_trace(folder), cpus=cpus))
+        at = list(found).index("refused") + 1
+        items = list(found.items())
+        summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])
         controller = simulation.controller
         summary |= {
             "wall_s": round(wall, 3),

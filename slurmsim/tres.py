@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
 from slurmsim.errors import InputError
+from slurmsim.numerals import is_number
 
 # Order in which Slurm prints its built-in TRES; gres/…, license/… and others follow by name.
 _ORDER = {name: i for i, name in enumerate(("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"))}
 _IN_MIB = frozenset({"mem", "vmem"})
 _EMPTY = frozenset({"", "(null)", "n/a", "none"})
 
-_MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
+_MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})\s*([kmgtp]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
 _MIB = {"k": Decimal(1) / 1024, "m": Decimal(1), "g": Decimal(1024), "t": Decimal(1024**2), "p": Decimal(1024**3)}
-_COUNT = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE | re.ASCII)
+_COUNT = re.compile(r"(\d{1,18})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _TIMES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _LOCALITY = re.compile(r"\([^()]*\)")
 
@@ -119,7 +120,7 @@ def parse_weights(text: str) -> tuple[tuple[str, float], ...]:
     weights = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
-        match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([kmgtp]?)", value, re.IGNORECASE | re.ASCII)
+        match = re.fullmatch(r"(\d{1,18}(?:\.\d*)?|\.\d{1,18})([kmgtp]?)", value, re.IGNORECASE | re.ASCII)
         if not equals or not name or match is None:
             raise TresError(f"{item!r} is not a TRES weight", expected="NAME=FACTOR")
         factor = Decimal(match[1])
@@ -194,7 +195,7 @@ def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
         name, colon, count = item.partition(":")
         if not name or "|" in item or any(c.isspace() for c in item):
             raise ValueError(f"{item!r} is no license and count")
-        if colon and not (count.isascii() and count.isdigit()):
+        if colon and not is_number(count):
             raise ValueError(f"{item!r} is no license and count")
         found[name] = found.get(name, 0) + (int(count) if colon else 1)
     return tuple(found.items())

@@ -6,6 +6,7 @@ import datetime as dt
 
 from slurmsim.duration import parse_duration
 from slurmsim.errors import ConfigError
+from slurmsim.numerals import is_number
 from slurmsim.workload import Workload
 
 EXPECTED = "seconds of the log's clock, +D-HH:MM:SS after its first job, or YYYY-MM-DD[THH:MM:SS]"
@@ -30,7 +31,7 @@ def parse_moment(text: str, workload: Workload) -> int:
             if seconds is None:
                 raise ValueError(text)
             at = first + seconds
-        elif text.lstrip("-").isdigit():
+        elif is_number(text.lstrip("-")):
             at = int(text)
         else:
             moment = dt.datetime.fromisoformat(text)

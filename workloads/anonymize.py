@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from slurmsim import hostlist
+from slurmsim.numerals import is_number
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 
 ALWAYS = {"user": "user", "account": "account", "name": "job"}
@@ -112,7 +113,7 @@ def _gres_types(gres: TextColumn, gpus: TextColumn, rng: np.random.Generator) ->
 
     def types_of(text: str, position: int) -> list[str]:
         parts = [item.split(":") for item in text.split(",")]
-        return [p[position] for p in parts if len(p) > position and not p[position][:1].isdigit()]
+        return [p[position] for p in parts if len(p) > position and not is_number(p[position][:1])]
 
     found = {t for text in _used(gres) for t in types_of(text, 1)} | {
         t for text in _used(gpus) for t in types_of(text, 0)

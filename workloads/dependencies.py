@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
+from slurmsim.numerals import is_number
 from slurmsim.workload import Workload
 
 IntColumn = npt.NDArray[np.int64]
 
 _STATUS = re.compile(r"\([^)]*\)")
-_REFERENCE = re.compile(r"(\d+)((?:_(?:\d+|\*|\[[^\]]*\]))?)((?:\+\d+)?)")
+_REFERENCE = re.compile(r"(\d{1,18})((?:_(?:\d{1,18}|\*|\[[^\]]*\]))?)((?:\+\d{1,18})?)")
 _KINDS = frozenset({"after", "afterany", "afternotok", "afterok", "aftercorr", "singleton"})
 
 
@@ -59,7 +60,7 @@ def clean_dependency(text: str, is_known: Callable[[int], bool]) -> Cleaned:
     kept, gone, strange = [], 0, 0
     for item in filter(None, (part.strip() for part in re.split("[,?]", bare))):
         kind, *references = item.lower().split(":")
-        if kind.isdigit():
+        if is_number(kind):
             kind, references = "afterany", [kind, *references]  # the oldest form: a bare job number
         if kind == "singleton":
             kept.append(kind)
@@ -72,7 +73,7 @@ def clean_dependency(text: str, is_known: Callable[[int], bool]) -> Cleaned:
             elif not is_known(int(match[1])):
                 gone += 1
             else:
-                task = match[2] if match[2][1:].isdigit() else ""
+                task = match[2] if is_number(match[2][1:]) else ""
                 good.append(match[1] + task + match[3])
         if good:
             kept.append(":".join([kind, *good]))

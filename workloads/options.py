@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slurmsim.errors import ConfigError
+from slurmsim.numerals import is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def whole_number(values: Mapping[str, str], name: str) -> int | None:
     text = values[name]
     if not text:
         return None
-    if not (text.isascii() and text.isdigit()):
+    if not is_number(text):
         raise ConfigError(f"{text!r} is not a number", field=name, expected="a whole number >= 0")
     return int(text)
 
@@ -57,7 +58,7 @@ def number_map(values: Mapping[str, str], name: str) -> dict[int, str]:
     result: dict[int, str] = {}
     for item in filter(None, values[name].split(",")):
         number, colon, target = item.partition(":")
-        if not (colon and target and number.isascii() and number.isdigit()):
+        if not (colon and target and is_number(number)):
             raise ConfigError(f"{item!r} is not NUMBER:NAME", field=name, expected="for instance 1:debug,2:batch")
         if int(number) in result:
             raise ConfigError(f"number {number} is given twice", field=name)

@@ -78,15 +78,9 @@ class ParquetFormat:
                 table = file.read()
         except OSError as error:
             raise WorkloadError(f"cannot be read: {reason_of(error)}", file=str(path)) from None
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:  # names that are no UTF-8 come as the latter
             raise WorkloadError(f"is no intact Parquet file: {_first_line(error)}", file=str(path)) from None
-        ints = {name: _int_column(table[name], name, path) for name in INT_COLUMNS if name in schema.names}
-        texts = {name: _text_column(table[name], name, path) for name in TEXT_COLUMNS if name in schema.names}
-        if quality is None:
-            quality = QualityReport(records=len(table), jobs=len(table))
-        workload = Workload(ints, texts, header, quality)
-        _check_values(workload, path)
-        return workload.sorted()
+        return from_table(table, path, header, quality)
 
     def write(self, workload: Workload, path: Path) -> None:
         """Write all columns; same workload, same bytes.
@@ -101,6 +95,71 @@ class ParquetFormat:
         table = to_table(workload)
         with replacing(path) as temporary:
             pq.write_table(table, temporary, compression="zstd", row_group_size=ROW_GROUP)
+
+
+def from_table(table: pa.Table, path: Path, header: WorkloadHeader, quality: QualityReport | None = None) -> Workload:
+    """The workload in a table whose columns have known names; `path` names it in errors. Raises WorkloadError."""
+    names = table.column_names
+    ints = {name: _int_column(table[name], name, path) for name in INT_COLUMNS if name in names}
+    texts = {name: _text_column(table[name], name, path) for name in TEXT_COLUMNS if name in names}
+    if quality is None:
+        quality = QualityReport(records=len(table), jobs=len(table))
+    workload = Workload(ints, texts, header, quality)
+    _check_values(workload, path)
+    return workload.sorted()
+
+
+def from_frame(frame: Any, name: str = "a DataFrame") -> Workload:
+    """The workload in a pandas frame with the columns of the schema; its index does not count.
+
+    Whole numbers may be floats with NaN for empty cells, as pandas makes them; times may be dates (UTC where they have
+    no zone). Raises WorkloadError.
+    """
+    import pyarrow as pa
+
+    path = Path(name)
+    if not hasattr(frame, "columns"):
+        raise WorkloadError(f"{type(frame).__name__} is no workload", expected="a path or a pandas DataFrame")
+    _check_names([str(column) for column in frame.columns], path)
+    arrays = {str(column): _plain(frame[column], str(column), path) for column in frame.columns}
+    return from_table(pa.table(arrays), path, WorkloadHeader(source=name, format="dataframe"))
+
+
+def _plain(series: Any, name: str, path: Path) -> pa.Array:
+    """A column as integers or texts: of dates their Unix seconds, of floats whole numbers."""
+    import pyarrow as pa
+
+    if name in INT_COLUMNS:
+        if series.dtype.kind == "M":
+            utc = (
+                series
+                if getattr(series.dtype, "tz", None) is None
+                else series.dt.tz_convert("UTC").dt.tz_localize(None)
+            )
+            series = utc.astype("datetime64[s]").astype("int64").astype("Int64").mask(utc.isna())
+        elif series.dtype.kind == "f":
+            broken = series.notna() & (series % 1 != 0)
+            if broken.any():
+                row = int(np.argmax(broken.to_numpy(bool)))
+                raise WorkloadError(f"row {row}: {series.iloc[row]}", file=str(path), field=name,
+                                    expected="a whole number")  # fmt: skip
+            series = series.astype("Int64")
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, TypeError) as error:
+        raise WorkloadError(f"cannot be read: {_first_line(error)}", file=str(path), field=name) from None
+
+
+def digest(workload: Workload) -> str:
+    """SHA-256 of the workload as a file of this format would hold it."""
+    import hashlib
+    import io
+
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    pq.write_table(to_table(workload), out, compression="zstd", row_group_size=ROW_GROUP)
+    return hashlib.sha256(out.getvalue()).hexdigest()
 
 
 def to_table(workload: Workload) -> pa.Table:

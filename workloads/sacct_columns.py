@@ -106,7 +106,8 @@ class Columns:
                 values.append(read(text))
             except ValueError as error:
                 row = int(np.argmax(codes == code))
-                raise self.fail(row, name, f"{text!r} is not understood", str(error)) from None
+                shown = text if len(text) <= 80 else f"{text[:77]}..."
+                raise self.fail(row, name, f"{shown!r} is not understood", str(error)) from None
         return codes, values or [missing]
 
     def ints(self, name: str, read: Callable[[str], int], missing: int = -1) -> IntColumn:

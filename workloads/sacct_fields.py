@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from slurmsim.duration import parse_duration
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory, parse_tres
 
 USED = (
@@ -80,7 +81,7 @@ def parse_limit(text: str) -> int:
 
 def parse_limit_raw(text: str) -> int:
     """TimelimitRaw, in minutes, as seconds; -1 and -2 as `parse_limit`."""
-    if text.isascii() and text.isdigit():
+    if is_number(text):
         return int(text) * 60 or -1
     if text.lower() in NOTHING or text.lower() in ("partition_limit", "unlimited"):
         return parse_limit(text)
@@ -101,7 +102,7 @@ def parse_number(text: str) -> int:
     """A count; -1 when empty."""
     if text.lower() in NOTHING:
         return -1
-    if not (text.isascii() and text.isdigit()):
+    if not is_number(text):
         raise ValueError("a whole number")
     return int(text)
 
@@ -153,7 +154,7 @@ class Memory:
     scope: str
 
 
-_MEMORY = re.compile(r"(\d+(?:\.\d*)?[KMGTPkmgtp]?)([nc]?)", re.ASCII)
+_MEMORY = re.compile(r"(\d{1,18}(?:\.\d*)?[KMGTPkmgtp]?)([nc]?)", re.ASCII)
 
 
 def parse_req_mem(text: str) -> Memory:
@@ -171,7 +172,7 @@ def parse_yes(text: str) -> int:
     return int(text.upper() not in ("NO", "OK", "0") and text.lower() not in NOTHING)
 
 
-_ARRAY_ITEM = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
+_ARRAY_ITEM = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?::(\d{1,18}))?)?", re.ASCII)
 
 
 def parse_task_list(text: str) -> tuple[list[int], int] | None:
@@ -180,7 +181,7 @@ def parse_task_list(text: str) -> tuple[list[int], int] | None:
     if "..." in inner or not text.endswith("]"):
         return None
     items, percent, limit = inner.partition("%")
-    if percent and not limit.isdigit():
+    if percent and not is_number(limit):
         raise ValueError("an array such as 12_[1-5,9%2]")
     tasks: list[int] = []
     for item in items.split(","):

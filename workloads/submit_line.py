@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from slurmsim.duration import parse_time_limit
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory
 
 # Options with a value: short letter -> long name. Those of interest are handled in `_apply`.
@@ -41,9 +42,9 @@ NOT_MODELLED = frozenset(
 )  # fmt: skip
 # The command and what can be its options with their values: all `parse_submit_line` ever looks at.
 OPTIONS_PART = r"^(\S+(?: +-\S*(?: +[^-\s]\S*)?)*)"
-_NODES = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
+_NODES = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 _SWITCHES = re.compile(r"[1-9]\d{0,8}(@\d{1,2}(:\d{1,2}){0,2})?", re.ASCII)
-_THROTTLE = re.compile(r"%(\d+)$", re.ASCII)
+_THROTTLE = re.compile(r"%(\d{1,18})$", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -151,7 +152,7 @@ def _apply(found: SubmitLine, name: str, value: str) -> None:
 
 
 def _count(value: str) -> int:
-    return int(value) if value.isascii() and value.isdigit() and int(value) > 0 else -1
+    return int(value) if is_number(value) and int(value) > 0 else -1
 
 
 def _seconds(value: str) -> int:

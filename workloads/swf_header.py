@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from slurmsim.workload import WorkloadHeader
 
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_ ]*?)\s*:\s*(.*)")
-_NUMBER = re.compile(r"-?\d+")
-_NAMED = re.compile(r"(\d+)\s*[:,]?\s+(\S+)")
+_NUMBER = re.compile(r"-?\d{1,18}")
+_NAMED = re.compile(r"(\d{1,18})\s*[:,]?\s+(\S+)")
 
 
 def parse_header(comments: Iterable[str]) -> WorkloadHeader:

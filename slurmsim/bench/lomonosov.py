@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from slurmsim.bench.runs import Cell, Progress, run_all
-from slurmsim.bench.statistics import Estimate
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.metrics.columns import BoolArray, IntArray
+from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import EQUAL_WEIGHTS, MEASURES, losses_of_slots
 from slurmsim.metrics.utilization import Interval
 from slurmsim.metrics.wait import mean

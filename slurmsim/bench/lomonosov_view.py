@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim.bench.lomonosov import BASE, DEFAULT, LIMITS, Part, Result
-from slurmsim.bench.statistics import Estimate
+from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
 from slurmsim.report import style
 from slurmsim.report.efficiency import TITLES
+from slurmsim.report.shortfall import shortfalls
 from slurmsim.report.text import table
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def losses_table(found: Result, part: Part) -> list[list[str]]:
 
 def as_text(found: Result) -> str:
     """All tables for a terminal."""
-    blocks = []
+    names = list(found.runs)
+    lines = shortfalls(names, [found.runs[name].get("summary", {}) for name in names])
+    blocks = ["\n".join(lines)] if lines else []
     for part in found.parts:
         weeks = found.runs[f"{part}-{BASE}-1"]["weeks"]
         jobs = found.runs[f"{part}-{BASE}-1"]["jobs"]
@@ -131,6 +134,7 @@ def as_text(found: Result) -> str:
 def as_dict(found: Result) -> dict[str, Any]:
     """Everything for programs: claims and figures of each part, and every run."""
     return {
+        "missing": shortfalls(list(found.runs), [one.get("summary", {}) for one in found.runs.values()]),
         "seeds": found.seeds,
         "parts": {
             str(part): {

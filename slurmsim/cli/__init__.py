@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from slurmsim import __version__, compiled
+from slurmsim.cli.signals import INTERRUPTED, ending
 from slurmsim.errors import InputError, SlurmSimError
 
 COMMANDS = (
@@ -57,10 +58,17 @@ def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 0 fine, 1 a run that failed, 2 wrong input, 130 interrupted."""
+    """Run the command; returns the exit code: 0 fine, 1 a run that failed, 2 wrong input, 130 or 143 interrupted."""
     words = sys.argv[1:] if argv is None else argv
     args = build_parser(words[0] if words else None).parse_args(words)
     atexit.register(gc.freeze)  # no search for dead cycles in a process that ends (0.15 s after a report)
+    if words and words[0] in LIVE:  # they start daemons and become other programs, and end as those do
+        return _run(args)
+    with ending() as how:
+        return how.code(_run(args))
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         code = int(args.func(args))
         sys.stdout.flush()
@@ -77,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print("slurmsim: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 def _drop_stdout() -> None:

@@ -6,6 +6,8 @@ import argparse
 import datetime as dt
 from pathlib import Path
 
+from slurmsim.numerals import is_number
+
 EXPECTED = "seconds of the trace's clock, +D-HH:MM:SS after its first job, or YYYY-MM-DD[THH:MM:SS]"
 
 
@@ -88,7 +90,7 @@ def _moment(text: str, field: str, first: int, epoch: int) -> int:
             if seconds is None:
                 raise ValueError(text)
             return first + seconds
-        if text.lstrip("-").isdigit():
+        if is_number(text.lstrip("-")):
             return int(text)
         moment = dt.datetime.fromisoformat(text)
         return int((moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()) - epoch

@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([f.as_dict() for group in found for f in group], indent=2))
         return 0
+    if lines := [text for group in found for f in group if (text := getattr(f, "missing", ""))]:
+        print("\n".join(lines) + "\n")
     print("\n\n".join(_table([f.as_row() for f in group], markdown=args.markdown) for group in found))
     return 0
 

@@ -11,10 +11,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from slurmsim.cli.progress import slow_bar
+from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings, seconds_of
 from slurmsim.protocol import cluster_folder
+from slurmsim.slurmctld.header import JOURNAL
+from slurmsim.slurmctld.salvage import salvage
+
+_CLOCKS = {
+    "real": "the machine's clock", "running": "{rate:g} seconds a second", "frozen": "frozen", "fast": "fast"
+}  # fmt: skip
 
 
 def add_parser(subparsers: Any) -> None:
@@ -41,6 +49,8 @@ def add_parser(subparsers: Any) -> None:
             actions = ("show", "freeze", "step", "until-idle", "rate", "fast")
             sub.add_argument("action", nargs="?", default="show", choices=actions)
             sub.add_argument("value", nargs="?", help="step: 90, 10m, 2h, 1d12h; rate: cluster seconds a real second")
+        elif name == "status":
+            sub.add_argument("--json", action="store_true", help="one JSON object")
         elif name == "calls":
             sub.add_argument("command", nargs="?", help="only this command")
             sub.add_argument("--json", action="store_true", help="one JSON object a call")
@@ -73,6 +83,9 @@ def _add_up(subparsers: Any) -> None:
         help="scripts really run, or only seem to (run, unless the clock is frozen or fast)",
     )  # fmt: skip
     up.add_argument("--state", metavar="DIR", help="the cluster's folder (default: under the user's state folder)")
+    up.add_argument(
+        "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
+    )
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
 
@@ -84,16 +97,21 @@ def _folder(args: argparse.Namespace) -> Path:
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
     folder = _folder(args)
-    if daemon.is_alive(folder):
-        raise ConfigError("a cluster is running there", file=str(folder), expected="slurmsim down first")
-    header = daemon.prepare(folder, _settings(args))
+    prepared = daemon.prepare(folder, _settings(args))
+    if args.salvage and (folder / JOURNAL).is_file():
+        print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
     daemon.remember(folder)
-    if args.foreground:
-        from slurmsim.slurmctld.start import serve
+    with slow_bar("requests", shown=sys.stderr.isatty()) as progress:
+        if args.foreground:
+            from slurmsim.slurmctld.start import serve
 
-        print(f"cluster in {folder}", flush=True)
-        return serve(folder, header)
-    daemon.start(folder, header)
+            return serve(prepared.folder, prepared.header, progress, lambda: print(f"cluster in {folder}", flush=True))
+        try:
+            daemon.start(folder, prepared, progress)
+        except KeyboardInterrupt:
+            print("slurmsim: interrupted: the cluster was still starting and has been ended; its state is as it was",
+                  file=sys.stderr)  # fmt: skip
+            return 130
     print(f'cluster in {folder}; eval "$(slurmsim env)" puts its commands on PATH, slurmsim shell opens a shell')
     return 0
 
@@ -129,15 +147,29 @@ def run_down(args: argparse.Namespace) -> int:
 
 
 def run_status(args: argparse.Namespace) -> int:
-    """Print what `ping`, the clock, nodes and jobs say."""
+    """Print how the daemon, its clock, its nodes and its jobs are. Raises OutputError when there is none."""
     folder = _folder(args)
-    found, clock = daemon.call(folder, "ping"), daemon.call(folder, "clock", action="show")
-    when = datetime.fromtimestamp(clock["now"]).isoformat()
-    print(f"{found['cluster']} in {folder}: {when}, clock {clock['mode']} at rate {clock['rate']:g}")
-    nodes = daemon.call(folder, "nodes", fields=["state"])["columns"]["state"]
-    states = daemon.call(folder, "jobs", fields=["job_state"])["columns"]["job_state"]
-    counts = ", ".join(f"{states.count(state)} {state.lower()}" for state in sorted(set(states)))
-    print(f"{len(nodes)} nodes, {sum(state == 'IDLE' for state in nodes)} idle; jobs: {counts or 'none'}")
+    found = daemon.call(folder, "status")
+    states = daemon.call(folder, "nodes", fields=["state"])["columns"]["state"]
+    found["nodes"] = {"total": len(states), **{state.lower(): states.count(state) for state in sorted(set(states))}}
+    if args.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    clock, journal, queue, nodes = found["clock"], found["journal"], found["queue"], found["nodes"]
+    when = datetime.fromtimestamp(clock["now"]).isoformat(" ")
+    jobs = ", ".join(f"{count:,} {name}" for name, count in queue.items() if count or name in ("pending", "running"))
+    kind = "compiled" if found["compiled"] else "pure Python"
+    for name, text in (
+        ("cluster", f"{found['cluster']} in {found['folder']}"),
+        ("daemon", f"process {found['pid']}, up {format_duration(int(found['uptime_s']))}, "
+                   f"{found['memory_bytes'] / 1e6:,.0f} MB; slurmsim {found['version']} ({kind}), "
+                   f"Slurm {found['slurm_version']}"),
+        ("clock", f"{when}, {_CLOCKS[clock['mode']].format(rate=clock['rate'])}"),
+        ("nodes", ", ".join(f"{nodes[name]:,} {name}" for name in nodes if name != "total")),
+        ("jobs", f"{jobs}; scripts {'really run' if found['jobs'] == 'run' else 'are simulated'}"),
+        ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
+    ):  # fmt: skip
+        print(f"{name:8} {text}")
     return 0
 
 

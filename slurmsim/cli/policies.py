@@ -35,18 +35,30 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"no policy is called {name!r}", expected=", ".join(found))
         if found[name].policy is None:
             raise PolicyError(name, f"broken: {found[name].file}: {found[name].problem}")
-    shown = [one for name, one in found.items() if not args.names or name in args.names]
+    shown = [_Shown(one) for name, one in found.items() if not args.names or name in args.names]
     print(json.dumps([_plain(one) for one in shown], indent=2) if args.json else _table(shown))
     return 0
 
 
-def _plain(one: InstalledPolicy) -> dict[str, Any]:
+class _Shown:
+    """One policy to show. When it is called is a trait of its instances: it may depend on their options."""
+
+    def __init__(self, one: InstalledPolicy) -> None:
+        self.name, self.file, self.policy, self.problem = one.name, one.file, one.policy, one.problem
+        self.event_driven: bool | None = None
+        if self.policy is not None:
+            try:
+                self.event_driven = bool(self.policy({}).event_driven)
+            except Exception as error:  # whatever a stranger's class does
+                self.policy, self.problem = None, f"cannot be made: {type(error).__name__}: {error}"
+
+
+def _plain(one: _Shown) -> dict[str, Any]:
     if one.policy is None:
         return {"name": one.name, "file": one.file, "broken": one.problem}
-    policy = one.policy
     return {
-        "name": one.name, "file": one.file, "broken": None, "event_driven": policy.event_driven,
-        "summary": policy.summary, "options": _options(policy),
+        "name": one.name, "file": one.file, "broken": None, "event_driven": one.event_driven,
+        "summary": one.policy.summary, "options": _options(one.policy),
     }  # fmt: skip
 
 
@@ -54,7 +66,7 @@ def _options(policy: Any) -> dict[str, str]:
     return {key: f"{option.help} (default {option.default})" for key, option in policy.OPTIONS.items()}
 
 
-def _table(found: list[InstalledPolicy]) -> str:
+def _table(found: list[_Shown]) -> str:
     from slurmsim.report.text import table
 
     lines = [["policy", "called", "what it does"]]
@@ -62,7 +74,7 @@ def _table(found: list[InstalledPolicy]) -> str:
         if one.policy is None:
             lines.append([one.name, "broken", f"{one.file}: {one.problem}"])
             continue
-        called = "at every event" if one.policy.event_driven else "as slurmctld does"
+        called = "at every event" if one.event_driven else "as slurmctld does"
         lines.append([one.name, called, one.policy.summary])
         lines += [["", f"  {key}", text] for key, text in _options(one.policy).items()]
     return table(lines, left=3)

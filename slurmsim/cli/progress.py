@@ -40,3 +40,20 @@ def counting_bar(total: int, what: str, *, shown: bool) -> Iterator[Callable[[in
 
     with tqdm(total=total, unit=f" {what}", dynamic_ncols=True) as bar:
         yield lambda done, _: bar.update(done - bar.n)
+
+
+@contextmanager
+def slow_bar(what: str, *, shown: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function to call with (done, total) of what is usually over before anybody looks, or None."""
+    if not shown:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=0, unit=f" {what}", dynamic_ncols=True, delay=1.0, leave=False) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show

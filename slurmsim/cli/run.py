@@ -127,6 +127,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(summary, indent=2))
     elif talkative:
+        from slurmsim.report.shortfall import shortfall
+
+        if missing := shortfall(summary):
+            print(missing + "\n")
         if sum(prepared.workload.quality.dropped.values()) > refused_before:
             _say_quality(prepared)
         _say_summary(str(folder), summary)
@@ -154,7 +158,9 @@ def _say_quality(prepared: Any) -> None:
 
 def _say_summary(folder: str, summary: dict[str, Any]) -> None:
     from slurmsim.report.text import summary_value, table
+    from slurmsim.trace.reader import read_trace
 
-    print(table([["measure", "value"], *([key, summary_value(key, value)] for key, value in summary.items())]))
+    epoch = read_trace(folder).epoch
+    print(table([["measure", "value"], *([key, summary_value(key, value, epoch)] for key, value in summary.items())]))
     names = sorted(p.name + ("/" if p.is_dir() else "") for p in Path(folder).iterdir() if not p.name.startswith("."))
     print(f"\n{folder}: {', '.join(names)}")

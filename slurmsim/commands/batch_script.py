@@ -1,7 +1,8 @@
 """A batch script as sbatch reads it: where it comes from, whether it will do, and the options written in it.
 
 Mirrors sbatch (22.05): a line that begins with ``#SBATCH`` holds options until the first line that is a command;
-words are split at blanks, quotes group, a backslash escapes, an unescaped ``#`` ends the line.
+words are split at blanks, quotes group, a backslash escapes, an unescaped ``#`` ends the line. ``#SLURMSIM`` lines are
+slurmsim's own (how long a simulated job lasts) and no options; to a real sbatch they are a misspelt ``#SBATCH``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ NOT_A_SCRIPT = (
     "line must start with #! followed by the path to an interpreter.",
     "For instance: #!/bin/sh",
 )
+OWN_DIRECTIVE = "#SLURMSIM"
 _SPACES = " \t\n\v\f\r"
 _SEPARATORS = ("packjob", "hetjob")
 
@@ -129,6 +131,8 @@ def directives(script: str, file: str, component: int = 0) -> Directives:
     seen = 0
     old_word = packjob = False
     for number, line in enumerate(script.split("\n"), 1):
+        if line.split(maxsplit=1)[:1] == [OWN_DIRECTIVE]:
+            continue
         if line.startswith("#SBATCH"):
             rest = line[len("#SBATCH") :]
         elif line.startswith("#SLURM"):

@@ -8,27 +8,32 @@ from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
 
 
-def cannot_reach(names: str) -> str:
-    """What commands say of ``-M names`` when one of them is no cluster here."""
-    return (
+def not_reached(names: str, own: str, *, database: bool) -> list[str]:
+    """What commands say of ``-M names``; nothing where they name this cluster and a database knows it."""
+    named = [] if names.lower() == "all" else list(filter(None, names.split(",")))
+    if not database:
+        found = ["Problem talking to database"] if names else []
+    else:
+        found = [f"No cluster '{name}' known by database." for name in named if name != own]
+    return found and [
+        *found,
         f"'{names}' can't be reached now, or it is an invalid entry for --cluster.  "
-        "Use 'sacctmgr list clusters' to see available clusters."
-    )
+        "Use 'sacctmgr list clusters' to see available clusters.",
+    ]
 
 
 def named_cluster(io: Io, program: str, names: str) -> str | None:
     """The one cluster there is, which ``-M names`` may name; None, and said why, where it does not."""
     try:
-        own = str(io.client.call("hello")["cluster"])
+        told = io.client.call("hello")
     except FAILED_CALLS as error:
         io.error(f"{program}: error: {text_of(error)}")
         return None
-    unknown = [name for name in names.split(",") if name not in (own, "all", "")]
-    if unknown:
-        io.error(f"{program}: error: No cluster '{unknown[0]}' known by database.")
-        io.error(f"{program}: error: {cannot_reach(names)}")
-        return None
-    return own
+    own = str(told["cluster"])
+    lines = not_reached(names, own, database=bool(told.get("accounting", True)))
+    for line in lines:
+        io.error(f"{program}: error: {line}")
+    return None if lines else own
 
 
 class Cluster:
@@ -57,6 +62,7 @@ class Cluster:
         self.name = str(told.get("cluster") or "")
         self.now = int(told["now"] if told.get("now") is not None else io.now())
         self.uid = int(told["uid"] if told.get("uid") is not None else os.getuid())
+        self._database = bool(told.get("accounting", True))
         self._configured: dict[str, str | None] = {}
 
     def configured(self, name: str) -> str | None:
@@ -69,8 +75,6 @@ class Cluster:
             self._configured[name] = None if found is None else str(found)
         return self._configured[name]
 
-    def unknown(self, names: str) -> list[str]:
-        """Clusters of a comma list that are not this one; none for ``all``."""
-        if names.lower() == "all":
-            return []
-        return [name for name in names.split(",") if name and name != self.name]
+    def not_reached(self, names: str) -> list[str]:
+        """What a command says of ``-M names``; nothing where they name this cluster."""
+        return not_reached(names, self.name, database=self._database)

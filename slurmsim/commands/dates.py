@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 
+from slurmsim.numerals import is_number
+
 _DAY = 24 * 3600
 _UNITS = (
     ("seconds", 1),
@@ -245,4 +247,4 @@ class _Reader:
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return is_number(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from slurmsim.commands.batch_script import BadScript, split_line
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.hostlist import compress
+from slurmsim.numerals import is_number
 
 _MAX_BODY_LINES = 100
 _PBS = (
@@ -126,7 +127,7 @@ def _bsub(words: list[str]) -> Wanted:
         elif key == "m":
             wanted.append(("nodelist", text.replace(" ", ",")))
         elif key == "M":
-            wanted.append(("mem-per-cpu", text + "K" if text[-1:].isdigit() else text))
+            wanted.append(("mem-per-cpu", text + "K" if is_number(text[-1:]) else text))
         elif key == "n":
             most = text.partition(",")[2] if "," in text else text
             if not most:
@@ -183,7 +184,7 @@ def _resources(text: str) -> Wanted:
             gpus = max(gpus, int(value.lower().startswith("true")))
             at = begin
         elif lower == "naccelerators":
-            gpus = int(value) if value.isdigit() else gpus
+            gpus = int(value) if is_number(value) else gpus
         elif lower in ("select", "ncpus", "mpiprocs"):
             chunk[lower] = value
             wanted.append(({"select": "nodes", "ncpus": "mincpus", "mpiprocs": "ntasks-per-node"}[lower], value))
@@ -196,7 +197,7 @@ def _resources(text: str) -> Wanted:
             wanted.append((_PBS_LIMITS[name], value[:-1] if bytes_of else value))
         elif name not in _PBS_DROPPED:
             at = begin - len(name)
-    if len(chunk) == 3 and all(chunk[key].isdigit() for key in ("ncpus", "mpiprocs")):
+    if len(chunk) == 3 and all(is_number(chunk[key]) for key in ("ncpus", "mpiprocs")):
         cpus, tasks = int(chunk["ncpus"]), int(chunk["mpiprocs"])
         if tasks and cpus > tasks:
             wanted.append(("cpus-per-task", str(cpus // tasks)))
@@ -220,9 +221,9 @@ def _nodes(text: str) -> Wanted:
         if equals and key == "gpus":
             wanted.append(("gpus-per-node", value))
         elif equals and key == "ppn":
-            per_node += int(value) if value.isdigit() else 0
-        elif part[:1].isdigit():
-            count += int(part) if part.isdigit() else 0
+            per_node += int(value) if is_number(value) else 0
+        elif is_number(part[:1]):
+            count += int(part) if is_number(part) else 0
         elif part[:1].isalpha():
             names.append(part)
     if count:

@@ -75,6 +75,7 @@ def real() -> Io:
 
 def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] | None) -> int:
     """Run a command's `run` in the real world; log the call with the daemon; the exit code."""
+    sys.set_int_max_str_digits(0)  # Slurm clamps numbers of any length; Linux lets no argument be longer than 128 KiB
     io = real()
     words = sys.argv[1:] if argv is None else argv
     begin = time.monotonic()

@@ -76,6 +76,8 @@ def _specialised_cores(chosen: Chosen, say: Messages, allowed: Callable[[], bool
     if not allowed():
         option = "--thread-spec" if int(chosen.get("core_spec", 0)) & THREAD_FLAG else "-S"
         say.error(f"Ignoring {option} since it's not allowed by configuration (AllowSpecResourcesUsage = No)")
+        chosen.reset(cores)
+        chosen.reset(threads)
 
 
 def _memory(chosen: Chosen, say: Messages) -> None:

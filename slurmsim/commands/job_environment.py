@@ -11,6 +11,7 @@ import os
 from slurmsim.commands.batch_script import exported
 from slurmsim.commands.chosen_options import Chosen
 from slurmsim.commands.job_request import Builder
+from slurmsim.numerals import is_number
 
 _FROM_OPTIONS = (
     ("SLURM_CPUS_PER_GPU", "cpus_per_gpu"),
@@ -114,7 +115,7 @@ def _sizes(builder: Builder) -> dict[str, str]:
 def _file(chosen: Chosen) -> dict[str, str]:
     """``NAME=value`` entries, each ended by a NUL byte, of a file or an open descriptor."""
     name = str(chosen.get("export_file"))
-    descriptor = int(name) if name.isascii() and name.isdigit() and int(name) > 2 else -1
+    descriptor = int(name) if is_number(name) and int(name) > 2 else -1
     try:
         if descriptor < 0:
             descriptor = os.open(os.path.join(chosen.context.cwd, name), os.O_RDONLY)

@@ -17,6 +17,7 @@ from slurmsim.commands import values
 from slurmsim.commands import values as v
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption
 from slurmsim.commands.values import BadValue, Context
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 SUPPORTED = "supported"
@@ -100,7 +101,7 @@ def _requeue(text: str | None, option: str, context: Context) -> Any:
 
 
 def _segment(text: str, option: str, context: Context) -> int:
-    if not text.isdecimal() or int(text) > 0xFFFF:
+    if not is_number(text) or int(text) > 0xFFFF:
         raise values.invalid(option)
     return int(text)
 
@@ -117,12 +118,12 @@ def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
     for item in filter(None, text.split(",")):
         whole = item.replace("/", ":", 1)
         name, _, number = whole.rpartition("=" if "=" in item else ":")
-        if not number.isdecimal():
+        if not is_number(number):
             name, number = whole, "1"
         kind = next((kind for kind in _NO_TASK_TRES if name.lower().startswith(kind)), None)
         if kind is not None:
             raise BadValue(f"Invalid TRES for {option}: {kind}", status=1)
-        if name.lower() == "cpu" and number.isdecimal() and int(number):
+        if name.lower() == "cpu" and is_number(number) and int(number):
             found["cpus_per_task"] = int(number)
         elif name.lower().startswith("gres:gpu"):
             found["gpus_per_task"] = ":".join(filter(None, (name[len("gres:gpu") :].lstrip(":"), number)))
@@ -320,7 +321,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("qos", "q", REQUIRED, ALL, v.string, "qos", SUPPORTED),
     Option("quiet", "Q", NO, ALL, v.switch, "quiet", SUPPORTED, early=True),
     Option("quit-on-interrupt", None, NO, RUN, v.switch, "quit_on_interrupt", ACCEPTED),
-    Option("reboot", None, NO, ALL, v.switch, "reboot", REFUSED),
+    Option("reboot", None, NO, ALL, v.switch, "reboot", ACCEPTED),
     Option("relative", "r", REQUIRED, RUN, v.natural, "relative", SUPPORTED, part=True),
     Option("requeue", None, NO, BATCH, _requeue, "requeue", SUPPORTED, until="26.05"),
     Option("requeue", None, OPTIONAL, BATCH, _requeue, "requeue", SUPPORTED, since="26.05"),

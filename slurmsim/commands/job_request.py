@@ -33,7 +33,7 @@ _COPIED = (
     "gres_flags", "group_id", "job_size_str", "kill_on_invalid_dep", "licenses", "mail_type", "mail_user",
     "mcs_label", "mem_bind", "mem_per_gpu", "name", "network", "nice", "ntasks_per_core", "ntasks_per_node",
     "ntasks_per_socket", "oom_kill_step", "overcommit", "partition", "plane_size", "pn_min_tmp_disk", "power",
-    "prefer", "profile", "qos", "req_switch", "requeue", "reservation", "segment_size", "shared",
+    "prefer", "profile", "qos", "reboot", "req_switch", "requeue", "reservation", "segment_size", "shared",
     "sockets_per_node", "spread_job", "std_err", "std_in", "std_out", "threads_per_core", "time_limit", "time_min",
     "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags", "warn_signal", "warn_time", "wckey", "work_dir",
     "acctg_freq",
@@ -162,10 +162,14 @@ class Builder:
             self._count_names(chosen.get("req_nodes"))
 
     def _count_names(self, text: str) -> None:
-        from slurmsim.hostlist import HostlistError, expand  # rarely wanted
+        from slurmsim.commands.typed_hosts import typed_hosts  # rarely wanted
+        from slurmsim.hostlist import BadRange, HostlistError
 
         try:
-            self.names = list(dict.fromkeys(expand(text)))
+            self.names = list(dict.fromkeys(typed_hosts(text, self.say.error)))
+        except BadRange:
+            self.say.error("memory allocation failure")
+            raise Stop(self.error_code) from None
         except HostlistError:
             return  # the controller refuses it in its own words
         sizes = self.sizes

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from slurmsim.commands.values import INFINITE, NO_VALUE, BadValue, Context, int32, invalid, leading_number
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _FIRST = ("block", "cyclic")
@@ -205,12 +206,12 @@ def hint_settings(text: str) -> dict[str, Any]:
 
 
 def _begins_with_digit(text: str) -> bool:
-    return text[:1].isdigit()
+    return is_number(text[:1])
 
 
 def _is_number(text: str) -> bool:
     """Whether a number begins here, or a hexadecimal one fills the place to the next comma."""
-    return text[:1].isdigit() or not set(text.partition(",")[0].lower()) - set("0123456789abcdef")
+    return is_number(text[:1]) or not set(text.partition(",")[0].lower()) - set("0123456789abcdef")
 
 
 def _words(text: str, is_value: Callable[[str], bool] = _begins_with_digit) -> list[str]:
@@ -384,7 +385,7 @@ def gpu_frequency(text: str, option: str, context: Context) -> str:
 
 
 def _is_gpu_frequency(word: str) -> bool:
-    return word in ("low", "medium", "high", "highm1") or (word.isascii() and word.isdigit())
+    return word in ("low", "medium", "high", "highm1") or is_number(word)
 
 
 def umask(text: str, option: str, context: Context) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from slurmsim.numerals import is_number
+
 _MOST = 4095
 
 
@@ -62,7 +64,7 @@ def _ranks(text: str, tasks: int, fixed: bool, taken: dict[int, list[str]]) -> l
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not is_number(first) or (dash and not is_number(last)):
             raise BadFile(f"Invalid task range specification ({part})")
         low, high = int(first), int(last or first)
         if low > high:

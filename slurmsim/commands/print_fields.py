@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from slurmsim.commands.widths import width_of
+
 NULL = "(null)"
 """What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
 LONG_WIDTH = 20
@@ -136,7 +138,7 @@ def parse_letters(text: str, columns: Mapping[str, Column], *, all_upper_blank: 
         letter = token[at : at + 1]
         column = columns.get(letter)
         if column is not None:
-            specs.append(Spec(column, int(digits[0] or 0), right, token[at + 1 :]))
+            specs.append(Spec(column, width_of(digits[0] or "0"), right, token[at + 1 :]))
         elif not everything:
             specs.append(Spec(None, 0, False, f"%{token}"))
             unknown.append(letter)
@@ -162,7 +164,7 @@ def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout 
             right = size.startswith(".")
             size = size[right:]
             number = _NUMBER.match(size)
-            width, suffix = (int(number[1]), size[number.end() :]) if number else (0, size)
+            width, suffix = (width_of(number[1]), size[number.end() :]) if number else (0, size)
         column = columns.get(name.lower())
         if column is not None:
             specs.append(Spec(column, width, right, suffix))

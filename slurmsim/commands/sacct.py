@@ -16,8 +16,11 @@ from slurmsim.commands.dashed_table import Head, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.sacct_options import Asked, read
+from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 
+_AT_A_TIME = 500
+"""Rows the daemon looks at for one answer."""
 _RULE = "-" * 80
 _HELP = """\
 sacct [OPTION]
@@ -72,17 +75,22 @@ def _in_columns(names: list[str], count: int, width: int, io: Io) -> None:
 
 def load(asked: Asked, io: Io) -> list[dict[str, Any]]:
     """The jobs, complete and in sacct's order. Raises Stop."""
-    try:
-        answer = io.client.call("accounting_jobs", **asked.cond)
-    except FAILED_CALLS as error:
-        io.error(text_of(error))
-        raise Stop(1) from None
-    columns = answer["columns"]
-    jobs = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    now = int(answer["now"])
-    for job in jobs:
-        job["cluster"] = answer["cluster"]
-        _complete(job, asked, now)
+    jobs: list[dict[str, Any]] = []
+    after: int | None = 0
+    while after is not None:  # so many at a time that nobody else waits long
+        try:
+            answer = io.client.call("accounting_jobs", **asked.cond, after=after, most=_AT_A_TIME)
+        except FAILED_CALLS as error:
+            said = isinstance(error, Refusal) and error.number  # by slurmdbd, not of the storage as a whole
+            io.error(f"sacct: error: {text_of(error)}" if said else text_of(error))
+            raise Stop(error.number if isinstance(error, Refusal) and said else 1) from None
+        columns = answer["columns"]
+        for row in zip(*columns.values(), strict=True):
+            job = dict(zip(columns, row, strict=True))
+            job["cluster"] = answer["cluster"]
+            _complete(job, asked, int(answer["now"]))
+            jobs.append(job)
+        after = answer.get("further")
     jobs.sort(key=_order)
     return jobs
 

@@ -21,7 +21,9 @@ from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, 
 from slurmsim.commands.sacct_fields import BRIEF, DEFAULT, LONG, Field, fields_of
 from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step
 from slurmsim.commands.values import leading_number
+from slurmsim.commands.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _PLUGIN = {"22.05": ("accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded",), "24.11": ()}
@@ -84,10 +86,11 @@ class Reader:
     def option(self, key: str, value: str | None) -> None:
         """One option."""
         text, cond, asked = value or "", self.cond, self.asked
-        lists = {"A": "accounts", "C": "constraints", "name": "names", "r": "partitions", "W": "wckeys",
-                 "x": "associations"}  # fmt: skip
+        lists = {"A": "accounts", "C": "constraints", "name": "names", "r": "partitions", "W": "wckeys"}
         if key in lists:
             cond.setdefault(lists[key], []).extend(_split(text))
+        elif key == "x":  # the database compares them with numbers: what is none is 0
+            cond.setdefault("associations", []).extend(leading_number(word)[0] for word in _split(text))
         elif key in _SIMPLE:
             _SIMPLE[key](self)
         elif key in ("S", "E"):
@@ -158,26 +161,26 @@ class Reader:
 
     def step(self, word: str) -> Step:
         """``12``, ``12_3``, ``12.batch``, ``12_3.0``."""
-        if not word[:1].isdigit():
+        if not is_number(word[:1]):
             self.fatal(f"Bad job/step specified: {word}")
         name, dot, step_text = word.partition(".")
         step: int | None = None
         if dot:
             if step_text in STEPS:
                 step = STEPS[step_text]
-            elif step_text[:1].isdigit():
+            elif is_number(step_text[:1]):
                 step = leading_number(step_text)[0]
             else:
                 self.fatal(f"Bad step specified: {name}")
         base, under, task_text = name.partition("_")
         task: int | None = None
         if under:
-            if not task_text[:1].isdigit():
+            if not is_number(task_text[:1]):
                 self.fatal(f"Bad job array element specified: {base}")
             task = leading_number(task_text)[0]
         elif "+" in name:
             base, _, offset = name.partition("+")
-            if not offset[:1].isdigit():
+            if not is_number(offset[:1]):
                 self.fatal(f"Bad hetjob offset specified: {base}")
         return leading_number(base)[0], task, step
 
@@ -320,7 +323,7 @@ class Reader:
         if self.clusters is not None and str(self.me["cluster"]) not in self.clusters:
             self.cond["uids"] = []  # another cluster, of which nothing is known
         if self.groups:
-            self.cond["gids"] = [int(word) for word in self.groups if word.isdigit()] or self.group_ids()
+            self.cond["gids"] = [int(word) for word in self.groups if is_number(word)] or self.group_ids()
 
     def tell_window(self) -> None:
         """What -v says of the time that is asked about, and of the plugin behind it."""
@@ -355,7 +358,7 @@ class Reader:
             if not word:
                 continue
             name, percent, size = word.partition("%")
-            width = leading_number(size)[0] if percent else None
+            width = width_of(size) if percent else None
             if "all".startswith(name.lower()):
                 found = list(known)
             else:

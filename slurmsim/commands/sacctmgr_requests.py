@@ -8,6 +8,7 @@ from typing import Any
 from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
 from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_words import Session, Word, association_condition, names_in, word_of
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 
 COMMIT = "Would you like to commit changes?"
@@ -133,7 +134,7 @@ def qos_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
         cond.setdefault("names", []).extend(names_in(word.value))
         return USER
     if matches(word.name, "Ids:1"):
-        cond.setdefault("ids", []).extend(int(text) for text in names_in(word.value) if text.isdigit())
+        cond.setdefault("ids", []).extend(int(text) for text in names_in(word.value) if is_number(text))
         return USER
     session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
     return 0

@@ -14,6 +14,7 @@ from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_table import tres_text
 from slurmsim.commands.sacctmgr_words import Session, Word, known_qos
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.tres import TresError, parse_tres
 
@@ -89,9 +90,9 @@ QOS_SETTINGS: tuple[S, ...] = (
     S("MaxNodesPerJob:8", "MaxNodesPerJob", COUNT, "MaxTRESPerJob", "node"),
     S("MaxNodesPerUser:8 MaxNodesPU:8", "MaxNodesPerUser", COUNT, "MaxTRESPerUser", "node"),
     S("MinPrioThreshold:4", "MinPrioThreshold", COUNT, "MinPrioThresh"),
-    S("MaxSubmitJobsPerAccount:17 MaxSubmitJobsPerAcct:17 MaxSubmitJobsPA:15 MaxSubmitPA:11",
+    S("MaxSubmitJobsPerAccount:17 MaxSubmitJobsPerAcct:17 MaxSubmitJobsPA:15",
       "MaxSubmitJobsPerAccount", COUNT, "MaxSubmitJobsPerAccount"),
-    S("MaxSubmitJobsPerUser:4 MaxSubmitJobsPU:4 MaxSubmitPU:6", "MaxSubmitJobsPerUser", COUNT, "MaxSubmitJobsPerUser"),
+    S("MaxSubmitJobsPerUser:4 MaxSubmitJobsPU:4", "MaxSubmitJobsPerUser", COUNT, "MaxSubmitJobsPerUser"),
     S("MaxTRESPerAccount:11 MaxTRESPerAcct:11 MaxTRESPA:9", "MaxTRESPerAccount", TRES, "MaxTRESPerAccount"),
     S("MaxTRESPerJob:7 MaxTRESPJ:9", "MaxTRESPerJob", TRES, "MaxTRESPerJob"),
     S("MaxTRESPerNode:11 MaxTRESPN:9", "MaxTRESPerNode", TRES, "MaxTRESPerNode"),
@@ -283,7 +284,7 @@ def _exempt(session: Session, s: S, word: Word, value: str) -> Read:
     from slurmsim.duration import parse_duration
 
     try:
-        seconds = int(value) if value.isdigit() else parse_duration(value)
+        seconds = int(value) if is_number(value) else parse_duration(value)
     except DurationError:
         session.wrong(f" Bad Preempt Exempt Time: {value}")
         return None

@@ -11,7 +11,7 @@ from slurmsim.commands.messages import Stop
 from slurmsim.commands.sacctmgr_fields import DOUBLE, F, find, matches
 from slurmsim.commands.sacctmgr_words import Session, association_condition, names_in, word_of
 from slurmsim.commands.units import quantity
-from slurmsim.commands.values import leading_number
+from slurmsim.commands.widths import width_of
 
 Record = Mapping[str, Any]
 Getter = Callable[[Record], Any]  # text, number or None
@@ -99,7 +99,7 @@ def columns(session: Session, text: str | list[str], *, tree: bool = False) -> l
             raise Stop(1)
         if field.key == "acct" and tree:
             field = field._replace(width=-20)
-        width = leading_number(size)[0] if percent else 0
+        width = width_of(size) if percent else 0
         found.append(field._replace(width=width) if width else field)
     return found
 

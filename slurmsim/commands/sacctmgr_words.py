@@ -14,6 +14,7 @@ from slurmsim.commands.dashed_table import Style
 from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE, Io
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.sacctmgr_fields import matches
+from slurmsim.commands.values import leading_number
 from slurmsim.protocol import Refusal
 
 _OPTION = re.compile(r"(.*?)([+-]?)=(.*)", re.DOTALL)
@@ -104,10 +105,11 @@ def association_condition(session: Session, cond: dict[str, Any], word: Word) ->
         cond.setdefault("accounts", []).extend(names_in(word.value))
     elif matches(word.name, "Ids:1 Associations:2"):
         for text in names_in(word.value):
-            if not re.match(r"\s*-?\d", text):
+            number, rest = leading_number(text)  # what follows it counts for nothing: 1-5 is 1
+            if rest == text:
                 session.wrong(f"sacctmgr: error: Invalid value for AssocId ({text})")
             else:
-                cond.setdefault("ids", []).append(int(text))
+                cond.setdefault("ids", []).append(number)
     elif matches(word.name, "Clusters:1"):
         cond.setdefault("clusters", []).extend(names_in(word.value))
     elif matches(word.name, "DefaultQOS:8"):

@@ -20,6 +20,7 @@ from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.step_environment import allocation_environment
 from slurmsim.commands.submission import Failed
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Client, Refusal, Unreachable
 from slurmsim.releases import row
 
@@ -115,7 +116,7 @@ class _Call:
 
     def _immediate_code(self) -> int:
         text = self.io.environ.get("SLURM_EXIT_IMMEDIATE", "")
-        return int(text) & 0xFF if text.isascii() and text.isdigit() and int(text) else 1
+        return int(text) & 0xFF if is_number(text) and int(text) else 1
 
     # -- the command ------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from slurmsim.commands import batch_script, job_environment, sbatch_usage
 from slurmsim.commands.batch_script import BadScript
 from slurmsim.commands.chosen_options import BAD_OPTION, Chosen, error_code, said
 from slurmsim.commands.clock_text import Dates
-from slurmsim.commands.cluster_facts import Cluster, cannot_reach
+from slurmsim.commands.cluster_facts import Cluster
 from slurmsim.commands.io import Io, run_command
 from slurmsim.commands.job_request import Builder
 from slurmsim.commands.messages import Messages, Stop
@@ -239,16 +239,11 @@ class _Call:
         names = chosen.get("clusters")
         if names is None:
             return ""
-        unknown = self.cluster.unknown(names)
-        if not unknown:
+        lines = self.cluster.not_reached(names)
+        if not lines:
             return self.cluster.name
-        storage = (self.cluster.configured("AccountingStorageType") or "accounting_storage/slurmdbd").lower()
-        if storage.endswith(("none", "(null)")):
-            self.say.error("Problem talking to database")
-        else:
-            for name in unknown:
-                self.say.error(f"No cluster '{name}' known by database.")
-        self.say.error(cannot_reach(names))
+        for line in lines:
+            self.say.error(line)
         raise Stop(self.error_code)
 
     def _client_checked(self, chosen: Chosen) -> tuple[str, ...]:

@@ -17,7 +17,9 @@ from slurmsim.commands.cluster_facts import named_cluster
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.plugin_lines import plugin_lines
-from slurmsim.hostlist import expand
+from slurmsim.commands.typed_hosts import typed_hosts
+from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT
 
@@ -111,7 +113,7 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
     asked.ids = [word for words in parser.rest for word in _split(words)]
     for word in asked.ids:
         match = _ID.fullmatch(word)
-        if match is None or not int(match[1]):
+        if match is None or not int(match[1]) or not _may_be_tasks(match[2] or "", io):
             io.error(f"scancel: error: Invalid job id {word}")
             raise _Done(1)
     if not asked.ids and not asked.filters:
@@ -123,6 +125,18 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
 def _split(words: str) -> list[str]:
     """Ids are separated by commas, but not inside brackets."""
     return [part for part in re.split(r",(?![^\[]*\])", words) if part]
+
+
+def _may_be_tasks(text: str, io: Io) -> bool:
+    """Whether a list of tasks is one, and not of more than Slurm's host lists take."""
+    if not text.startswith("["):
+        return True
+    try:
+        return bool(
+            typed_hosts(text.partition("%")[0].rstrip("]") + "]", lambda why: io.error(f"scancel: error: {why}"))
+        )
+    except HostlistError:
+        return False
 
 
 def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
@@ -162,7 +176,7 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
 
 def _signal(text: str, io: Io) -> int:
     name = text.upper().removeprefix("SIG")
-    if text.isascii() and text.isdigit():
+    if is_number(text):
         return int(text)
     if name not in _SIGNALS:
         io.error(f"Unknown job signal: {text}")
@@ -200,7 +214,9 @@ def _send(asked: Asked, word: str, io: Io) -> int:
         quiet = refusal.text in _QUIET_ERRORS and step is None
         if not quiet or asked.verbose:
             kind = "job step id" if step else "job id"
-            io.error(f"scancel: error: Kill job error on {kind} {word.partition('.')[0]}: {refusal.text}")
+            io.error(
+                f"scancel: error: Kill job error on {kind} {word if step else word.partition('.')[0]}: {refusal.text}"
+            )
         return 0 if quiet else refusal.number & 0xFF or 1
     return 0
 
@@ -253,7 +269,7 @@ def _wanted(row: dict[str, Any], asked: Asked) -> bool:
 
 def _hosts(text: str) -> list[str]:
     try:
-        return expand(text) if text else []
+        return expand(text, widest=MAX_RANGE) if text else []
     except ValueError:
         return []
 

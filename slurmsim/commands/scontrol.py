@@ -12,6 +12,7 @@ from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.scontrol_session import Quit, Session
+from slurmsim.numerals import is_number
 
 _NAME = "scontrol"
 _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -294,7 +295,7 @@ def _takeover(session: Session, words: Words) -> None:
     if len(words) > 2:
         session.fail(f"{words[0]}: too many arguments")
     elif len(words) == 2:
-        index = int(words[1]) if words[1].lstrip("-").isdigit() else 0
+        index = int(words[1]) if is_number(words[1].lstrip("-")) else 0
         session.fail(f"{words[0]}: invalid backup controller index ({index})")
     else:
         session.complain("slurm_takeover error", "Invalid user id" if not session.privileged else "Unspecified error")

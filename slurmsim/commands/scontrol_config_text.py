@@ -9,6 +9,7 @@ from typing import Any
 from slurmsim.commands import scontrol_config_rows as table
 from slurmsim.commands.clock_text import Dates, long_clock
 from slurmsim.commands.values import INFINITE, minutes_of
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _UNIT = re.compile(r"\d+( \D+)", re.ASCII)
@@ -67,14 +68,14 @@ def _value(
         return "(null)"  # no plugin at all
     if name in _UPPER or name == "PreemptMode":
         return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))
-    if name.endswith("Debug") and text.isdigit():
+    if name.endswith("Debug") and is_number(text):
         return _LEVELS[min(int(text), 9)]
     if default in ("Yes", "No", "yes", "no"):
         word = "Yes" if text.lower() in ("yes", "1", "true", "up") else "No"
         return word if default[0].isupper() else word.lower()
     if name == "SuspendTime":
         return "INFINITE" if text.lower() in ("-1", "infinite") else f"{text} sec"
-    if (match := _UNIT.fullmatch(default)) and text.lstrip("-").isdigit():
+    if (match := _UNIT.fullmatch(default)) and is_number(text.lstrip("-")):
         return text + match[1]
     if _CLOCK.fullmatch(default):
         minutes = minutes_of(text)
@@ -91,7 +92,7 @@ def _assumed(name: str, default: str, given: Mapping[str, str], answer: Mapping[
         return "N/A"
     if name == "MaxDBDMsgs" and dbd:
         count = given.get("maxjobcount", "10000")
-        return str(2 * int(count if count.isdigit() else 10000) + 4 * answer["facts"]["MaxNodeCount"])
+        return str(2 * int(count if is_number(count) else 10000) + 4 * answer["facts"]["MaxNodeCount"])
     if name == "AccountingStoragePort" and dbd:
         return "6819"
     return default

@@ -12,14 +12,14 @@ _SUFFIX = re.compile(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a 
 
 
 def host_names(session: Session, value: str | None, words: Words) -> None:
-    from slurmsim.hostlist import expand
+    from slurmsim.commands.typed_hosts import typed_hosts
 
     text = value if value is not None else session.io.environ.get("SLURM_NODELIST")
     if text is None:
         session.error("host list is empty")
         return
     try:
-        names = expand(text) if text and not _SUFFIX.search(text) else []
+        names = typed_hosts(text, session.error) if text and not _SUFFIX.search(text) else []
     except ValueError:
         names = []
     if text and not names:
@@ -32,7 +32,7 @@ def host_names(session: Session, value: str | None, words: Words) -> None:
 def host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
     def handler(session: Session, value: str | None, words: Words) -> None:
         from slurmsim.commands.host_list_text import encode
-        from slurmsim.hostlist import expand
+        from slurmsim.commands.typed_hosts import typed_hosts
 
         if value is None:
             from slurmsim.commands.scontrol import usage
@@ -49,7 +49,7 @@ def host_list(ordered: bool) -> Callable[[Session, str | None, Words], None]:
                 session.fail(f"Can not open {value}")
                 return
         try:
-            names = expand(text) if text else []
+            names = typed_hosts(text, session.error) if text else []
         except ValueError:
             session.fail(f"Invalid hostlist: {text}")
             return

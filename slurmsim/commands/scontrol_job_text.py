@@ -311,6 +311,12 @@ def _mail(row: Row, view: View) -> str | None:
     return f"MailUser={row['mail_user']} MailType={mail_names(row['mail_type'])}"
 
 
+def _cpu_frequency(row: Row, view: View) -> str | None:
+    """--cpu-freq: bounds and governor, a blank behind each."""
+    parts = (("CPU_min_freq", "cpu_freq_min"), ("CPU_max_freq", "cpu_freq_max"), ("Governor", "cpu_freq_gov"))
+    return "".join(f"{label}={row[field]} " for label, field in parts if row[field]) or None
+
+
 def _oom(row: Row, view: View) -> str | None:
     return f"OOMKillStep={row['oom_kill_step']}" if row["oom_kill_step"] is not None else None
 
@@ -329,7 +335,8 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("", "", _optional("SystemComment", "system_comment", " ")), ("", "", _optional("Comment", "comment", " ")),
     ("24.11", "", _optional("Extra", "extra", " ")), ("", "", _file("StdErr", "shown_err")),
     ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")), ("", "", _switches),
-    ("", "", _optional("BurstBuffer", "burst_buffer")), ("", "24.11", lambda row, view: "Power="), ("", "", _flags),
+    ("", "", _optional("BurstBuffer", "burst_buffer")), ("", "", _cpu_frequency),
+    ("", "24.11", lambda row, view: "Power="), ("", "", _flags),
     ("24.11", "", _oom), ("", "", _optional("CpusPerTres", "cpus_per_tres")),
     ("", "", _optional("MemPerTres", "mem_per_tres")), ("", "", _optional("TresBind", "tres_bind")),
     ("", "", _optional("TresFreq", "tres_freq")), ("", "", _optional("TresPerJob", "tres_per_job")),
@@ -355,5 +362,6 @@ FIELDS: tuple[str, ...] = (
     "work_dir", "admin_comment", "system_comment", "comment", "extra", "shown_err", "std_in", "shown_out", "req_switch",
     "wait4switch", "burst_buffer", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_bind",
     "tres_freq", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user",
+    "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
     "container",
 )  # fmt: skip

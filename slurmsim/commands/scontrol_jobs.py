@@ -12,8 +12,9 @@ from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.commands.typed_hosts import typed_hosts
 from slurmsim.commands.values import leading_number
-from slurmsim.hostlist import expand
+from slurmsim.hostlist import HostlistError
 from slurmsim.protocol import Refusal
 
 Words = Sequence[str]
@@ -23,8 +24,10 @@ POLL_S = 3  # between two looks of wait_job
 _RELEASE, _HOLD, _USER_HOLD = "release", "hold", "uhold"
 
 
-def job_ids(text: str) -> list[str] | None:
+def job_ids(text: str, complain: Callable[[str], None] = print) -> list[str] | None:
     """Ids of a comma list as they are sent: ``5_[1-3],7`` are ``5_1-3`` and ``7``; None when it is no such list.
+
+    A range of ids that cannot be, or is too long, makes `complain` say so, and leaves none.
 
     >>> job_ids("5_[1-3,8],7"), job_ids("[3-4]"), job_ids("abc"), job_ids("5_3")
     (['5_1-3,8', '7'], ['3', '4'], None, ['5_3'])
@@ -54,14 +57,21 @@ def job_ids(text: str) -> list[str] | None:
             return None
     if depth:
         return None
-    return [one for part in [*parts, text[begin:]] if part for one in _expanded(part)]
+    found: list[str] = []
+    for part in filter(None, [*parts, text[begin:]]):
+        try:
+            found += _expanded(part, complain)
+        except HostlistError:
+            complain(f"Invalid job id: {part}")
+            return []
+    return found
 
 
-def _expanded(part: str) -> Iterator[str]:
+def _expanded(part: str, complain: Callable[[str], None]) -> Iterator[str]:
     base, underscore, tasks = part.partition("_")
     if tasks.startswith("["):
         tasks = tasks[1:].partition("]")[0]
-    for name in expand(base) if "[" in base else [base]:
+    for name in typed_hosts(base, complain) if "[" in base else [base]:
         yield f"{name}_{tasks}" if underscore else name
 
 
@@ -95,7 +105,7 @@ def _stripped(text: str, *prefixes: str) -> str:
 
 def _for_each(session: Session, word: str, call: str, prefixes: tuple[str, ...], **arguments: Any) -> None:
     text = _stripped(word, *prefixes)
-    ids = job_ids(text)
+    ids = job_ids(text, session.error)
     if ids is None:
         session.warn(f"{INVALID_JOB} for job {text}")
         return
@@ -120,7 +130,7 @@ def hold(session: Session, words: Words) -> None:
 
 def _hold_one(session: Session, kind: str, text: str) -> str:
     """The error of the last id that had one."""
-    ids = job_ids(text)
+    ids = job_ids(text, session.error)
     failed = ""
     if ids is None:
         name = _stripped(text, "name=", "jobname=")

@@ -304,14 +304,14 @@ def get_host(session: Session, words: Words) -> None:
 
 def addresses(session: Session, words: Words) -> None:
     """``getaddrs NODES``."""
-    from slurmsim.hostlist import expand
+    from slurmsim.commands.typed_hosts import typed_hosts
 
     if len(words) != 2:
         session.fail(f"one argument required for keyword:{words[0]}")
         return
     try:
         rows = {row["name"]: row for row in session.load("nodes", ["name", "node_addr", "port"], show_all=True)}
-        for name in expand(words[1]):
+        for name in typed_hosts(words[1], session.error):
             if name in rows:
                 session.io.out(f"{name}: {rows[name]['node_addr']}:{rows[name]['port']}\n")
             else:

@@ -98,12 +98,15 @@ class Session:
     def use_cluster(self, names: str) -> None:
         """-M: only the cluster itself is known."""
         own = str(self.hello.get("cluster") or "")
-        if names in ("", own) or not own:
+        if not names or not own:
             return
-        self.io.error(f"No cluster '{names}' known by database.")
-        from slurmsim.commands.cluster_facts import cannot_reach
+        from slurmsim.commands.cluster_facts import not_reached
 
-        self.io.error(cannot_reach(names))
+        lines = not_reached(names, own, database=bool(self.hello.get("accounting", True)))
+        for line in lines:
+            self.io.error(line)
+        if not lines:
+            return
         if since(self.release, "unknown_cluster_is_fatal"):
             self.io.error("scontrol: fatal: Could not get cluster information")
         raise Quit(1)

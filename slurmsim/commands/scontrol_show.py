@@ -149,7 +149,7 @@ def completing(session: Session, words: Words) -> None:
 
 def _nodes(session: Session, value: str | None, words: Words) -> None:
     from slurmsim.commands.scontrol_node_text import NODE_FIELDS, node_text
-    from slurmsim.hostlist import expand
+    from slurmsim.commands.typed_hosts import typed_hosts
 
     try:
         rows = session.load("nodes", list(NODE_FIELDS), show_all=session.all)
@@ -170,7 +170,7 @@ def _nodes(session: Session, value: str | None, words: Words) -> None:
         return
     by_name = {row["name"]: row for row in rows}
     try:
-        names = expand(value)
+        names = typed_hosts(value, session.error)
     except ValueError:
         session.warn(f"unable to parse node list {value}")
         return

@@ -6,6 +6,7 @@ from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.commands.typed_hosts import typed_hosts
 from slurmsim.commands.values import leading_number
 from slurmsim.hostlist import expand
 from slurmsim.release_changes import since
@@ -33,7 +34,7 @@ def show_topology(session: Session, value: str | None) -> None:
 
 def _has(row: dict[str, Any], nodes: str) -> bool:
     try:
-        return bool(row["nodes"]) and set(expand(nodes)) <= set(expand(row["nodes"]))
+        return bool(row["nodes"]) and set(typed_hosts(nodes, lambda _: None)) <= set(expand(row["nodes"]))
     except ValueError:
         return False
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol_session import Session
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 Words = Sequence[str]
@@ -94,7 +95,7 @@ def _kinds(session: Session, arguments: list[str]) -> tuple[set[str], str | None
 
 
 def _debug(session: Session, value: str | None) -> str:
-    if value is None or not (value.isascii() and value.isdigit()) or int(value) > 9:
+    if value is None or not is_number(value) or int(value) > 9:
         session.warn(f"invalid debug level: {value if value is not None else '(null)'}")
         return "No error"
     try:

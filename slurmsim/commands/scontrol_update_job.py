@@ -174,7 +174,7 @@ def _send(request: Request) -> None:
         rows, task = _rows_of(request, request.ids)
         if len(rows) > 1 and task is None:
             raise request.error("Job resizing not supported for job arrays")
-    ids = job_ids(request.ids)
+    ids = job_ids(request.ids, session.error)
     if ids is None:
         session.warn(f"{INVALID_JOB} for job {request.ids}")
         return

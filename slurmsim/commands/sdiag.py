@@ -105,11 +105,12 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
 
 
 def _check_cluster(names: str, io: Io) -> None:
-    from slurmsim.commands.cluster_facts import Cluster, cannot_reach
+    from slurmsim.commands.cluster_facts import Cluster
 
-    for name in Cluster(io).unknown(names):
-        io.error(f"sdiag: error: No cluster '{name}' known by database.")
-        io.error(f"sdiag: error: {cannot_reach(names)}")
+    lines = Cluster(io).not_reached(names)
+    for line in lines:
+        io.error(f"sdiag: error: {line}")
+    if lines:
         raise Stop(1)
 
 

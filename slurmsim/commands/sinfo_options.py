@@ -174,7 +174,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key == "M":
         asked.clusters = text
     elif key == "n":
-        asked.nodes = _node_names(text)
+        asked.nodes = _node_names(text, io)
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
@@ -210,12 +210,16 @@ def _told(key: str, release: str) -> str:
     return (help_text.format_letters if key == "helpformat" else help_text.format_names)("node", release)
 
 
-def _node_names(text: str) -> list[str]:
-    """The names in a node list; one that is no list is taken for a name, which nobody has."""
-    from slurmsim.hostlist import HostlistError, expand
+def _node_names(text: str, io: Io) -> list[str]:
+    """The names in a node list; a name with a bracket too many or too few is one that nobody has. Raises Stop."""
+    from slurmsim.commands.typed_hosts import typed_hosts
+    from slurmsim.hostlist import BadRange, HostlistError
 
     try:
-        return expand(text)
+        return typed_hosts(text, lambda complaint: io.error(f"sinfo: error: {complaint}"))
+    except BadRange:
+        io.error(f"sinfo: error: '{text}' invalid entry for --nodes")
+        raise Stop(1) from None
     except HostlistError:
         return [text]
 

@@ -6,7 +6,7 @@ Mirrors sprio 22.05 (later columns from 24.11 and 26.05): formats, sorting, mess
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from slurmsim import releases
@@ -14,6 +14,7 @@ from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.print_fields import fit, parse_letters
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _O = LongOption
@@ -37,6 +38,10 @@ _LONG_NORM = {
     "24.11": "%.15i %9r %.8u %.8o %10y %10a %10b %10f %10j %10p %10n %10q %20t",
 }
 Record = Mapping[str, Any]
+
+
+def _listed(items: Sequence[object] | None) -> str | None:
+    return ",".join(map(str, items)) if items else None
 
 
 class Show(NamedTuple):
@@ -140,6 +145,7 @@ class _Call:
     def __init__(self, io: Io) -> None:
         self.io, self.release = io, releases.release_of(io)
         self.on: set[str] = set()
+        self.verbose = 0
         self.jobs: list[int] | None = None
         self.users: list[int] | None = None
         self.partitions: list[str] | None = None
@@ -151,6 +157,8 @@ class _Call:
 
     def run(self, argv: list[str]) -> int:
         self.read(argv)
+        if "v" in self.on:
+            self.show_options()
         try:
             answer = self.io.client.call("priority_factors")
         except FAILED_CALLS as error:
@@ -175,6 +183,16 @@ class _Call:
         for job in self.sorted(jobs):
             self.line(prefix, columns, _cell_of(show, job))
         return 0
+
+    def show_options(self) -> None:
+        """-v: what the command line comes to."""
+        rows = (
+            ("format", self.format), ("job_flag", int(self.jobs is not None)), ("jobs", _listed(self.jobs)),
+            ("partition", _listed(self.partitions)), ("users", _listed(self.users)), ("verbose", self.verbose),
+        )  # fmt: skip
+        line = "-" * 29 + "\n"
+        self.io.out(line + "".join(f"{name:<11} = {'(null)' if text is None else text}\n" for name, text in rows))
+        self.io.out(line + "\n\n")
 
     def read(self, argv: list[str]) -> None:
         """The command line and SPRIO_FORMAT."""
@@ -206,6 +224,7 @@ class _Call:
 
     def option(self, key: str, value: str | None) -> None:
         io = self.io
+        self.verbose += key == "v"
         if key == "V":
             io.out(releases.version_line(self.release) + "\n")
             raise Stop(0)
@@ -231,18 +250,19 @@ class _Call:
             self.sort = value or ""
 
     def cluster(self, names: str) -> None:
-        from slurmsim.commands.cluster_facts import Cluster, cannot_reach
+        from slurmsim.commands.cluster_facts import Cluster
 
-        for name in Cluster(self.io).unknown(names):
-            self.error(f"No cluster '{name}' known by database.")
-            self.error(cannot_reach(names))
+        lines = Cluster(self.io).not_reached(names)
+        for line in lines:
+            self.error(line)
+        if lines:
             raise Stop(1)
 
     def ids(self, text: str) -> list[int]:
         found = []
         for word in filter(None, text.split(",")):
             base, _, task = word.partition("_")
-            if not base.isdigit() or not int(base) or (task and not task.isdigit()):
+            if not is_number(base) or not int(base) or (task and not is_number(task)):
                 self.error(f"Invalid job id: {word}")
                 raise Stop(1)
             found.append(int(base))

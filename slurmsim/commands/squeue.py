@@ -126,10 +126,11 @@ def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
     """The nodes of -w by their names; a host's name will do. Raises Stop at one nobody knows."""
     if asked.nodes is None:
         return None
-    from slurmsim.hostlist import HostlistError, expand
+    from slurmsim.commands.typed_hosts import typed_hosts  # rarely wanted
+    from slurmsim.hostlist import HostlistError
 
     try:
-        names = expand(asked.nodes)
+        typed = names = typed_hosts(asked.nodes, lambda text: io.error(f"squeue: error: {text}"))
     except HostlistError:
         io.error(f"squeue: error: '{asked.nodes}' invalid entry for --nodelist")
         raise Stop(1) from None
@@ -141,9 +142,9 @@ def _known_nodes(asked: Asked, io: Io) -> frozenset[str] | None:
     names = [os.uname().nodename.partition(".")[0] if name.lower() == "localhost" else name for name in names]
     known = {host: name for name, host in reversed(list(zip(columns["name"], columns["node_hostname"], strict=True)))}
     known.update((name, name) for name in columns["name"])
-    for name, typed in zip(names, expand(asked.nodes), strict=True):
+    for name, written in zip(names, typed, strict=True):
         if name not in known:
-            io.error(f"squeue: error: Invalid node name {typed}")
+            io.error(f"squeue: error: Invalid node name {written}")
             raise Stop(1)
     return frozenset(known[name] for name in names)
 

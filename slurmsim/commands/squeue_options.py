@@ -69,6 +69,7 @@ _ROWS: tuple[tuple[str, str, str, str, str], ...] = (
     ("yaml", OPTIONAL, "yaml", "24.11", ""),
 )
 _START_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+_DIGITS = 18  # that surely fit a long
 _NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
 _USAGE = {
     "22.05": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
@@ -344,7 +345,9 @@ def _list(text: str) -> list[str]:
 def _leading_number(text: str) -> tuple[int, str]:
     """The number a text begins with (0: none), and what follows, as C's strtol."""
     number = _NUMBER.match(text)
-    return (int(number[1]), text[number.end() :]) if number else (0, text)
+    if number is None:
+        return 0, text
+    return (int(number[1]) if len(number[1]) <= _DIGITS else -1), text[number.end() :]  # as an int holds LONG_MAX
 
 
 def _job_ids(text: str, io: Io, release: str) -> tuple[JobId, ...]:

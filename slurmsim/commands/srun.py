@@ -23,6 +23,7 @@ from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.step_launch import Launch
 from slurmsim.commands.step_request import StepRequest
 from slurmsim.commands.submission import Failed, start_line, will_run
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
 
@@ -132,7 +133,7 @@ class _Call:
 
     def _immediate_code(self) -> int:
         text = self.io.environ.get("SLURM_EXIT_IMMEDIATE", "")
-        return int(text) & 0xFF if text.isascii() and text.isdigit() and int(text) else 1
+        return int(text) & 0xFF if is_number(text) and int(text) else 1
 
     def _existing(self, job_id: int) -> dict[str, Any]:
         """The allocation that is there already. Raises Stop."""

@@ -15,6 +15,8 @@ from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.values import leading_number
+from slurmsim.commands.widths import width_of
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 _O = LongOption
@@ -81,6 +83,10 @@ class _Call:
         arguments: dict[str, Any] = {"accounts": self.accounts}
         if "a" not in self.on:
             arguments["users"] = self.users or [self.me()]
+        if "v" in self.on:
+            for what, asked in (("Users", arguments.get("users")), ("Accounts", self.accounts)):
+                names = "".join(f"\n\t: {name}" for name in asked or ["all"])
+                self.io.error(f"{what} requested:{names}")
         try:
             answer = self.io.client.call("shares", **arguments)
         except FAILED_CALLS as error:
@@ -90,6 +96,8 @@ class _Call:
             from slurmsim.commands.dump_shares import dump_shares
 
             return dump_shares(answer, self.dump, self.io, self.release, argv)
+        if "M" in self.on and answer.get("cluster"):
+            self.io.out(f"CLUSTER: {answer['cluster']}\n")
         self.print(answer)
         return 0
 
@@ -142,7 +150,7 @@ class _Call:
 
     def name(self, word: str) -> str:
         """A user by number."""
-        if not word[:1].isdigit():
+        if not is_number(word[:1]):
             return word
         try:
             found = self.io.client.call("user_names", ids=[leading_number(word)[0]])["names"][0]
@@ -181,7 +189,7 @@ class _Call:
             if head is None:
                 self.io.error(f'sshare: error: Invalid field requested: "{name}"')
                 raise Stop(1)
-            width = leading_number(size)[0] if percent else 0
+            width = width_of(size) if percent else 0
             heads.append(head._replace(width=width) if width else head)
         return heads
 

@@ -12,6 +12,7 @@ from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command
 from slurmsim.commands.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.step_columns import SPECIAL_STEPS
+from slurmsim.commands.widths import width_of
 
 _NAME = "sstat"
 _OPTIONS = tuple(
@@ -136,15 +137,20 @@ def run(argv: list[str], io: Io) -> int:
             io.error(f'sstat: error: Invalid field requested: "{name}"')
             return 1
         digits = re.match(r"-?\d+", width)
-        fields.append((found, int(digits[0]) if digits and int(digits[0]) else int(known[found])))
+        fields.append((found, (width_of(digits[0]) if digits else 0) or int(known[found])))
     asked = [word for words in [*given.get("j", []), *parser.rest[:1]] for word in words.split(",") if word]
     if not asked:
         io.error("sstat: error: You didn't give me any jobs to stat.")
         return 1
-    wrong = next((word for word in asked if not word[0].isdigit()), None)
+    wrong = next((word for word in asked if not "0" <= word[0] <= "9"), None)
     if wrong is not None:
         io.error(f"sstat: fatal: Bad job/step specified: {wrong}")
         return 1
+    for word in asked:
+        base, underscore, task = word.partition("_")
+        if underscore and not "0" <= task[:1] <= "9":
+            io.error(f"sstat: fatal: Bad job array element specified: {base}")
+            return 1
     return _Table(io, release, fields, given).show(asked)
 
 

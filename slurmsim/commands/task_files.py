@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slurmsim.commands.path_patterns import PATTERN
+from slurmsim.numerals import is_number
 
 ALL, EACH, ONE = "all", "each", "one"
 _OF_TASKS = frozenset("nNtu")
@@ -25,7 +26,7 @@ def target(text: str | None, tasks: int) -> Target:
         return Target(ALL)
     if text.lower() == "none" or text == "/dev/null":
         return Target(EACH, "/dev/null")
-    if text.isascii() and text.isdigit() and int(text) < tasks:
+    if is_number(text) and int(text) < tasks:
         return Target(ONE, None, int(text))
     if "\\" in text:
         return Target(ALL, text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from slurmsim.config.findings import Place, Report
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.numerals import is_number
 
 Groups = Mapping[str, frozenset[str]]
 FORMS = "name:password:gid:user,user… (getent group) or name:password:uid:gid:… (getent passwd)"
@@ -29,11 +30,11 @@ def read_groups(files: Sequence[str]) -> Groups | None:
             fields = line.strip().split(":")
             if fields == [""] or line.startswith("#"):
                 continue
-            if len(fields) == 4 and fields[0] and fields[2].isdigit():
+            if len(fields) == 4 and fields[0] and is_number(fields[2]):
                 names.setdefault(fields[2], fields[0])
                 for user in filter(None, (word.strip() for word in fields[3].split(","))):
                     members.setdefault(user, set()).add(fields[0])
-            elif len(fields) == 7 and fields[0] and fields[3].isdigit():
+            elif len(fields) == 7 and fields[0] and is_number(fields[3]):
                 own.append((fields[0], fields[3]))
             else:
                 raise ConfigError(f"{line.strip()[:40]!r} is no group and no user", file=file, line=number,

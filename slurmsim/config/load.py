@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Finding, Place, Report
 from slurmsim.config.gres_conf import apply_gres_conf
 from slurmsim.config.line_options import LINE_TABLES
@@ -46,7 +47,7 @@ class Examination:
 
 
 def load_cluster(
-    path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST
+    path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST, files: Files = DISK
 ) -> tuple[ClusterSpec, list[Finding]]:
     """The cluster a slurm.conf describes, with gres.conf and topology.conf beside it.
 
@@ -61,13 +62,15 @@ def load_cluster(
         Refuse what the real daemons refuse (obsolete keys, no SlurmctldHost, …) instead of warning.
     release
         Whose defaults hold: ``"22.05"`` to ``"26.05"``.
+    files
+        Where the texts come from.
 
     Raises
     ------
     ConfigError
         The first error, naming file, line and key.
     """
-    return _finish(examine(path, overrides, strict=strict, release=release))
+    return _finish(examine(path, overrides, strict=strict, release=release, files=files))
 
 
 def parse_cluster(
@@ -90,14 +93,15 @@ def parse_cluster(
 
 
 def examine(
-    path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST
+    path: Path, overrides: Sequence[Override] = (), *, strict: bool = False, release: str = OLDEST, files: Files = DISK
 ) -> Examination:
     """As `load_cluster`, but errors of content end in the report. Raises ConfigError for lines that cannot be read."""
     check_release(release)
     report = Report(strict, release)
-    conf = read_conf(path)
+    conf = read_conf(path, files)
     gres, topology = (
-        read_conf(beside) if (beside := path.parent / name).is_file() else [] for name in ("gres.conf", "topology.conf")
+        read_conf(beside, files) if files.exists(beside := path.parent / name) else []
+        for name in ("gres.conf", "topology.conf")
     )
     return Examination(_build(conf, gres, topology, overrides, report, str(path)), report)
 

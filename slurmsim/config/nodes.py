@@ -197,7 +197,7 @@ def _cpu_list(attributes: Attributes, report: Report) -> int:
     text = attributes.text("cpuspeclist")
     total = 0
     for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip())
         if match is None or int(match[2] or match[1]) < int(match[1]):
             report.warning(attributes.place_of("cpuspeclist"), "CPUSpecList", text, f"bad range {part!r}: list ignored")
             return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
@@ -135,7 +136,7 @@ def split_words(text: str) -> tuple[str, ...]:
 
 
 def _count(text: str, _option: Option) -> int:
-    if not (text.isascii() and text.removeprefix("-").isdigit()) or (text[0] == "-" and _option.low is None):
+    if not is_number(text.removeprefix("-")) or (text[0] == "-" and _option.low is None):
         raise ValueError(f"{text!r} is not a valid number", "a whole number")
     return int(text)
 
@@ -188,7 +189,7 @@ def _words(text: str, option: Option) -> tuple[str, ...]:
 def _seconds(text: str, _option: Option) -> int:
     if text.lower() in ("infinite", "unlimited", "-1"):
         return -1
-    if not (text.isascii() and text.isdigit()):
+    if not is_number(text):
         raise ValueError(f"{text!r} is not a number of seconds", "seconds, or INFINITE")
     return int(text)
 
@@ -197,7 +198,7 @@ def _exit_codes(text: str, _option: Option) -> frozenset[int]:
     codes: set[int] = set()
     for word in split_words(text.strip("[]")):
         low, dash, high = word.partition("-")
-        if not low.isdigit() or (dash and not high.isdigit()) or int(high or low) > 255:
+        if not is_number(low) or (dash and not is_number(high)) or int(high or low) > 255:
             raise ValueError(f"{text!r} is no list of exit codes", "codes and ranges, 0 to 255: 11,20-29")
         codes.update(range(int(low), int(high or low) + 1))
     return frozenset(codes)

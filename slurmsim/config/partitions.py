@@ -14,6 +14,7 @@ from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.errors import InputError
 from slurmsim.hostlist import natural_key
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_weights
 
 _DEFAULT_SHARE = 4  # jobs a resource for YES and FORCE without a count
@@ -145,7 +146,7 @@ def _oversubscribe(attributes: Attributes, report: Report, gang: bool) -> tuple[
         return "NO", 1
     if word in ("NO", "EXCLUSIVE"):
         return word, 1
-    if colon and (not count.isdigit() or not 1 <= int(count) <= 1_000):
+    if colon and (not is_number(count) or not 1 <= int(count) <= 1_000):
         report.warning(place, "OverSubscribe", text, f"bad count {count!r}: NO is used, as in Slurm")
         return "NO", 1
     share = int(count) if colon else _DEFAULT_SHARE

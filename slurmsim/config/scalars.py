@@ -13,6 +13,7 @@ from slurmsim.config.findings import Place, Report, Seen
 from slurmsim.config.option import Option, Status, earlier
 from slurmsim.config.options import CPU_PARAMETERS, FLAG_NOTES, SCALARS
 from slurmsim.config.slurm_conf import Pair
+from slurmsim.numerals import is_number
 
 _PRIORITY_ONLY = ("PrioritySiteFactorPlugin",)
 _WITHOUT_LISTING = ("cpu", "mem", "node", "billing", "energy", "fs/disk", "vmem", "pages")
@@ -183,7 +184,7 @@ def _check_preempt_parameters(options: dict[str, Any], settings: Mapping[str, Se
     for word in options["PreemptParameters"] if setting is not None else ():
         assert setting is not None
         name, _, value = word.partition("=")
-        if name in _PREEMPT_FLAGS or (name in _PREEMPT_NUMBERS and value.isdigit()):
+        if name in _PREEMPT_FLAGS or (name in _PREEMPT_NUMBERS and is_number(value)):
             kept.append(word)
         elif name in _PREEMPT_NUMBERS:
             report.warning(setting.place, setting.shown, word, f"{value!r} is not a number; its default is used")

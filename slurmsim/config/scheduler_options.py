@@ -187,7 +187,7 @@ def _checked(option: Option, value: str, shown: str, place: Place, report: Repor
         return ""
     if option.kind == "text":
         return value
-    match = re.match(r"[-+]?\d+", value)
+    match = re.match(r"[-+]?\d{1,18}", value)
     instead = f"its default {option.default} is used" if option.default is not None else "its default is used"
     if match is None:
         report.warning(place, _KEY, shown, f"{value!r} is not a number; {instead}")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError
 
@@ -38,20 +39,22 @@ class ConfLine:
     pairs: tuple[Pair, ...]
 
 
-def read_conf(path: Path) -> list[ConfLine]:
+def read_conf(path: Path, files: Files = DISK) -> list[ConfLine]:
     """All logical lines of a file and of the files it includes.
 
     Parameters
     ----------
     path
         The file; an Include in it that is no absolute path is sought beside it.
+    files
+        Where its text comes from.
 
     Raises
     ------
     ConfigError
         A file cannot be read, includes itself, or holds a line that is no list of ``key=value``.
     """
-    reader = _Reader(path.parent)
+    reader = _Reader(path.parent, files)
     return list(reader.file(path, str(path), None, 0))
 
 
@@ -70,14 +73,14 @@ def parse_conf(lines: Sequence[str] | str, name: str) -> list[ConfLine]:
 class _Reader:
     """Walks files; remembers the ClusterName seen so far, for ``%c`` in Include."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None, files: Files = DISK) -> None:
+        self.folder, self.files = folder, files
         self.cluster_name = ""
 
     def file(self, path: Path, shown: str, asked: tuple[Place, str] | None, depth: int) -> Iterator[ConfLine]:
         """Lines of one file; `asked` is the Include that wants it and what it says."""
         try:
-            text = path.read_text("utf-8-sig", errors="replace")
+            text = self.files.text(path, "utf-8-sig", "replace")
         except OSError as error:
             reason = (error.strerror or "unreadable").lower()
             if asked is None:

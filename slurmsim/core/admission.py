@@ -75,6 +75,8 @@ class Admission(Lifecycle):
                 self.limits.show(job)
             if self.unusable and job.queued and sub.array_task_id is None and not self.event_driven:
                 self.main.obstacles.show_unavailable(job)
+            if not self.event_driven:
+                self.main.obstacles.show_busy(job)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True

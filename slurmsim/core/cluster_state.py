@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,7 +67,7 @@ class ClusterState:
             self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
             serial_last="pack_serial_at_end" in parameters,
             window_linear=int(parameters.get("bf_window_linear") or 0),
-            deals_tasks=self.rules.deals_tasks,
+            deals_tasks=self.rules.deals_tasks, first_node_serves=self.rules.first_node_serves,
         )  # fmt: skip
         self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
         self.by_name = {p.name: p for p in self.partitions}
@@ -91,15 +91,33 @@ class ClusterState:
         self.namer = NodeNamer(self.table.names)
         # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
         self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
+        self.n_compiled = 0  # shapes ever made: more than there are, once some were forgotten
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
         self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
         self.gone: set[int] = set()  # numbers of partitions that were deleted
+
+    @property
+    def known_shapes(self) -> list[tuple[int, frozenset[str], Shape]]:
+        """All shapes, with what they were compiled for beside their requests; to be set where requests are others."""
+        return [(at, lifted, shape) for (_, at, lifted), shape in self.shapes.items()]
+
+    @known_shapes.setter
+    def known_shapes(self, found: list[tuple[int, frozenset[str], Shape]]) -> None:
+        self.shapes = {(id(shape.request), at, lifted): shape for at, lifted, shape in found}
+        self._resolved.clear()
+        self._compiled.clear()
 
     def forget_shapes(self) -> None:
         """Nodes or partitions are not what requests were compiled against."""
         self.shapes.clear()
         self._resolved.clear()
         self._compiled.clear()
+
+    def keep_shapes(self, jobs: Iterable[Job]) -> None:
+        """Forget the compiled requests that are nobody's of `jobs`."""
+        used = {id(request) for job in jobs for request in (job.sub.request, *(s.request for s in job.shapes))}
+        self.shapes = {key: shape for key, shape in self.shapes.items() if key[0] in used}
+        self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
         """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
@@ -196,4 +214,5 @@ def compile_shape(
             list_may_be_longer=state.rules.list_may_be_longer,
         )  # fmt: skip
         state.shapes[key] = shape
+        state.n_compiled += 1
     return shape

@@ -57,7 +57,7 @@ class Completing:
         now = self.c.now
         self._left.append((now + seconds, now, nodes))
         self.nodes |= nodes
-        self.c.alarms.set(now + seconds, lambda: self._clean(then))
+        self.c.alarms.set(now + seconds, self._clean, then)
 
     def _clean(self, then: Callable[[], None]) -> None:
         c = self.c

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
+from slurmsim.numerals import is_number
 
 BAD = "Invalid feature specification"
 Test = Callable[[frozenset[str]], bool]
@@ -69,7 +70,7 @@ def parse_constraint(text: str, known: frozenset[str]) -> Constraint:
 
 
 def _check_names(tokens: list[str], known: frozenset[str]) -> None:
-    if any(token not in known and token not in "&|()[]*" and not token.isdigit() for token in tokens):
+    if any(token not in known and token not in "&|()[]*" and not is_number(token) for token in tokens):
         raise SubmitError(BAD)
 
 
@@ -129,7 +130,7 @@ class _Parser:
         if not self._take("*"):
             return 0
         number = self.tokens.pop() if self.tokens else ""
-        if not number.isdigit() or int(number) == 0:
+        if not is_number(number) or int(number) == 0:
             raise SubmitError(BAD)
         return int(number)
 

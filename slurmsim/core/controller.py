@@ -26,7 +26,7 @@ from slurmsim.core.deadlines import Deadlines
 from slurmsim.core.edits import Edits
 from slurmsim.core.eligibility import Eligibility
 from slurmsim.core.gang import Gang, takes_turns
-from slurmsim.core.job import ONE_YEAR_S
+from slurmsim.core.job import ONE_YEAR_S, Job
 from slurmsim.core.job_queue import JobQueue
 from slurmsim.core.licenses import Licenses
 from slurmsim.core.limits import Limits
@@ -118,7 +118,9 @@ class Controller(Admission):
         self.queue = JobQueue(self.state.n_pools, fifo=self.rules.walks_job_table and _walks_job_table(cluster, policy))
         self.created = 0
         self.billing = Billing(cluster, self.table)
-        self.priority = make_priority(cluster, self.partitions, self.table.total_cpus, self.billing)
+        self.priority = make_priority(
+            cluster, self.partitions, self.table.total_cpus, self.billing, self.rules.recalculates_always
+        )
         self.usage = Usage(self.table, self.partitions)
         self.jobs = {}
         self.running = []
@@ -249,6 +251,18 @@ class Controller(Admission):
         if at is not None:
             times.append(max(at, self.now + 1) if self.main.ticks else at)
         return min(times) if times else None
+
+    # -- what has no end of its own -----------------------------------------------------------------------------------
+
+    def forgotten(self, job: Job, now: int) -> None:
+        """slurmctld has forgotten `job`, which ended MinJobAge ago."""
+        self.eligibility.forgotten(job, now)
+
+    def keep_shapes(self) -> None:
+        """Forget what was compiled from requests of jobs that are gone."""
+        self.state.keep_shapes(self.jobs.values())
+        if self.limits is not None:
+            self.limits.forget_standings()
 
     def _set_partition_state(self, fact: SetPartitionState) -> None:
         partition = self.state.by_name[fact.partition]

@@ -11,6 +11,7 @@ from enum import Enum
 
 from slurmsim.core.value import Value
 from slurmsim.errors import SubmitError
+from slurmsim.numerals import is_number
 from slurmsim.states import JobState
 
 TYPES = frozenset({"after", "afterany", "afterok", "afternotok", "aftercorr", "afterburstbuffer"})
@@ -47,7 +48,7 @@ def parse(text: str, own_id: int, *, one_separator: bool = False) -> tuple[tuple
             raise SubmitError(PROBLEM)
         head, *ids = part.split(":")
         kind = head.lower()
-        if kind.isdigit() and not ids:
+        if is_number(kind) and not ids:
             kind, ids = "afterany", [head]
         if kind == "singleton" and not ids:
             terms.append(Term("singleton"))
@@ -67,9 +68,9 @@ def parse(text: str, own_id: int, *, one_separator: bool = False) -> tuple[tuple
 def _term(kind: str, item: str, own_id: int, delay_s: int) -> Term:
     item, plus, minutes = item.partition("+")
     base, underscore, task = item.partition("_")
-    if not base.isdigit() or (plus and not (minutes.isdigit() and int(minutes))):
+    if not is_number(base) or (plus and not (is_number(minutes) and int(minutes))):
         raise SubmitError(PROBLEM)
-    if underscore and task != "*" and not task.isdigit():
+    if underscore and task != "*" and not is_number(task):
         raise SubmitError(PROBLEM)
     if int(base) == own_id:
         raise SubmitError(PROBLEM)

@@ -7,7 +7,7 @@ fact that can change its answer arrives, which comes to the same.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from slurmsim.core.dependency import CIRCULAR, PROBLEM, Known, Outcome, Term, combine, judge, parse
 from slurmsim.core.job import Job
@@ -18,6 +18,7 @@ from slurmsim.states import JobState, Reason, is_held
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
 
+_Key = TypeVar("_Key", int, tuple[str, str])
 PURGE_S = 60
 _BY_RESULT = frozenset({"afterok", "afternotok"})
 
@@ -83,14 +84,7 @@ class Eligibility:
         found = self._parse(job, dependency) if dependency else None
         if found is not None and self._leads_back(found[0], job):
             raise SubmitError(CIRCULAR)
-        before = self._terms.pop(job.id, None)
-        for term in before[0] if before is not None else ():
-            listed = self._singletons.get((job.user, job.name), []) if term.kind == "singleton" else (
-                self.dependents.get(term.job_id, [])
-            )  # fmt: skip
-            if job.id in listed:
-                listed.remove(job.id)
-        self._never.discard(job.id)
+        self._waits_no_more(job)
         if found is not None:
             self._depend(job, *found)
         self.c.withdraw(job)
@@ -101,6 +95,16 @@ class Eligibility:
             self.consider(job)
         if not job.queued:
             job.eligible_time = None
+
+    def _waits_no_more(self, job: Job) -> None:
+        """`job` has no dependencies any more, if it had any: nobody has to wake it."""
+        self._never.discard(job.id)
+        terms, _ = self._terms.pop(job.id, ((), False))
+        for term in terms:
+            if term.kind == "singleton":
+                _leave(self._singletons, (job.user, job.name), job.id)
+            else:
+                _leave(self.dependents, term.job_id, job.id)
 
     def _leads_back(self, terms: tuple[Term, ...], job: Job) -> bool:
         """Whether what `terms` name waits, by however many steps, for `job`."""
@@ -134,8 +138,7 @@ class Eligibility:
         if job.id in self._terms:
             if self.c.main.ticks:
                 self.left[job.id] = self.describe(job)
-            del self._terms[job.id]
-            self._never.discard(job.id)
+            self._waits_no_more(job)
         if job.sub.array_task_id is not None:
             self.arrays.leave(job)
         if self.dependents:
@@ -177,7 +180,7 @@ class Eligibility:
             if outcome is Outcome.WAITING:
                 c.set_reason(job, Reason.DEPENDENCY)
                 return
-            del self._terms[job.id]
+            self._waits_no_more(job)
         throttled = bool(job.array_limit) and job.sub.array_task_id is not None
         if throttled and not self.arrays.has_room(job):
             return
@@ -226,7 +229,7 @@ class Eligibility:
     def _wake(self, job: Job) -> None:
         keys = (job.id,) if job.array_key == job.id else (job.id, job.array_key)
         for key in keys:
-            for waiting in self.dependents.get(key, ()):
+            for waiting in tuple(self.dependents.get(key, ())):
                 self._again(waiting)
 
     def _judge(self, job: Job) -> Outcome:
@@ -307,9 +310,28 @@ class Eligibility:
             together = self._forgotten_at[due] = []
         together.append(job_id)
 
+    def forgotten(self, job: Job, now: int) -> None:
+        """slurmctld has forgotten `job`, an array's tasks together: what only tells of it goes too.
+
+        The array stays where somebody still names it, so that what he waits for reads as it did.
+        """
+        self._purge(now)
+        self.left.pop(job.id, None)
+        if job.sub.array_task_id is not None and job.array_key not in self.dependents:
+            self.arrays.by_id.pop(job.array_key, None)
+
     def _purge(self, now: int) -> None:
         """Forget the jobs whose time has come."""
         ages = self._ages
         while ages and ages[0] <= now:
             for job_id in self._forgotten_at.pop(heappop(ages)):
                 self._ended.pop(job_id, None)
+
+
+def _leave(lists: dict[_Key, list[int]], key: _Key, job_id: int) -> None:
+    """Take `job_id` off the list under `key`; an empty list goes."""
+    listed = lists.get(key)
+    if listed is not None and job_id in listed:
+        listed.remove(job_id)
+        if not listed:
+            del lists[key]

@@ -83,7 +83,7 @@ class Job:
         self.array_limit = sub.array_limit
         self.planned_start: int | None = None
         self.planned_nodes: Bitmap = 0
-        self.tried_cpus = 0  # of the whole nodes it was last planned on when it was held: they count in its priority
+        self.tried_cpus = 0  # of the whole nodes it has been planned on: they count in its priority
         self.likely_nodes = 0
         self.scheduler = ""
         self.depth = 0

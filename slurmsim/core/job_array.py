@@ -36,6 +36,19 @@ class JobArray:
         """Whether no further task may start."""
         return self.limit is not None and len(self.active) >= self.limit
 
+    def place(self, job: Job) -> tuple[int, bool]:
+        """Where `job` is, or would be, among those that wait, and whether it is there."""
+        entry = (job.rank, job.id)
+        at = bisect_left(self.waiting, entry)
+        return at, at < len(self.waiting) and self.waiting[at] == entry
+
+    def wait_no_more(self, job: Job) -> bool:
+        """Take `job` out of those that wait; whether it was there."""
+        at, waits = self.place(job)
+        if waits:
+            del self.waiting[at]
+        return waits
+
 
 class JobArrays:
     """All job arrays, by the id they were submitted under."""
@@ -80,10 +93,9 @@ class JobArrays:
                 self._wait(array, other)
 
     def _wait(self, array: JobArray, job: Job) -> None:
-        entry = (job.rank, job.id)
-        at = bisect_left(array.waiting, entry)
-        if array.waiting[at : at + 1] != [entry]:  # a release may find it waiting already
-            array.waiting.insert(at, entry)
+        at, waits = array.place(job)
+        if not waits:  # a release may find it waiting already
+            array.waiting.insert(at, (job.rank, job.id))
         self.c.set_reason(job, Reason.ARRAY_TASK_LIMIT)
 
     def leave(self, job: Job) -> None:
@@ -93,8 +105,8 @@ class JobArrays:
         if job.id in array.active:
             array.active.remove(job.id)
             self._move_up(array)
-        elif array.waiting:
-            array.waiting = [entry for entry in array.waiting if entry[1] != job.id]
+        else:
+            array.wait_no_more(job)
 
     def _move_up(self, array: JobArray) -> None:
         """Tasks that wait take the places there are: split ones, then the lowest index."""
@@ -108,8 +120,7 @@ class JobArrays:
         if job.sub.array_task_id is None:
             return
         array = self.by_id[job.array_key]
-        waits = (job.rank, job.id) in array.waiting
-        array.waiting = [entry for entry in array.waiting if entry[1] != job.id]
+        waits = array.wait_no_more(job)
         job.split()
         if waits:
             self._wait(array, job)

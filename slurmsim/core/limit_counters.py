@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from slurmsim.model.accounting import Limits as LimitSet
     from slurmsim.model.accounting import Qos
 
+ClaimKey = tuple["Branch", str, str]
+"""An association, a job's QOS and its partition's ("" for none)."""
+
 
 class Held:
     """What a running job counts with, to be given back exactly."""
@@ -62,11 +65,11 @@ class LimitCounters:
         self.tracked = TrackedTres(limited_tres(tree))
         self._compiler = Compiler(Rules(self.tracked, safe=safe))
         self.version = 0
-        self._branches: dict[int, Used] = {}
+        self._branches: dict[Branch, Used] = {}
         self._qos: dict[str, Used] = {}
         self._within: dict[tuple[str, str, str], InUse] = {}  # (QOS, "user" or "account", name)
         self._met: dict[tuple[str, str, str], None] = {}  # the same of those that have had jobs, in order
-        self._claims: dict[tuple[int, str, str], Claim] = {}
+        self._claims: dict[ClaimKey, Claim] = {}
         self.held: dict[int, Held] = {}
         self._submitted: dict[int, tuple[InUse, ...]] = {}
         limits = list(all_limits(tree))
@@ -77,9 +80,9 @@ class LimitCounters:
     # -- who counts where -----------------------------------------------------------------------------------------
 
     def _used_by(self, branch: Branch) -> Used:
-        used = self._branches.get(id(branch))
+        used = self._branches.get(branch)
         if used is None:
-            used = self._branches[id(branch)] = Used(InUse(self.tracked), branch.ledger)
+            used = self._branches[branch] = Used(InUse(self.tracked), branch.ledger)
         return used
 
     def _used_by_qos(self, qos: Qos, branch: Branch) -> QosUsed:
@@ -107,17 +110,26 @@ class LimitCounters:
 
     def claim(self, job: Job, partition: Partition) -> Claim | None:
         """The limits of `job` in `partition`; None for a job without association, which nothing limits."""
-        branch = job.branch
-        if branch is None:
-            return None
-        first, second = job.qos_spec, partition.qos
-        key = (id(branch), first.name if first is not None else "", second.name if second is not None else "")
+        return None if job.branch is None else self.claim_of(job.branch, job.qos_spec, partition.qos)
+
+    def claim_of(self, branch: Branch, first: Qos | None, second: Qos | None) -> Claim:
+        """The limits of an association under a job's QOS, `first`, and its partition's."""
+        key = (branch, first.name if first is not None else "", second.name if second is not None else "")
         claim = self._claims.get(key)
         if claim is None:
             used = [self._used_by_qos(qos, branch) for qos in qos_order(first, second)]
             path = [(b, self._used_by(b)) for b in branch.path]
             claim = self._claims[key] = self._compiler.claim(path, used, first)
         return claim
+
+    def claim_keys(self) -> dict[int, ClaimKey]:
+        """What `claim_of` made each claim of, by the claim's identity; for whoever writes claims down."""
+        return {id(claim): key for key, claim in self._claims.items()}
+
+    def claim_by(self, key: ClaimKey) -> Claim:
+        """The claim with that key."""
+        branch, first, second = key
+        return self.claim_of(branch, self.tree.qos.get(first), self.tree.qos.get(second))
 
     def vector(self, counts: dict[str, int], partition: Partition) -> list[int]:
         """TRES by name as amounts in the order of the tracked ones, with what `partition` bills for them."""

@@ -246,6 +246,10 @@ class Limits:
             known.judge(version)
         return known
 
+    def forget_standings(self) -> None:
+        """They are made again for whoever asks."""
+        self._standings.clear()
+
     # -- the tests of a pass --------------------------------------------------------------------------------------
 
     def before(self, record: Record) -> str | None:

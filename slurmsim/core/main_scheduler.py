@@ -176,6 +176,7 @@ class MainScheduler:
             c.accrual.look(c.now)
         if c.queue.unasked:
             self._independent_now()
+        self.obstacles.show_hidden()
         self._came = False
         if MainPass(self, full).walk():
             self.dirty = self._requested or self._came

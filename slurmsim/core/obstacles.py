@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from slurmsim.core.shape import Shape
 
 
+_BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
+
+
 class Obstacles:
     """Names what stands between a job and its nodes."""
 
@@ -27,6 +30,8 @@ class Obstacles:
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
         self._taken_at = -1
+        self._watched = "slurmsim_plan_all" in controller.cluster.scheduler_parameters  # somebody looks between passes
+        self._hidden: dict[int, str] = {}  # what jobs say that wait for no nodes, but were found to lack them at first
 
     def classify(self, record: Record, usable: Bitmap) -> str:
         """Why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
@@ -73,6 +78,35 @@ class Obstacles:
         up = c.table.up
         if shape.candidates & ~up and c.selector.possible(shape) and not self._could_run(shape, up):
             c.set_reason(job, self._not_available(record, up))
+
+    def show_busy(self, job: Job) -> None:
+        """sbatch's own test of `job` fails where jobs that share with nobody leave it too few nodes to look at.
+
+        It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
+        again in the next pass.
+        """
+        c = self.c
+        if not self._watched or job.reason not in _BEFORE_THE_TEST:
+            return
+        for partition, shape in zip(job.partitions, job.shapes, strict=True):
+            nodes = shape.candidates & c.table.up
+            if (nodes & c.table.idle).bit_count() >= shape.min_nodes or partition.state != "UP":
+                return
+            nodes &= ~self._in_the_way(shape)
+            if nodes.bit_count() >= shape.min_nodes or shape.candidates.bit_count() < shape.min_nodes:
+                return
+        if not job.queued:
+            self._hidden[job.id] = job.reason
+        c.set_reason(job, Reason.RESOURCES)
+
+    def show_hidden(self) -> None:
+        """A pass begins: who waits for a job or a time says so again."""
+        c = self.c
+        for job_id, reason in self._hidden.items():
+            job = c.jobs.get(job_id)
+            if job is not None and not job.queued and job.reason == Reason.RESOURCES:
+                c.set_reason(job, reason)
+        self._hidden.clear()
 
     def _could_run(self, shape: Shape, up: Bitmap) -> bool:
         """Whether the nodes `up`, were they free, could serve `shape`; remembered until others are."""

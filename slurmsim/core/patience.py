@@ -28,7 +28,7 @@ class Patience:
         if job.id in self._waiting:
             return
         self._waiting.add(job.id)
-        self.c.alarms.set(self.c.now + self.c.state.switch_wait(job.sub.request), lambda: self._over(job))
+        self.c.alarms.set(self.c.now + self.c.state.switch_wait(job.sub.request), self._over, job)
 
     def _over(self, job: Job) -> None:
         self._waiting.discard(job.id)

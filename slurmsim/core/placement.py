@@ -165,6 +165,8 @@ def choose_spread(
     The same answer from arrays, for clusters of thousands of nodes (a test compares them); None leaves it to `choose`.
     Arrays have shape (n_candidates,).
     """
+    if not len(idx):
+        return None
     ends_run = (np.diff(idx) != 1) | (np.diff(weights) != 0)
     first = np.concatenate(([0], np.flatnonzero(ends_run) + 1))
     last = np.concatenate((first[1:], [len(idx)])).tolist()
@@ -434,6 +436,9 @@ def distribute(
         room = [max(1, a // cpus_per_task) for a in taken]
         if tasks_per_node:
             room = [min(r, tasks_per_node) for r in room]
+        short = total // cpus_per_task - sum(room)
+        if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: some get one more
+            room = [r - (-short // hosts) for r in room]
         dealt = _rounds(room, total // cpus_per_task)
         least = 0 if tasks else ask.pn_min_cpus
         given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]

@@ -51,11 +51,12 @@ class Placer:
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        deals_tasks: bool = False,
+        deals_tasks: bool = False, first_node_serves: bool = False,
     ) -> None:  # fmt: skip
         self.table = table
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last, self.deals_tasks = busy_first, serial_last, deals_tasks
+        self.first_node_serves = first_node_serves
 
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
@@ -201,6 +202,8 @@ class Placer:
                     return self._pick_runs(shape, awake, need, later, idle)
                 rest = runs_mask(self._pick_runs(shape, mask & self.asleep, need - some, later, idle))
                 return bit_runs(awake | rest)
+        if self.first_node_serves and 1 in (shape.max_nodes, shape.n_tasks):
+            return bit_runs(lowest(mask, need))
         if later and self.busy_first:
             idle &= mask
             busy = mask ^ idle
@@ -258,7 +261,8 @@ class Placer:
             cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
         if shape.all_cores:  # it is charged for all, which the memory must suffice for
             cpus = np.where(cpus == table.cpus[idx], cpus, 0)
-        if shape.cpus_per_task > 1 and (shape.n_tasks or shape.mem_cpu):  # a node serves whole tasks
+        per_node = shape.mem_node or shape.mem_all  # of nodes: CPUs count, whole tasks or not
+        if shape.cpus_per_task > 1 and (shape.mem_cpu or (shape.n_tasks and not per_node)):  # a node serves whole tasks
             cpus = cpus - cpus % shape.cpus_per_task
         need = shape.least_cpus
         if shape.strict_one and shape.n_tasks:
@@ -301,7 +305,10 @@ class Placer:
             if found is None:
                 return None
             required = found
-        taken = self._take(shape, ask, idx, cpus, weights, required, later)
+        if self.first_node_serves and ask.max_nodes == 1:
+            taken = self._take_first(shape, ask, idx, cpus, weights, required)
+        else:
+            taken = self._take(shape, ask, idx, cpus, weights, required, later)
         if taken is None:
             return None
         if shape.switches and shape.leaves_of(from_indices(sorted(taken))) > shape.switches:
@@ -309,6 +316,18 @@ class Placer:
         if rough:
             return Allocation(from_indices(sorted(taken)), shape.whole, len(taken), 0, 0, 0)
         return self._allocation(shape, free, ask, taken)
+
+    def _take_first(
+        self, shape: Shape, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
+    ) -> dict[int, int] | None:
+        """As `_take`, the first of the lightest nodes that serves alone."""
+        for k in np.lexsort((idx, weights)):
+            if cpus[k] >= ask.min_cpus:
+                one = slice(k, k + 1)
+                taken = self._take(shape, ask, idx[one], cpus[one], weights[one], required, False)
+                if taken is not None:
+                    return taken
+        return None
 
     def _take(
         self, shape: Shape, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int], later: bool

@@ -10,7 +10,7 @@ from slurmsim.core.job_queue import Record
 from slurmsim.core.outlook import Outlook
 from slurmsim.core.pool_view import PoolView
 from slurmsim.core.reservation_access import Access
-from slurmsim.core.select import Forecast
+from slurmsim.core.select import Forecast, Try
 
 if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
@@ -229,18 +229,27 @@ class View:
             return True
         return c.preemption is not None and c.preemption.could(record, within)
 
-    def future(self, record: Record, within: Bitmap, when: int = 0, limit: int = 0) -> Forecast | None:
+    @property
+    def tests_from_try(self) -> bool:
+        """Whether backfill's future test is about the instant it tries (24.11), and not about any later one."""
+        return self.c.rules.tests_from_try
+
+    def future(
+        self, record: Record, within: Bitmap, when: int = 0, limit: int = 0, following: int = 0
+    ) -> Forecast | None:
         """Slurm's future test: earliest start on the nodes of `within` (Selector.future).
 
-        `when` and `limit` say which reservations of parts of nodes matter.
+        A start at `when` is tried, for `limit` seconds, and after it one at `following` (0: none): that says which
+        reservations of parts of nodes matter, and, where it `tests_from_try`, all that is asked.
         """
         c = self.c
+        about = Try(when, following, self.c.rules.ends_where_chosen) if self.tests_from_try else None
         if record.shape.switches:
             c.patience.look(record.job)
         trim = c.reservations.access.trimmer(record, when, limit) if c.reservations.partial else None
         if c.preemption is not None:
-            return c.preemption.future(record, within, trim)
-        return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, trim=trim)
+            return c.preemption.future(record, within, trim, about)
+        return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, trim=trim, about=about)
 
     @property
     def preempts(self) -> bool:

@@ -73,10 +73,10 @@ class PoolView:
         """
         if self.units is None or self.c.reservations.all:
             return False
-        shapes = self.c.state.shapes
-        if len(shapes) != self._shapes_seen:
-            self._shapes_seen = len(shapes)
-            for shape in shapes.values():
+        state = self.c.state
+        if state.n_compiled != self._shapes_seen:
+            self._shapes_seen = state.n_compiled
+            for shape in state.shapes.values():
                 if shape.partition.pool != self.index:
                     continue
                 same = shape.units is not None and self.units in ("", shape.units)

@@ -161,7 +161,7 @@ class PowerSaving:
         at += (c.start_time - at) % SCAN_S
         if self._scan_at is None or at < self._scan_at:
             self._scan_at = at
-            c.alarms.set(at, lambda: self._scan(at))
+            c.alarms.set(at, self._scan, at)
 
     def _next_due(self) -> int | None:
         times = []

@@ -19,7 +19,7 @@ from slurmsim.core.job import Job
 from slurmsim.core.messages import Kill
 from slurmsim.core.nodes import Allocation
 from slurmsim.core.releases import Releases
-from slurmsim.core.select import Forecast, Trim
+from slurmsim.core.select import Forecast, Trim, Try
 from slurmsim.errors import ConfigError
 from slurmsim.states import JobState, Reason
 
@@ -379,38 +379,46 @@ class Preemption:
         caps = access.caps(record, self.c.now, record.job.time_limit_s) if self.c.reservations.partial else []
         return self.c.selector.place(record.shape, access.trim(state, caps), within, rough=True)
 
-    def future(self, record: Record, within: Bitmap, trim: Trim | None = None) -> Forecast | None:
+    def future(
+        self, record: Record, within: Bitmap, trim: Trim | None = None, about: Try | None = None
+    ) -> Forecast | None:
         """Earliest start on the nodes of `within`: now if preemption makes it possible, else as others end.
 
-        `trim`: see `Selector.future`.
+        `trim`, `about`: see `Selector.future`.
         """
         c, shape = self.c, record.shape
         alone = c.gang is None or not c.gang.finds[record.partition.index]
         if alone and not self.candidates(record):
-            return c.selector.future(shape, c.suspension.occupants(), c.now, within, trim=trim)
-        if trim is not None:
-            return self._future(record, within, trim)
+            return c.selector.future(shape, c.suspension.occupants(), c.now, within, trim=trim, about=about)
+        if trim is not None or about is not None:
+            return self._future(record, within, trim or (lambda free, gone: free), about)
         key = (self._key(record), shape, within & shape.candidates)
         if key not in self._forecasts:
             self._forecasts[key] = self._future(record, within, lambda free, gone: free)
         return self._forecasts[key]
 
-    def _future(self, record: Record, within: Bitmap, trim: Trim) -> Forecast | None:
+    def _future(self, record: Record, within: Bitmap, trim: Trim, about: Try | None = None) -> Forecast | None:
         c, shape = self.c, record.shape
         place = c.selector.place
-        found = place(shape, trim(c.table, 0), within, rough=True)
-        if found is None and c.gang is not None:
-            found = c.gang.place(record, within)
-        if found is None:
-            found = place(shape, trim(self._without(record), 0), within, rough=True)
-        if found is not None:
-            return Forecast(c.now, found.mask)
+        found = None
+        if about is None or about.start <= c.now:
+            found = place(shape, trim(c.table, 0), within, rough=True)
+            if found is None and c.gang is not None:
+                found = c.gang.place(record, within)
         gone = {job.id for job in self.candidates(record)}
         rest = [entry for entry in c.suspension.occupants() if entry[1] not in gone]
         releases = Releases(rest, c.table.idle)
         state = self._without(record).copy()
-        at = 0
-        for until in releases.in_batches(within & shape.candidates, c.selector.window_linear):
+        at = 0 if about is None else about.ended(releases)
+        for _, _, job in rest[:at]:
+            assert job.alloc is not None
+            state.release(job.alloc)
+        if found is None:
+            found = place(shape, trim(state, at), within, rough=True)
+        if found is not None:
+            return Forecast(c.now, found.mask)
+        last = about.following or None if about is not None else None
+        for until in releases.in_batches(within & shape.candidates, c.selector.window_linear, at, last):
             for _, _, job in rest[at:until]:
                 assert job.alloc is not None
                 state.release(job.alloc)
@@ -419,5 +427,6 @@ class Preemption:
             if found is None and c.gang is not None:
                 found = c.gang.place(record, within, {entry[1] for entry in rest[:until]})
             if found is not None:
-                return Forecast(releases.ends[until - 1], found.mask)
+                begin = releases.ends[until - 1] if about is None else about.begin(releases, until, found.mask)
+                return Forecast(begin, found.mask)
         return None

@@ -63,7 +63,7 @@ class Multifactor:
     """priority/multifactor: floor of the weighted factors minus nice, at least 1.
 
     Age and fair share count only where slurmdbd is configured, as in Slurm: without it PriorityWeightAge and
-    PriorityWeightFairshare are ignored and priorities are never recalculated. With it they are, every
+    PriorityWeightFairshare are ignored and priorities are never recalculated (in 22.05). With it they are, every
     PriorityCalcPeriod. Fair share needs associations besides; a job without one has factor 0.
 
     Parameters
@@ -76,9 +76,13 @@ class Multifactor:
         Of the whole cluster.
     billing
         Counts TRES.
+    always
+        Priorities are recalculated without slurmdbd as well (24.11), and CPUs count that backfill has tried.
     """
 
-    def __init__(self, cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing) -> None:
+    def __init__(
+        self, cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing, always: bool = False
+    ) -> None:
         option = cluster.option
         flags = {f.upper() for f in option("PriorityFlags")}
         with_dbd = option("AccountingStorageType") == "accounting_storage/slurmdbd"
@@ -89,7 +93,8 @@ class Multifactor:
         self.w_partition = option("PriorityWeightPartition")
         self.w_qos = option("PriorityWeightQOS")
         self.max_age = option("PriorityMaxAge") or 1
-        self.period_s: int | None = option("PriorityCalcPeriod") if with_dbd else None
+        self.period_s: int | None = option("PriorityCalcPeriod") if with_dbd or always else None
+        self.counts_tried = always and bool(self.w_size)
         self.favor_small = bool(option("PriorityFavorSmall"))
         self.relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
         self.accrue_always = "ACCRUE_ALWAYS" in flags
@@ -108,6 +113,10 @@ class Multifactor:
         self._alike = not any((self.w_age, self.w_fairshare, self.w_assoc, self.w_size, self.w_partition, self.w_qos))
         self._alike = self._alike and not self.w_tres
         self._capacity: list[dict[str, int]] = []
+        self._qos_factor: Mapping[str, float] = {}
+        self._assoc_factor: list[float] = []
+        self.shares: FairTree | Classic | None = None
+        self._book: UsageBook | None = None
         self.weigh_partitions(partitions)
 
     def weigh_partitions(self, partitions: list[Partition]) -> None:
@@ -115,10 +124,6 @@ class Multifactor:
         highest = max((p.spec.priority_job_factor for p in partitions), default=1) or 1
         self.part_factor = [p.spec.priority_job_factor / (1 if self._raw_part else highest) for p in partitions]
         self._capacity = [self._billing.capacity(p) for p in partitions] if self.w_tres else []
-        self._qos_factor: Mapping[str, float] = {}
-        self._assoc_factor: list[float] = []
-        self.shares: FairTree | Classic | None = None
-        self._book: UsageBook | None = None
 
     def use(self, book: UsageBook, shares: FairTree | Classic) -> None:
         """There are associations: their priorities and those of QOS count, and their fair share."""
@@ -246,9 +251,9 @@ def as_priority(value: float) -> int:
 
 
 def make_priority(
-    cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing
+    cluster: ClusterSpec, partitions: list[Partition], total_cpus: int, billing: Billing, always: bool = False
 ) -> Basic | Multifactor:
     """The plugin PriorityType names."""
     if cluster.option("PriorityType") == "priority/multifactor":
-        return Multifactor(cluster, partitions, total_cpus, billing)
+        return Multifactor(cluster, partitions, total_cpus, billing, always)
     return Basic()

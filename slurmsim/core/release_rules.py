@@ -38,6 +38,19 @@ class ReleaseRules(Value):
         Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
+    recalculates_always
+        The priority thread runs without slurmdbd as well (priority_p_thread_start). What it finds then is that a job
+        with nodes of its own, once backfill has tried it, counts with all their CPUs.
+    tests_from_try
+        Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
+        are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
+        more try where the node space goes on (will_run_data, _attempt_backfill).
+    ends_where_chosen
+        A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
+        ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
+    first_node_serves
+        A job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
+        (_get_one_res, job_test.c).
     """
 
     walks_job_table: bool = False
@@ -49,6 +62,10 @@ class ReleaseRules(Value):
     drained_unnamed: bool = False
     license_choice: bool = False
     one_separator: bool = False
+    recalculates_always: bool = False
+    tests_from_try: bool = False
+    ends_where_chosen: bool = False
+    first_node_serves: bool = False
     groups_late: bool = False
 
 
@@ -61,6 +78,8 @@ _ROWS = {
         deals_tasks=True,
         drained_unnamed=True,
         groups_late=True,
+        recalculates_always=True,
+        tests_from_try=True,
     ),
     "26.05": ReleaseRules(
         tries_over_limits=True,
@@ -71,6 +90,10 @@ _ROWS = {
         license_choice=True,
         one_separator=True,
         groups_late=True,
+        recalculates_always=True,
+        tests_from_try=True,
+        ends_where_chosen=True,
+        first_node_serves=True,
     ),
 }
 

@@ -57,20 +57,27 @@ class Releases:
         if last >= 0:
             yield last + 1
 
-    def in_batches(self, reach: Bitmap, linear: int) -> Iterator[int]:
+    def last_end(self, first: int, gone: int, nodes: Bitmap) -> int:
+        """The last end among the jobs from `first` up to `gone` that held one of `nodes`; of the last if none did."""
+        held = (k for k in range(gone - 1, first - 1, -1) if self._nodes[k] & nodes)
+        return self.ends[next(held, gone - 1)]
+
+    def in_batches(self, reach: Bitmap, linear: int, first: int = 0, until: int | None = None) -> Iterator[int]:
         """How many jobs are gone at each test of Slurm's future test (select/cons_tres _will_run_test, 22.05).
 
         Only jobs on the nodes of `reach` count. The first end rounded up to the next multiple of 30 s is the origin;
         the first batch reaches 30 s beyond it, later ones 60, 120, … (with bf_window_linear: 30 + `linear`,
         30 + 2 `linear`, …). A batch is tested after its last job if that one counts, else after the next that does.
+        The `first` jobs do not count, nor those that end after `until`.
         """
-        ends, nodes, n = self.ends, self._nodes, len(self.ends)
-        at = self._next(0, reach)
-        if at == n:
+        ends, nodes = self.ends, self._nodes
+        n = len(ends) if until is None else bisect_right(ends, until)
+        at = self._next(first, reach)
+        if at >= n:
             return
         origin, window = ends[at] + 30 - ends[at] % 30, 30
         while at < n:
-            p = bisect_right(ends, origin + window, at)
+            p = bisect_right(ends, origin + window, at, n)
             if p < n and (p == at or not nodes[p - 1] & reach):  # a batch that ends without a test joins the next
                 p = self._next(p, reach) + 1
             if p >= n:  # nothing follows

@@ -6,8 +6,9 @@ uses (select/cons_tres _will_run_test, 22.05): take running jobs away in the ord
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.free_state import FreeState, Supposed
@@ -16,8 +17,44 @@ from slurmsim.core.nodes import NodeTable
 from slurmsim.core.placer import Placer
 from slurmsim.core.releases import Releases
 from slurmsim.core.shape import Shape
+from slurmsim.core.value import Value
 
 Trim = Callable[[FreeState, int], FreeState]
+
+
+@dataclass(frozen=True, slots=True)
+class Try(Value):
+    """The instant a future test is about, and the one tried after it (0: none).
+
+    `chosen`: a job that ends with that instant is gone, and a start is the last end on the nodes chosen (25.11).
+    """
+
+    start: int
+    following: int
+    chosen: bool = False
+
+    def ended(self, releases: Releases) -> int:
+        """How many jobs are gone at the instant tried."""
+        return (bisect_right if self.chosen else bisect_left)(releases.ends, self.start)
+
+    def begin(self, releases: Releases, gone: int, nodes: Bitmap) -> int:
+        """The start on `nodes` with the first `gone` jobs taken away."""
+        return releases.last_end(self.ended(releases), gone, nodes) if self.chosen else releases.ends[gone - 1]
+
+    def suppositions(
+        self, releases: Releases, now: int, reach: Bitmap, window_linear: int
+    ) -> Iterator[tuple[int, bool]]:
+        """How many jobs are supposed to be gone, in order (_will_run_test, 24.11).
+
+        And whether there are some among them that do not end before the try.
+        """
+        if self.start <= now:
+            yield 0, False
+        ended = self.ended(releases)
+        if ended or self.start > now:
+            yield ended, False
+        for gone in releases.in_batches(reach, window_linear, ended, self.following or None):
+            yield gone, True
 
 
 class Selector(Placer):
@@ -31,15 +68,17 @@ class Selector(Placer):
         bf_window_linear: seconds the future test's window grows by, 0 to double it.
     deals_tasks
         Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
+    first_node_serves
+        A job that may have one node only gets the first that can serve it.
     """
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        window_linear: int = 0, deals_tasks: bool = False,
+        window_linear: int = 0, deals_tasks: bool = False, first_node_serves: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(
             table, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last,
-            deals_tasks=deals_tasks,
+            deals_tasks=deals_tasks, first_node_serves=first_node_serves,
         )  # fmt: skip
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
@@ -49,7 +88,7 @@ class Selector(Placer):
 
     def future(
         self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False,
-        trim: Trim | None = None,
+        trim: Trim | None = None, about: Try | None = None,
     ) -> Forecast | None:  # fmt: skip
         """Earliest start on the nodes of `within`, by taking running jobs away in the order of their ends.
 
@@ -62,12 +101,16 @@ class Selector(Placer):
             120, … seconds after the first end rounded up to 30, so the start may be later than strictly needed.
         trim
             Called with each supposition and how many of `running` are gone in it; returns what of it may be used.
+        about
+            The test is about that try (24.11): "now" is as good as its start then.
 
         Returns
         -------
         The forecast, or None when the job would not fit even with all of them gone. Its start is `now`, or the end of
         the last job taken away, which may lie in the past when that job is overdue.
         """
+        if about is not None:
+            return self._future_about(shape, running, now, within, about, trim)
         if trim is not None:
             return self._future_by_placement(shape, running, now, within, exact, trim)
         if shape.by_count and not self.table.mixed & shape.candidates:
@@ -93,6 +136,28 @@ class Selector(Placer):
             found = self.place(shape, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
             if found is not None:
                 return Forecast(releases.ends[gone - 1], found.mask)
+        return None
+
+    def _future_about(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, about: Try,
+        trim: Trim | None,
+    ) -> Forecast | None:  # fmt: skip
+        releases = self.releases_of(running)
+        reach = within & shape.candidates
+        counted = trim is None and shape.by_count and not self.table.mixed & shape.candidates
+        if counted and shape.node_need > shape.max_nodes:
+            return None
+        usable, idle = reach & self.table.up, self.table.idle
+        for gone, later in about.suppositions(releases, now, reach, self.window_linear):
+            if counted:
+                free = usable & releases.free_after(gone)
+                nodes = self._pick_whole(shape, free, later, idle) if free.bit_count() >= shape.node_need else 0
+            else:
+                state: FreeState = self._supposed(running, gone) if gone else self.table
+                found = self.place(shape, trim(state, gone) if trim else state, within, rough=True, later=later)
+                nodes = 0 if found is None else found.mask
+            if nodes:
+                return Forecast(about.begin(releases, gone, nodes) if later else now, nodes)
         return None
 
     def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:

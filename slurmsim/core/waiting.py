@@ -160,9 +160,25 @@ class Waiting(PartitionLimits):
         self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
         self.record("HOLD", job)
 
+    def _rank_anew(self, job: Job) -> None:
+        values = self.priority.submit(job, self.now)
+        job.priority = min(values)
+        records = self.queue.jobs.get(job.id, ())
+        self.queue.reprioritise([(record, values[job.partitions.index(record.partition)]) for record in records])
+        if self.recalculation.columns is not None:
+            self.recalculation.columns.edited(job)
+        self.main.dirty = self.host.changed = True
+        self.generation += 1
+
     def _release(self, fact: Release) -> None:
+        """Its priority is what it would be if it came now, whether it was held or not (update to INFINITE, 22.05)."""
         job = self.jobs.get(fact.job_id)
-        if job is None or not is_held(job.reason):
+        if job is None:
+            return
+        job.sub.priority = None
+        if not is_held(job.reason):
+            if job.end_time is None and job.priority:
+                self._rank_anew(job)
             return
         job.special = False
         if job.state != JobState.PENDING:  # as its hold, this concerns only what it does when it is requeued

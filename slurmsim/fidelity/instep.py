@@ -12,6 +12,12 @@ decision than the recorded one, other orders of the *same second* are tried, few
 gives the recorded decision is kept; the seconds that needed it are counted. So are passes that ran across the turn of
 a second: what they started first is recorded with the one second, the rest with the next. A second that no order
 explains is a difference between Slurm and us.
+
+A recording names the nodes of a job, not its CPUs on each. Two orders of one second may give the recorded nodes with
+other CPUs on them, and which of the two it was shows only when a later job needs what is left. So a second that no
+order explains is first put down to that: among the seconds in which a job began that shares nodes and still runs,
+latest first, another order is looked for that gives the recorded nodes with other CPUs, and explains what followed
+as far as the second in question.
 """
 
 from __future__ import annotations
@@ -22,9 +28,12 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import combinations_with_replacement, islice, product
 
+import numpy as np
+
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Action, JobEnded, Launch, Submit
+from slurmsim.core.nodes import Allocation
 from slurmsim.fidelity.recording import Recording
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -33,6 +42,7 @@ from slurmsim.sim.submissions import Submissions
 
 MAX_ORDERS = 400  # orders of one second that are tried
 MAX_MOVED = 6  # ends of one second that are moved around
+MAX_RECONSIDERED = 300  # walks that look for another order of an earlier second
 CLOCK_ERROR_S = (0, 1, -1, 2, -2, 3, -3)  # by how much the recording's begin may be misjudged, likeliest first
 
 
@@ -40,14 +50,15 @@ CLOCK_ERROR_S = (0, 1, -1, 2, -2, 3, -3)  # by how much the recording's begin ma
 class InStep:
     """What the replay decided: jobs and their node lists by id, times on slurmctld's clock.
 
-    `recording` is what was replayed, begun where it is explained best on slurmctld's clock. `reordered` are the
-    seconds in which not everything came before the pass, `unexplained` those that no order explains; both since the
-    recording began.
+    `recording` is what was replayed, begun where it is explained best on slurmctld's clock. `held` is what each job had
+    of its nodes. `reordered` are the seconds in which not everything came before the pass, `unexplained` those that no
+    order explains; both since the recording began.
     """
 
     recording: Recording
     jobs: dict[int, Job]
     nodes: dict[int, str]
+    held: dict[int, Allocation]
     reordered: list[int]
     unexplained: list[int]
 
@@ -57,6 +68,9 @@ class _Run:
     jobs: dict[int, Job] = field(default_factory=dict)
     crossed: list[int] = field(default_factory=list)  # seconds whose pass ended in the next
     nodes: dict[int, str] = field(default_factory=dict)
+    held: dict[int, Allocation] = field(default_factory=dict)
+    began: dict[int, int] = field(default_factory=dict)  # job -> second of its start
+    until: dict[int, int] = field(default_factory=dict)  # job -> second of its end
     diverged: int | None = None  # the first second that differs from the recording
     exhausted: bool = False  # the order asked for there does not exist
 
@@ -65,12 +79,17 @@ def replay_in_step(recording: Recording) -> InStep:
     """Replay `recording` in step with its passes.
 
     When it began on slurmctld's clock is known to about 3 s only, and backfill rounds to minutes of that clock: the
-    `CLOCK_ERROR_S` are tried until no second is unexplained, and the best is kept.
+    `CLOCK_ERROR_S` are tried until no second is unexplained, and the best is kept. Earlier seconds are considered again
+    only when none will do without.
 
     Notes
     -----
     One run costs one walk over the recording; every reordered or unexplained second adds as many as orders were tried.
     """
+    for error in CLOCK_ERROR_S:
+        found = _explain(recording.shifted(error), 1, reconsider=False)
+        if found is not None:
+            return found
     best: InStep | None = None
     for error in CLOCK_ERROR_S:
         found = _explain(recording.shifted(error), None if best is None else len(best.unexplained))
@@ -82,7 +101,7 @@ def replay_in_step(recording: Recording) -> InStep:
     return best
 
 
-def _explain(recording: Recording, limit: int | None) -> InStep | None:
+def _explain(recording: Recording, limit: int | None, *, reconsider: bool = True) -> InStep | None:
     """Find an order for every second; None as soon as `limit` of them are unexplained."""
     stepper = _Stepper(recording)
     chosen: dict[int, int] = {}
@@ -90,19 +109,62 @@ def _explain(recording: Recording, limit: int | None) -> InStep | None:
     run = stepper.run(chosen, unexplained)
     while run.diverged is not None:
         at = run.diverged
-        for k in range(1, MAX_ORDERS):
-            run = stepper.run({**chosen, at: k}, unexplained)
-            if run.exhausted or run.diverged is None or run.diverged > at:
-                break
-        if run.exhausted or run.diverged == at:
+        found = _next_order(stepper, chosen, unexplained, at)
+        if found is None and reconsider and not unexplained:  # afterwards nothing is as recorded any more
+            found = _reconsider(stepper, chosen, at, run)
+        if found is None:
             unexplained.add(at)
             if limit is not None and len(unexplained) >= limit:
                 return None
             run = stepper.run(chosen, unexplained)
         else:
-            chosen[at] = k
+            chosen, run = found
     seconds, odd = ([t - recording.epoch for t in sorted(times)] for times in ({*chosen, *run.crossed}, unexplained))
-    return InStep(recording, run.jobs, run.nodes, seconds, odd)
+    return InStep(recording, run.jobs, run.nodes, run.held, seconds, odd)
+
+
+_Found = tuple[dict[int, int], "_Run"]  # the orders chosen and the walk they make
+
+
+def _next_order(stepper: _Stepper, chosen: dict[int, int], forgiven: set[int], at: int) -> _Found | None:
+    """Another order of the second `at`, the first after the chosen one that explains it."""
+    for k in range(chosen.get(at, 0) + 1, MAX_ORDERS):
+        orders_now = {**chosen, at: k}
+        run = stepper.run(orders_now, forgiven)
+        if run.exhausted:
+            return None
+        if run.diverged is None or run.diverged > at:
+            return orders_now, run
+    return None
+
+
+def _reconsider(stepper: _Stepper, chosen: dict[int, int], at: int, run: _Run) -> _Found | None:
+    """Other CPUs for a job that shares its nodes and runs at the second `at`, so that all up to there is explained."""
+    sharing = {run.began[k] for k, alloc in run.held.items() if not alloc.whole and run.until[k] >= at > run.began[k]}
+    last = stepper.walks + MAX_RECONSIDERED
+    for second in sorted(sharing, reverse=True):
+        tried = [_split(run, second)]
+        other: _Found | None = ({t: k for t, k in chosen.items() if t <= second}, run)
+        while other is not None and stepper.walks < last:
+            other = _next_order(stepper, other[0], set(), second)
+            if other is None or _split(other[1], second) in tried:
+                continue
+            tried.append(_split(other[1], second))
+            on: _Found | None = other
+            while on is not None and on[1].diverged is not None and on[1].diverged <= at and stepper.walks < last:
+                on = _next_order(stepper, on[0], set(), on[1].diverged)
+            if on is not None and (on[1].diverged is None or on[1].diverged > at):
+                return on
+    return None
+
+
+def _split(run: _Run, second: int) -> list[tuple[int, int, list[int]]]:
+    """The CPUs on each of its nodes of every job that began in `second`."""
+    return [
+        (job_id, alloc.mask, np.broadcast_to(alloc.cpus, alloc.n_nodes).tolist())
+        for job_id, alloc in sorted(run.held.items())
+        if run.began[job_id] == second and not alloc.whole
+    ]
 
 
 class _Stepper:
@@ -110,6 +172,7 @@ class _Stepper:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
+        self.walks = 0  # made so far
         self.submits: dict[int, list[Submission]] = defaultdict(list)
         self.behaviour: dict[int, Behaviour] = {}
         submit = recording.workload.ints["submit"].tolist()
@@ -129,6 +192,7 @@ class _Stepper:
         `chosen` names the order of a second by its place in `orders`; 0 where it says nothing.
         """
         recording = self.recording
+        self.walks += 1
         policy = load_policy(recording.scheduler)()
         c = Controller(
             recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
@@ -148,6 +212,7 @@ class _Stepper:
                     found.jobs[job.id] = job
                     found.nodes[job.id] = started[job.id] = c.state.node_list(job.alloc)
                     end = now + self.behaviour[job.id].run_time
+                    found.held[job.id], found.began[job.id], found.until[job.id] = job.alloc, now, end
                     ends[end].append(job.id)
                     heappush(times, end)
 
@@ -182,6 +247,7 @@ class _Stepper:
                     end = now + self.behaviour[job_id].run_time
                     ends[end].remove(job_id)
                     ends[end + 1].append(job_id)
+                    found.until[job_id] = end + 1
                     heappush(times, end + 1)
             elif started != expected and now not in forgiven:
                 found.diverged = now

@@ -15,7 +15,7 @@ import copy
 import io
 import pickle
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from types import BuiltinMethodType, MethodType
@@ -83,16 +83,23 @@ class Locked:
         return self.same_reason / self.looks if self.looks else 1.0
 
 
-def replay_locked(recording: Recording) -> Locked:
-    """Walk through `recording` second by second; see the module."""
-    return _Walk(recording).run()
+def replay_locked(recording: Recording, held: Mapping[int, Allocation] | None = None) -> Locked:
+    """Walk through `recording` second by second; see the module.
+
+    Parameters
+    ----------
+    held
+        What each job had of its nodes as far as known (a recording has node lists only): as `InStep` found it. Used
+        where the nodes are the recorded ones; else it is what our own pass gives it.
+    """
+    return _Walk(recording, held or {}).run()
 
 
 class _Walk:
     """The controller, told what was recorded, and what is asked of copies of it."""
 
-    def __init__(self, recording: Recording) -> None:
-        self.recording, self.epoch = recording, recording.epoch
+    def __init__(self, recording: Recording, held: Mapping[int, Allocation]) -> None:
+        self.recording, self.epoch, self.held = recording, recording.epoch, held
         policy = load_policy(recording.scheduler)()
         self.c = Controller(
             recording.cluster, policy, recording.up_since, accounting=recording.accounting, enforce_limits=False
@@ -208,8 +215,9 @@ class _Walk:
         mask = from_indices(sorted(c.table.index[name] for name in expand(recorded.nodes)))
         records = [r for r in c.queue.jobs[job.id] if not mask & ~r.partition.mask] or list(c.queue.jobs[job.id])
         record = records[0]
-        alloc = self.placed.get(job.id)
-        if alloc is None or alloc.mask != mask or not _is_free(c, alloc):
+        known = (alloc for alloc in (self.held.get(job.id), self.placed.get(job.id)) if alloc is not None)
+        alloc = next((alloc for alloc in known if alloc.mask == mask and _is_free(c, alloc)), None)
+        if alloc is None:
             exact = copy.copy(record.shape)
             exact.required = exact.candidates = mask
             exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()

@@ -12,6 +12,7 @@ import numpy as np
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.preparation import RunOptions, prepare
 from slurmsim.replay import execute
+from slurmsim.report.shortfall import shortfall
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import read_trace
 
@@ -23,10 +24,17 @@ class LogAssessment:
     log: str
     records: int
     fit: Fit
+    summary: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
         """All fields, for programs."""
-        return {"log": self.log, "records": self.records, **asdict(self.fit)}
+        return {"log": self.log, "records": self.records, "missing": self.missing, **asdict(self.fit)}
+
+    @property
+    def missing(self) -> str:
+        """What must be said before any figure: what was refused, left out, or never started; empty when nothing was."""
+        text = shortfall(self.summary)
+        return f"{self.log}: {text}" if text else ""
 
     def as_row(self) -> dict[str, str]:
         """The line a person reads."""
@@ -52,7 +60,7 @@ def assess_log(options: RunOptions) -> LogAssessment:
     """Replay the log of `options` (its `out` is not used) and grade it against its own starts. Raises SlurmSimError."""
     with tempfile.TemporaryDirectory(prefix="slurmsim-") as folder:
         prepared = prepare(replace(options, out=str(Path(folder) / "run")))
-        made, _, interrupted = execute(prepared, report=False)
+        made, summary, interrupted = execute(prepared, report=False)
         if interrupted:
             raise KeyboardInterrupt
         ids, wait = read_trace(made).ints("jobs", "job_id", "wait_s")
@@ -62,4 +70,4 @@ def assess_log(options: RunOptions) -> LogAssessment:
     replayed = np.full(len(workload), np.nan)
     _, a, b = np.intersect1d(workload.ints["job_id"], ids, assume_unique=True, return_indices=True)
     replayed[a] = np.where(wait[b] == NULL, np.nan, wait[b].astype(np.float64))
-    return LogAssessment(Path(options.workload).name, len(workload), grade(logged, replayed))
+    return LogAssessment(Path(options.workload).name, len(workload), grade(logged, replayed), summary)

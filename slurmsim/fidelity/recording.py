@@ -14,6 +14,7 @@ import numpy as np
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
 from slurmsim.errors import WorkloadError
+from slurmsim.hostlist import expand
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.states import JobState
@@ -47,6 +48,7 @@ class RecordedJob:
     scheduler: str  # "Main" or "Backfill"
     state: str
     runtime: int
+    eligible: int = -1
     reasons: tuple[tuple[int, str], ...] = ()  # (when, reason) as seen while it was pending
 
     @property
@@ -139,10 +141,10 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
         RecordedJob(int(j["job_id"]), j["id"], int(j["submit"]), int(j["start"]), int(j["end"]), j["nodes"],
                     j.get("scheduler") or "Main", str(j["state"]),
                     int(asked[j["id"]].get("runtime", int(j["end"]) - int(j["start"]))),
-                    tuple((int(when), str(reason)) for when, reason in j.get("reasons") or ()))
+                    -1 if j.get("eligible") is None else int(j["eligible"]), _reasons(j, asked[j["id"]]))
         for j in started
     )  # fmt: skip
-    epoch, up_since = _clock(recorded.get("sdiag", ()), jobs)
+    epoch, up_since = _clock(recorded.get("sdiag", ()), jobs, recorded.get("epoch"))
     return Recording(
         path.name,
         str(recorded.get("slurm", "")),
@@ -169,20 +171,25 @@ def _accounting(path: Path, cluster: ClusterSpec) -> Accounting | None:
     return load_accounting([found])
 
 
-def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...]) -> tuple[int, int]:
-    """(epoch, up_since) from the sdiag at the end of the recording, to about 3 s."""
+def _clock(sdiag: Any, jobs: tuple[RecordedJob, ...], logged: dict[str, Any] | None = None) -> tuple[int, int]:
+    """(epoch, up_since) from the sdiag at the end of the recording, to about 3 s; exact where slurmctld's log told it.
+
+    A slurmctld that waited for its database was started long before it was up.
+    """
     at = {key: int(m[1]) for key in ("sdiag output at", "Data since")
           for line in sdiag if line.startswith(key) and (m := re.search(r"\((\d+)\)", line))}  # fmt: skip
     first = min(j.submit for j in jobs)
     if len(at) < 2:
-        return -first + LEAD_S, 0
-    epoch = at["sdiag output at"] - max(j.end for j in jobs) - TAIL_S
+        return (int(logged["start"]), int(logged["slurmctld_since"])) if logged else (-first + LEAD_S, 0)
+    epoch = int(logged["start"]) if logged else at["sdiag output at"] - max(j.end for j in jobs) - TAIL_S
     return epoch, min(at["Data since"] - 1, epoch + first)
 
 
 def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], source: str, epoch: int) -> Workload:
     """The recorded jobs as a workload: asked for as in the workload file, submitted and lasting as recorded."""
-    ids = {job.label: job.id for job in jobs}
+    ids: dict[str, list[int]] = {}
+    for job in sorted(jobs, key=lambda job: job.id):
+        ids.setdefault(job.label, []).append(job.id)
     n = len(jobs)
     ints: dict[str, dict[int, int]] = {}
     texts: dict[str, list[str]] = {}
@@ -198,7 +205,9 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
         if ask.get("exclusive"):
             values["exclusive"] = 1
         if "begin" in ask:
-            values["begin"] = epoch + job.submit + int(ask["begin"])
+            values["begin"] = epoch + _begin(job, int(str(ask["begin"]).removeprefix("now+")))
+        if "array" in ask:
+            values |= _array(str(ask["array"]), ids[job.label], job.id)
         for column, value in values.items():
             ints.setdefault(column, {})[row] = value
         for field in ("user", "partition", "qos", "account", "constraint"):
@@ -211,15 +220,38 @@ def _workload(jobs: tuple[RecordedJob, ...], asked: dict[str, dict[str, Any]], s
         filled[list(rows)] = list(rows.values())
         columns[name] = filled
     coded = {name: TextColumn.from_list(values) for name, values in texts.items()}
-    return Workload(columns, coded, WorkloadHeader(source=source, format="recording")).sorted()
+    workload = Workload(columns, coded, WorkloadHeader(source=source, format="recording"))
+    task, array = workload.ints["array_task_id"], workload.ints["array_job_id"]
+    first = np.where(task < 0, workload.ints["job_id"], array)  # the tasks of an array in index order, not by their ids
+    return workload.take(np.lexsort((task, first, workload.ints["submit"])))
 
 
-def _dependency(text: str, ids: dict[str, int]) -> str:
-    """The workload's own ids (``afterok:j003``) as job ids; ids that never started are left unknown."""
+def _reasons(recorded: dict[str, Any], ask: dict[str, Any]) -> tuple[tuple[int, str], ...]:
+    """What it waited for. The tasks of an array share a name, so that whose reason was seen is not known."""
+    seen = () if "array" in ask else recorded.get("reasons") or ()
+    return tuple((int(when), str(reason)) for when, reason in seen)
+
+
+def _begin(job: RecordedJob, after: int) -> int:
+    """When it may start: sbatch counts from its own second, which may be one before the submission's."""
+    asked = job.submit + after
+    return job.eligible if asked - 3 <= job.eligible <= asked else asked
+
+
+def _array(text: str, ids: list[int], job_id: int) -> dict[str, int]:
+    """Whose task of an array a job is. The record of the array has the first id and is its last task to start."""
+    indexes, _, limit = text.partition("%")
+    tasks = [*ids[1:], ids[0]]
+    found = {"array_job_id": ids[0], "array_task_id": int(expand(f"t[{indexes}]")[tasks.index(job_id)][1:])}
+    return found | ({"array_limit": int(limit)} if limit else {})
+
+
+def _dependency(text: str, ids: dict[str, list[int]]) -> str:
+    """The workload's own ids (``afterok:j003``) as job ids, an array's all; ids that never started are left unknown."""
     parts = []
     for part in filter(None, text.split(",")):
         kind, *names = part.split(":")
-        parts.append(":".join([kind, *(str(ids.get(name, 10**9)) for name in names)]))
+        parts.append(":".join([kind, *(str(one) for name in names for one in ids.get(name, [10**9]))]))
     return ",".join(parts)
 
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -25,7 +26,10 @@ from slurmsim.releases import RELEASES
 if TYPE_CHECKING:
     from slurmsim.slurmctld.server import Server
 
-_CLOSE_S = 30.0
+_CLOSE_S = 30.0  # the longest a single request of the engine may take
+_GONE_S = 5.0
+_AT_A_TIME = 2000
+"""Jobs of one answer."""
 _JOB_FIELDS = (
     "job_id", "array_job_id", "array_task_id", "name", "user_name", "account", "partition", "qos", "job_state",
     "state_reason", "submit_time", "eligible_time", "start_time", "end_time", "time_limit", "nodes", "num_nodes",
@@ -68,8 +72,11 @@ class Cluster:
         self._temporary = folder is None
         self._given = folder
         self._before: dict[str, str | None] = {}
+        self.client = Client("")  # `start` has the folder
         self._thread: threading.Thread | None = None
         self._server: Server | None = None
+        self._life = threading.Lock()  # one starts or stops it at a time
+        self._line = threading.Lock()  # one talks to it at a time
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -97,41 +104,59 @@ class Cluster:
             else:
                 os.environ[name] = old
         self._before.clear()
+        server = self._server
+        if server is not None:
+            server.lasting = not self._temporary
         try:
-            self._kill_jobs()
-        finally:
             self.stop()
+        finally:
+            if server is not None and server.engine.real is not None:
+                server.engine.real.executor.end_all()  # no script outlives its cluster
             self._remove()
 
     def start(self) -> None:
-        """Start the daemon, after `stop`. Raises ConfigError, OutputError."""
-        from slurmsim.slurmctld.server import run_server
+        """Start the daemon, after `stop`; one that runs is left alone. Raises ConfigError, OutputError."""
         from slurmsim.slurmctld.start import open_cluster
 
-        self._server = server = open_cluster(self.folder, prepare(self.folder, self.settings))
-        self._thread = threading.Thread(target=run_server, args=(server,), name="slurmctld", daemon=True)
-        self._thread.start()
-        self.client = Client(str(self.folder), timeout_s=None)
+        with self._life:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self.client.close()  # of one that somebody else stopped
+            prepared = prepare(self.folder, self.settings)
+            server = None
+            try:
+                server = open_cluster(prepared.folder, prepared.header)
+                thread = threading.Thread(target=_run, args=(server,), name="slurmctld", daemon=True)
+                thread.start()
+            except BaseException:  # no more threads, for instance
+                if server is not None:
+                    server.close()
+                prepared.folder.close()
+                raise
+            self._server, self._thread = server, thread
+            self.client = Client(str(self.folder), timeout_s=None)
 
     def stop(self) -> None:
-        """Stop the daemon: clients find no controller until `start`. The state stays."""
-        if self._thread is None or self._server is None:
-            return
-        self.client.close()
-        self._server.stop()
-        self._thread.join(_CLOSE_S)
-        self._thread = self._server = None
+        """Stop the daemon: clients find no controller until `start`. The state stays.
 
-    def _kill_jobs(self) -> None:
-        """No script outlives its cluster."""
-        real = self._server.engine.real if self._server is not None else None
-        if real is not None:
-            for core_id, restarts in real.executor.runs():
-                if real.executor.status(core_id, restarts) is None:
-                    real.executor.kill(core_id, restarts)
+        May be called at any time, from any thread, once or more often: when it returns, nothing answers any more. What
+        others were waiting for is not answered. Raises OutputError when the daemon does not end.
+        """
+        with self._life:
+            if self._thread is None or self._server is None:
+                return
+            self._server.stop()
+            self._thread.join(_CLOSE_S)
+            if self._thread.is_alive():
+                raise OutputError(f"the daemon in {self.folder} does not end")
+            self._thread = self._server = None
+            with self._line:  # the daemon hung up on whoever was talking
+                self.client.close()
 
     def _remove(self) -> None:
-        if self._temporary:
+        """Remove a temporary folder, also while the last supervisors write to it."""
+        last = time.monotonic() + _GONE_S
+        while self._temporary and self.folder.exists() and time.monotonic() < last:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     # -- commands ---------------------------------------------------------------------------------------------------
@@ -206,7 +231,15 @@ class Cluster:
         ``state`` and ``reason`` are Slurm's words, times seconds since the epoch (0: not set), ``nodes`` names,
         ``exit_code`` as sacct prints it (``1:0``), ``time_limit`` minutes (None: none).
         """
-        rows = self._rows("every_job", _JOB_FIELDS)
+        return self._jobs()
+
+    def _jobs(self, **which: Any) -> list[Record]:
+        rows: list[Record] = []
+        after: int | None = -1
+        while after is not None:
+            answer = self._call("every_job", fields=list(_JOB_FIELDS), after=after, most=_AT_A_TIME, **which)
+            rows += _records(answer, _JOB_FIELDS)
+            after = answer["further"]
         for row in rows:
             status = row["exit_code"]
             row["exit_code"] = f"{status >> 8}:{status & 0x7F}"
@@ -216,7 +249,8 @@ class Cluster:
     def job(self, job_id: int | str) -> Record:
         """The job with that id, or the array task ``N_T``. Raises KeyError."""
         text = str(job_id).strip()
-        for row in self.jobs():
+        number = text.partition("_")[0]
+        for row in self._jobs(job_id=int(number)) if number.isdecimal() else ():
             if text in (str(row["job_id"]), f"{row['array_job_id']}_{row['array_task_id']}"):
                 return row
         raise KeyError(job_id)
@@ -238,18 +272,32 @@ class Cluster:
         self._call("node_action", action="resume", nodes=nodes)
 
     def _rows(self, call: str, fields: Sequence[str]) -> list[Record]:
-        answer = self._call(call, fields=list(fields))
-        columns = answer["columns"]
-        return [Record({_SHORT.get(name, name): columns[name][k] for name in fields}) for k in range(answer["n"])]
+        return _records(self._call(call, fields=list(fields)), fields)
 
     def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Raises ConfigError for what the daemon refuses, OutputError when it is stopped."""
         try:
-            return self.client.call(name, **arguments)
+            with self._line:
+                return self.client.call(name, **arguments)
         except Refusal as refusal:
             raise ConfigError(refusal.text) from None
         except Unreachable:
             raise OutputError(f"no daemon answers in {self.folder}") from None
+
+
+def _records(answer: dict[str, Any], fields: Sequence[str]) -> list[Record]:
+    columns = answer["columns"]
+    return [Record({_SHORT.get(name, name): columns[name][k] for name in fields}) for k in range(answer["n"])]
+
+
+def _run(server: Server) -> None:
+    """The daemon's thread: its folder is held as long as it runs."""
+    from slurmsim.slurmctld.server import run_server
+
+    try:
+        run_server(server)
+    finally:
+        server.folder.close()
 
 
 def _names(hostlist: str | None) -> list[str]:

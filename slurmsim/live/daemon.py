@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +28,22 @@ from slurmsim.protocol import (
     Unreachable,
     state_folder,
 )
+from slurmsim.slurmctld.starter import READY
+from slurmsim.slurmctld.state_folder import StateFolder, holder
 
-READY_S = 60.0
+STILL_S = 60.0
+"""Real seconds in which a daemon that starts does nothing at all, before it is given up."""
+GONE_S = 60.0
+END_S = 5.0
 _LOG = "log"
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A folder that is held and ready for a daemon; `header` for a new cluster, None to go on with what is there."""
+
+    folder: StateFolder
+    header: dict[str, Any] | None
 
 
 def is_alive(folder: Path) -> bool:
@@ -41,44 +57,116 @@ def is_alive(folder: Path) -> bool:
     return True
 
 
-def prepare(folder: Path, settings: Settings) -> dict[str, Any] | None:
-    """Make the folder ready for a daemon: the header of a new cluster, None to go on with the one that is there.
+def prepare(folder: Path, settings: Settings) -> Prepared:
+    """Take the folder, and make it ready for a daemon.
 
     Raises
     ------
     ConfigError, OutputError
-        What is asked for is wrong, or cannot be written.
+        Somebody runs there, or what is asked for is wrong or cannot be written.
     """
-    header = None if exists(folder) else make_folder(folder, settings)
+    held = StateFolder.take(folder)
     try:
+        if is_alive(folder):  # of a release that knew no lock
+            raise ConfigError("a cluster is running there", file=str(folder), expected="slurmsim down first")
+        header = None if exists(folder) else make_folder(folder, settings)
         write_programs(folder)
     except OSError as error:
+        held.close()
         raise OutputError(f"{folder}: {error.strerror}") from None
-    return header
+    except BaseException:
+        held.close()
+        raise
+    return Prepared(held, header)
 
 
-def start(folder: Path, header: Mapping[str, Any] | None) -> None:
-    """Start a daemon in a process of its own and wait until it answers. Raises OutputError with its last words."""
-    command = [sys.executable, "-m", "slurmsim.slurmctld", str(folder), json.dumps(header)]
-    log = folder / _LOG
-    with open(log, "ab") as out:
-        before = out.tell()
+def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None] | None = None) -> None:
+    """Start a daemon in a process of its own and wait until it answers, however long that takes.
+
+    `progress` is told how many entries of its journal it has carried out again, of how many. Who is interrupted while
+    waiting ends the daemon; so does one that shows no sign of life for `STILL_S`.
+
+    Raises
+    ------
+    OutputError
+        It did not start: its last words.
+    """
+    held = prepared.folder
+    try:
+        log = held.open(_LOG, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    except OSError as error:
+        held.close()
+        raise OutputError(f"{folder / _LOG}: {error.strerror}") from None
+    before = os.fstat(log).st_size
+    news, told = os.pipe()
+    command = [sys.executable, "-m", "slurmsim.slurmctld", str(folder), json.dumps(prepared.header)]
+    daemon = None
+    try:
         daemon = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, cwd="/"
-        )
-    last = time.monotonic() + READY_S
-    while time.monotonic() < last:
-        if is_alive(folder):
+            [*command, str(held.lock), str(told)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True, cwd="/", pass_fds=(held.lock, told),
+        )  # fmt: skip
+        held.close()  # the daemon has it now
+        os.close(told)
+        told = -1
+        if _is_ready(daemon, news, progress):
             daemon.returncode = 0  # it lives on; nobody waits for it
             return
-        if daemon.poll() is not None:
-            break
-        time.sleep(0.005)
-    with open(log, "rb") as file:
-        file.seek(before)
-        lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    said = lines[-1].removeprefix("slurmsim: error: ") if lines else f"see {log}"
-    raise OutputError(f"the daemon did not start: {said}")
+        daemon.wait()
+        said = os.pread(log, 1 << 20, before).decode("utf-8", "replace").strip().splitlines()
+        words = said[-1].removeprefix("slurmsim: error: ") if said else f"it ended with {daemon.returncode}"
+        raise OutputError(f"the daemon did not start: {words}")
+    except BaseException as error:
+        if daemon is not None and daemon.returncode is None:
+            _end(daemon)
+            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            with contextlib.suppress(OSError):
+                os.write(log, f"slurmsim: ended while it started: {why}\n".encode("utf-8", "replace"))
+        raise
+    finally:
+        held.close()
+        for descriptor in filter(lambda one: one >= 0, (log, news, told)):
+            os.close(descriptor)
+
+
+def _is_ready(daemon: subprocess.Popen[bytes], news: int, progress: Callable[[int, int], None] | None) -> bool:
+    """Listen to a daemon that starts: True when it is ready, False when it has ended. Raises OutputError."""
+    rest, spent, last = b"", -1, time.monotonic()
+    while True:
+        if select.select([news], [], [], min(0.5, STILL_S))[0]:
+            data = os.read(news, 4096)
+            if not data:
+                return False
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                if line == READY:
+                    return True
+                if progress is not None:
+                    done, total = line.split()
+                    progress(int(done), int(total))
+            last = time.monotonic()
+        elif spent != (spent := _ticks(daemon.pid)):  # it works, if silently
+            last = time.monotonic()
+        elif time.monotonic() - last > STILL_S:
+            raise OutputError(f"the daemon did not start: it did nothing for {STILL_S:g} s and was ended")
+
+
+def _ticks(pid: int) -> int:
+    """Processor time of a process so far."""
+    try:
+        words = Path("/proc", str(pid), "stat").read_text("ascii", "replace").rpartition(")")[2].split()
+    except OSError:
+        return -1
+    return int(words[11]) + int(words[12])
+
+
+def _end(daemon: subprocess.Popen[bytes]) -> None:
+    daemon.terminate()
+    try:
+        daemon.wait(END_S)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        daemon.wait()
 
 
 def call(folder: Path, name: str, *, timeout_s: float | None = 60.0, **arguments: Any) -> dict[str, Any]:
@@ -86,22 +174,31 @@ def call(folder: Path, name: str, *, timeout_s: float | None = 60.0, **arguments
     try:
         return Client(str(folder), timeout_s=timeout_s).call(name, **arguments)
     except Unreachable:
+        pid = holder(folder)
+        if pid is not None:
+            raise OutputError(f"the cluster in {folder} does not answer (process {pid})") from None
         raise OutputError(f"no cluster is running in {folder}; start one with slurmsim up") from None
     except Refusal as refusal:
         raise ConfigError(refusal.text) from None
 
 
 def stop(folder: Path) -> None:
-    """Stop the daemon; its state stays."""
+    """Stop the daemon, and wait until it is gone; its state stays. Raises OutputError."""
+    pid = holder(folder)
     call(folder, "down")
-    last = time.monotonic() + READY_S
-    while (folder / SOCKET).exists() and time.monotonic() < last:
+    last = time.monotonic() + GONE_S
+    while pid is not None and holder(folder) == pid:
+        if time.monotonic() > last:
+            raise OutputError(f"the cluster in {folder} was told to stop and is still there (process {pid})")
         time.sleep(0.005)
 
 
 def remember(folder: Path) -> None:
     """From now on this is the cluster of commands that nobody told which. Raises OutputError."""
     base = Path(state_folder(os.environ))
+    with contextlib.suppress(OSError):
+        if (base / CURRENT).read_text("utf-8") == f"{folder}\n":  # also on a full disk
+            return
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         part = base / f"{CURRENT}.{os.getpid()}"

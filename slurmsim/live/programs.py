@@ -7,6 +7,7 @@ are there too, and say so, because a real Slurm's must not be reached by acciden
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,13 +37,19 @@ def imitated() -> tuple[str, ...]:
 def write_programs(folder: Path) -> Path:
     """Write the commands of the cluster in `folder`; where they are. Raises OSError."""
     place = folder / "bin"
-    place.mkdir(exist_ok=True)
+    place.mkdir(mode=0o755, exist_ok=True)
     there = set(imitated())
     for name in NAMES:
-        text = _PROGRAM if name in there else _REFUSAL
-        path = place / name
-        path.write_text(text.format(python=sys.executable, path=_import_path(), folder=str(folder), name=name), "utf-8")
-        path.chmod(0o755)
+        text = (_PROGRAM if name in there else _REFUSAL).format(
+            python=sys.executable, path=_import_path(), folder=str(folder), name=name
+        )
+        with suppress(OSError):
+            if (place / name).read_text("utf-8") == text:  # also on a full disk
+                continue
+        part = place / f"{name}.part"
+        part.write_text(text, "utf-8")
+        part.chmod(0o755)
+        part.rename(place / name)  # whoever calls it meanwhile finds it whole
     return place
 
 

@@ -21,6 +21,7 @@ MIB_PER_CPU = 2048
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _MAX_DEPTH = 10
+_MODE = 0o644  # whatever the umask: a folder others may write to is not used again
 _STEP = re.compile(r"(?:(\d+(?:\.\d+)?)([smhd]?))+", re.ASCII)
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)", re.ASCII)
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -127,12 +128,11 @@ def seconds_of(amount: int | float | str) -> int:
 
 def exists(folder: Path) -> bool:
     """Whether a cluster lives in `folder`, running or not."""
-    journal = folder / JOURNAL
-    return journal.is_file() and journal.stat().st_size > 0
+    return (folder / JOURNAL).is_file()
 
 
 def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
-    """Make the folder of a new cluster, with copies of all it is made of; the header of its journal.
+    """Fill the folder of a new cluster with copies of all it is made of; the header of its journal.
 
     Raises
     ------
@@ -142,14 +142,12 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         The folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if settings.conf is not None:
             _copy_conf(Path(settings.conf), folder)
         else:
-            (folder / CONF).write_text(made_up_conf(settings), "utf-8")
+            _write(folder / CONF, made_up_conf(settings))
             if settings.gpus_per_node:
-                gres = f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n"
-                (folder / "gres.conf").write_text(gres, "utf-8")
+                _write(folder / "gres.conf", f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n")
         accounting = [_copy(Path(path), folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
@@ -188,11 +186,11 @@ def made_up_conf(settings: Settings) -> str:
 def _copy_conf(source: Path, folder: Path) -> None:
     """A slurm.conf, what is read beside it, and what they include from their own folder."""
     _need(source, "a slurm.conf")
-    shutil.copyfile(source, folder / CONF)
+    _copy_file(source, folder / CONF)
     _copy_included(source, source.parent, folder)
     for name in _BESIDE:
         if (source.parent / name).is_file():
-            shutil.copyfile(source.parent / name, folder / name)
+            _copy_file(source.parent / name, folder / name)
             _copy_included(source.parent / name, source.parent, folder)
 
 
@@ -203,14 +201,24 @@ def _copy_included(source: Path, top: Path, folder: Path, depth: int = 0) -> Non
         if Path(name).is_absolute() or not part.is_file() or depth > _MAX_DEPTH or ".." in Path(name).parts:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(part, target)
+        _copy_file(part, target)
         _copy_included(part, top, folder, depth + 1)
 
 
 def _copy(source: Path, folder: Path, name: str) -> str:
     _need(source, "accounting data")
-    shutil.copyfile(source, folder / (name + source.suffix))
+    _copy_file(source, folder / (name + source.suffix))
     return name + source.suffix
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    path.chmod(_MODE)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    target.chmod(_MODE)
 
 
 def _need(path: Path, what: str) -> None:

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.columns import BoolArray, IntArray, nullable
 from slurmsim.metrics.utilization import Interval
+from slurmsim.numerals import is_number
 
 FOREVER = int(np.iinfo(np.int64).max)
 MEASURES = ("utilization", "first_jobs", "started_jobs", "started_users", "mean_wait")
@@ -60,7 +61,7 @@ class JobClass:
         if text == "all":
             return cls()
         low, colon, high = text.partition(":")
-        if not (colon and low.isdigit() and (high.isdigit() or not high)):
+        if not (colon and is_number(low) and (is_number(high) or not high)):
             raise ConfigError(f"unknown class {text!r}", field="class", expected="all, A:B or A: in nodes, as in 1:8")
         found = cls(int(low), int(high) if high else None)
         if found.high is not None and found.high <= found.low:

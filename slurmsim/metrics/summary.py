@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.metrics.columns import NEEDED, RUN_TIME, JobColumns
+from slurmsim.metrics.columns import NEEDED, RUN_TIME, IntArray, JobColumns
 from slurmsim.metrics.slowdown import TAU_S, bounded_slowdown, slowdown
 from slurmsim.metrics.utilization import StepSeries, central_window, utilization, whole_interval
 from slurmsim.metrics.wait import mean, percentile, turnaround, wait
@@ -57,8 +57,9 @@ def summarize(
 
     Notes
     -----
-    Waits are of the jobs that started, turnaround and slowdowns of those that also finished; a run time of zero has
-    no slowdown and is left out of that mean only. Linear in the number of jobs but for three partial sorts.
+    Waits are of the jobs that started (but for ``mean_wait_so_far_s``, see `waits_so_far`), turnaround and slowdowns of
+    those that also finished; a run time of zero has no slowdown and is left out of that mean only. Linear in the number
+    of jobs but for three partial sorts.
     """
     everything = JobColumns.of(jobs)
     columns = everything.where(everything.accepted)
@@ -71,6 +72,7 @@ def summarize(
     run_times = columns.run[done]
     slowdowns = slowdown(turnarounds, run_times)
     n = len(columns)
+    logged = int(allocated.time[-1]) if allocated is not None and len(allocated.time) else None
     return {
         "jobs": n,
         "completed": counts["completed"],
@@ -88,6 +90,7 @@ def summarize(
         "median_wait_s": percentile(waits, 50),
         "p95_wait_s": percentile(waits, 95),
         "max_wait_s": int(waits.max()) if len(waits) else None,
+        "mean_wait_so_far_s": mean(waits_so_far(columns, logged)),
         "mean_turnaround_s": mean(turnarounds),
         "mean_slowdown": mean(slowdowns[~np.isnan(slowdowns)]),
         "mean_bounded_slowdown": mean(bounded_slowdown(turnarounds, run_times, tau_s)),
@@ -95,6 +98,18 @@ def summarize(
         "refused": len(everything) - n,
         **_lost(JobColumns.of(requeued) if requeued is not None else None),
     }
+
+
+def waits_so_far(columns: JobColumns, logged: int | None = None) -> IntArray:
+    """Waits of all `columns`, seconds: of a job that never started what it has waited so far.
+
+    That is until it was over, or until the last thing that happened in the run (`logged`, if that was later than all
+    jobs' times): a lower bound of what it would have waited.
+    """
+    known = [columns.submit, columns.start[columns.started], columns.end[columns.ended], np.array([logged or 0])]
+    last = max((int(times.max()) for times in known if len(times)), default=0)
+    until = np.where(columns.started, columns.start, np.where(columns.ended, columns.end, last))
+    return np.maximum(until - columns.submit, 0)
 
 
 def _lost(runs: JobColumns | None) -> dict[str, int | float | None]:

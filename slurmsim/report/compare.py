@@ -14,6 +14,7 @@ from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.metrics.columns import IntArray
 from slurmsim.report.efficiency import Question, Series, measure
 from slurmsim.report.rundata import RunData
+from slurmsim.report.shortfall import shortfalls
 from slurmsim.trace.reader import read_trace
 
 
@@ -91,6 +92,23 @@ class Comparison:
         return self.runs[run].trace.summary
 
     @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """``summary.json`` of each run."""
+        return [self.summary(i) for i in range(len(self.runs))]
+
+    @property
+    def common_waits(self) -> tuple[int, list[float | None]]:
+        """How many jobs all runs started, and their mean wait in each, seconds."""
+        ids = self.runs[0].job_id[self.runs[0].jobs.started]
+        for run in self.runs[1:]:
+            ids = np.intersect1d(ids, run.job_id[run.jobs.started], assume_unique=True)
+        means: list[float | None] = []
+        for run in self.runs:
+            waits = run.waits[np.isin(run.job_id, ids, assume_unique=True) & run.jobs.started]
+            means.append(float(waits.mean()) if len(waits) else None)
+        return len(ids), means
+
+    @property
     def keys(self) -> list[str]:
         """Summary keys of any run, in the order of first appearance."""
         return list(dict.fromkeys(key for i in range(len(self.runs)) for key in self.summary(i)))
@@ -104,7 +122,10 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as plain data, for JSON."""
+        n, means = self.common_waits
         return {
+            "headline": shortfalls(self.names, self.summaries),
+            "common": {"jobs": n, "mean_wait_s": means},
             "runs": [
                 {"name": name, "folder": run.trace.path, "partial": run.trace.partial, "summary": run.trace.summary}
                 for name, run in zip(self.names, self.runs, strict=True)

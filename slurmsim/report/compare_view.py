@@ -13,6 +13,7 @@ from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, JobDifferences, Mover
 from slurmsim.report.efficiency import TITLES, figure
 from slurmsim.report.series import bin_edges, bin_means, ecdf
+from slurmsim.report.shortfall import shortfalls
 from slurmsim.report.text import duration, number, summary_value, table
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ _MOMENTS = frozenset({"first_submit", "last_end"})  # points in time: a percenta
 
 def as_text(found: Comparison) -> str:
     """Summaries side by side, then what moved, for a terminal."""
-    parts = [table([_header(found), *_summary_rows(found)])]
+    parts = ["\n".join(lines)] if (lines := shortfalls(found.names, found.summaries)) else []
+    parts.append(table([_header(found), *_common_rows(found), *_summary_rows(found)]))
     if found.losses:
         parts.append(_slots(found) + "\n" + table([_header(found), *_loss_rows(found)]))
     for name, diff in zip(found.names[1:], found.differences, strict=True):
@@ -45,7 +47,8 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
         for name, run in zip(found.names, found.runs, strict=True)
         if run.trace.partial
     ]
-    blocks.append(page.section("Summary", page.table(_header(found), _summary_rows(found))))
+    blocks += [page.banner(line) for line in shortfalls(found.names, found.summaries)]
+    blocks.append(page.section("Summary", page.table(_header(found), [*_common_rows(found), *_summary_rows(found)])))
     if found.losses:
         rows = page.table(_header(found), _loss_rows(found))
         blocks.append(page.section("Packing losses", f"<p>{_slots(found)}</p>", rows))
@@ -219,9 +222,9 @@ def _header(found: Comparison) -> list[str]:
 def _summary_rows(found: Comparison) -> list[list[str]]:
     rows = []
     for key in found.keys:
-        row = [key, summary_value(key, found.summary(0).get(key))]
+        row = [key, summary_value(key, found.summary(0).get(key), found.runs[0].epoch)]
         for i in range(1, len(found.runs)):
-            row += [summary_value(key, found.summary(i).get(key)), _delta(found, key, i)]
+            row += [summary_value(key, found.summary(i).get(key), found.runs[i].epoch), _delta(found, key, i)]
         rows.append(row)
     return rows
 
@@ -245,15 +248,30 @@ def _loss_rows(found: Comparison) -> list[list[str]]:
     return rows
 
 
+def _common_rows(found: Comparison) -> list[list[str]]:
+    """How many jobs all runs started, and their mean waits: the waits that can be compared."""
+    n, means = found.common_waits
+    count, waits = ["jobs all started", number(n)], ["their mean_wait_s", summary_value("mean_wait_s", means[0])]
+    for mean in means[1:]:
+        count += [number(n), "="]
+        waits += [summary_value("mean_wait_s", mean), _difference("mean_wait_s", means[0], mean)]
+    return [count, waits]
+
+
 def _delta(found: Comparison, key: str, run: int) -> str:
-    delta = found.delta(key, run)
-    if delta is None:
+    if found.delta(key, run) is None:
         return ""
+    return _difference(key, found.summary(0)[key], found.summary(run)[key])
+
+
+def _difference(key: str, first: float | None, other: float | None) -> str:
+    if first is None or other is None:
+        return ""
+    delta = other - first
     if delta == 0:
         return "="
     if key.startswith("utilization"):
         return f"{100 * delta:+.1f} points"
-    first = found.summary(0)[key]
     text = summary_value(key, abs(delta))
     share = f" ({100 * delta / abs(first):+.1f} %)" if first and key not in _MOMENTS else ""
     return f"{'-' if delta < 0 else '+'}{text}{share}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from slurmsim.report import breakdown, page
 from slurmsim.report.rundata import RunData
+from slurmsim.report.shortfall import shortfall
 from slurmsim.report.text import duration, number, percent, summary_value
 
 _TILES = (
@@ -32,6 +33,8 @@ def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
     blocks = [page.heading(title(data), *_lead(data))]
     if data.trace.partial:
         blocks.append(page.banner("The run was interrupted: this is the part before the interruption."))
+    if missing := shortfall(summary):
+        blocks.append(page.banner(missing))
     blocks.append(page.tiles((label, _tile(key, summary[key])) for key, label in _TILES if key in summary))
     pictures = "".join(page.figure(png, caption) for caption, png in figures)
     blocks.append(page.section("Pictures", pictures))
@@ -39,7 +42,7 @@ def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
         page.section(
             "Numbers",
             page.columns(
-                page.table(("measure", "value"), [(k, summary_value(k, v)) for k, v in summary.items()]),
+                page.table(("measure", "value"), [(k, summary_value(k, v, data.epoch)) for k, v in summary.items()]),
                 _classes(data, "partition") + '<p>&nbsp;</p>' + _classes(data, "user"),
             ),
         )

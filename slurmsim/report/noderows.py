@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from slurmsim import hostlist
 from slurmsim.metrics.columns import IntArray
+from slurmsim.numerals import is_number
 
 _TAIL = re.compile(r"(.*?)(\d*)\Z", re.DOTALL)
 _PADDED = re.compile(r"(?<!\d)(0\d+)")
@@ -154,4 +155,4 @@ def _bounds(numbers: IntArray, first: int, last: int) -> tuple[int, int]:
 
 
 def _natural(prefix: str) -> list[tuple[int, int | str]]:
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in _NATURAL.split(prefix)]
+    return [(0, int(part)) if is_number(part) else (1, part) for part in _NATURAL.split(prefix)]

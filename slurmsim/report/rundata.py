@@ -18,9 +18,6 @@ from slurmsim.report.series import counts_over_time
 from slurmsim.trace.columns import int_values, text_codes
 from slurmsim.trace.reader import Trace
 
-# Later than this a time can only be a Unix time (1990); earlier, seconds since a log began.
-_UNIX = 631_152_000
-
 Codes = npt.NDArray[np.int64]
 
 
@@ -101,8 +98,7 @@ class RunData:
     @cached_property
     def epoch(self) -> int | None:
         """Unix time of the trace's second 0, or None when its times are only seconds since a log began."""
-        epoch = int(self.section("workload").get("epoch") or 0)
-        return epoch if epoch + self.interval.begin >= _UNIX else None
+        return self.trace.epoch
 
     def section(self, name: str) -> Mapping[str, Any]:
         """A section of the manifest, empty when it has none."""

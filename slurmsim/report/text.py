@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -53,10 +54,18 @@ def size(n_bytes: float | None) -> str:
 _SHARES = frozenset({"utilization", "utilization_central"})
 
 
-def summary_value(key: str, value: object) -> str:
-    """The value of a summary key as text, with the unit its name implies."""
+_MOMENTS = frozenset({"first_submit", "last_end"})
+
+
+def summary_value(key: str, value: object, epoch: int | None = None) -> str:
+    """The value of a summary key as text, with the unit its name implies.
+
+    An instant is a date (UTC) where the Unix time of second 0 is known.
+    """
     if value is None:
         return "–"
+    if key in _MOMENTS and epoch is not None and isinstance(value, int):
+        return f"{dt.datetime.fromtimestamp(epoch + value, dt.UTC):%Y-%m-%d %H:%M:%S}"
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return str(value)
     if key in _SHARES:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from slurmsim.duration import parse_time_limit
 from slurmsim.model.request import GresRequest
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory
 
 _FLAGS = {"spread-job": "spread", "use-min-nodes": "use_min_nodes", "no-kill": "no_kill"}
@@ -53,7 +54,7 @@ def parse_more_options(text: str) -> MoreOptions:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
+    if not is_number(text) or int(text) < 1:
         raise ValueError(text)
     return int(text)
 

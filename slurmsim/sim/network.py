@@ -6,8 +6,10 @@ one instant is collected and told to the controller in one `step`, after everyth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import simpy
@@ -16,6 +18,7 @@ from simpy.events import Event
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import (
+    Action,
     Boot,
     Continue,
     EditRefused,
@@ -40,6 +43,8 @@ from slurmsim.states import JobState
 TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
 BOOT_S = 60
 Observer = Callable[[int], None]
+Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
+"""An event: when, SimPy's priority, its number, whom it calls, with which value."""
 
 
 @dataclass(slots=True)
@@ -125,6 +130,36 @@ class Network:
             self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
             self._settle(timer)
 
+    # -- what waits for its time --------------------------------------------------------------------------------------
+
+    def at(self, instant: int, call: Callable[[Any], None], *value: Any) -> None:
+        """Call `call` at `instant` with a timer whose ``value`` is what is given here, a tuple."""
+        timer = self.env.timeout(instant - int(self.env.now), value)
+        timer.callbacks.append(call)
+
+    def pending(self) -> tuple[list[Pending], int]:
+        """All that waits, in order, and the number of the next: with `take_up` all that SimPy knows."""
+        queue = sorted(self.env._queue, key=lambda entry: entry[:3])
+        found = [(time, priority, number, list(event.callbacks or ()), event._value)
+                 for time, priority, number, event in queue]  # fmt: skip
+        return found, next(copy(self.env._eid))  # type: ignore[return-value]
+
+    def take_up(self, now: int, pending: Iterable[Pending], following: int) -> None:
+        """Wait for what `pending` told, instead of what is waited for."""
+        env = self.env
+        env._now = now
+        env._queue.clear()
+        for time, priority, number, calls, value in pending:  # in order, so already a heap
+            event = Event(env)
+            event._ok, event._value, event.callbacks = True, value, calls
+            env._queue.append((time, priority, number, event))  # type: ignore[arg-type]
+        env._eid = count(following)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the controller still has to be told something of the present instant."""
+        return self._turn_due or bool(self._facts)
+
     # -- pacing, for drivers that have a clock of their own ---------------------------------------------------------
 
     def advance(self, now: int) -> None:
@@ -168,7 +203,18 @@ class Network:
         self._turn_due = False
         if self.facts_log is not None:
             self.facts_log.append((now, list(facts)))
-        for action in self.controller.step(now, facts):
+        self._carry_out(self._step(now, facts))
+        if self._after_turn is not None:
+            self._after_turn(now)
+        self._arm(now)
+
+    def _step(self, now: int, facts: list[Fact]) -> list[Action]:
+        """What the controller answers."""
+        return self.controller.step(now, facts)
+
+    def _carry_out(self, actions: Sequence[Action]) -> None:
+        """Do what the controller answered."""
+        for action in actions:
             if isinstance(action, Launch):
                 self._launch(action.job)
             elif isinstance(action, Finished):
@@ -191,9 +237,6 @@ class Network:
                 self._boot(action.nodes)
             elif isinstance(action, Kill):
                 self._kill(action.job)
-        if self._after_turn is not None:
-            self._after_turn(now)
-        self._arm(now)
 
     def _kill(self, job: Job) -> None:
         """The processes of `job` are to go; a simulated job has none."""
@@ -252,7 +295,11 @@ class Network:
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up `boot_s` seconds from now."""
         timer = self.env.timeout(self.boot_s, nodes)
-        timer.callbacks.append(lambda event: self._tell(NodesBooted(event.value)))
+        timer.callbacks.append(self._booted)
+
+    def _booted(self, timer: Event) -> None:
+        nodes: Any = timer.value
+        self._tell(NodesBooted(nodes))
 
     def _arm(self, now: int) -> None:
         """Make sure the controller is called when it wants to be. A timer that turns out early arms the next."""

@@ -10,6 +10,7 @@ from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.numerals import is_number
 from slurmsim.sim.more_options import MoreOptions, parse_more_options
 from slurmsim.sim.network import Behaviour
 from slurmsim.workload import Workload
@@ -152,7 +153,7 @@ def _gres(workload: Workload, job: int, field: str, text: str, scope: str) -> tu
         if scope == "job":
             parts = ["gpu", *parts]
         count = 1
-        if parts[-1].isdigit() and len(parts) > 1:
+        if is_number(parts[-1]) and len(parts) > 1:
             count = int(parts.pop())
         if not 1 <= len(parts) <= 2 or not parts[0]:
             raise _bad(workload, job, field, f"{item!r} is no GRES request")

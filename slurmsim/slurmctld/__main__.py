@@ -1,19 +1,30 @@
-"""The daemon as a process: ``python -m slurmsim.slurmctld FOLDER HEADER`` (JSON, null to go on with what is there)."""
+"""The daemon as a process: ``python -m slurmsim.slurmctld FOLDER HEADER LOCK PIPE``.
+
+HEADER is JSON, null to go on with what is there. LOCK and PIPE are the descriptors whoever starts it hands on: the
+folder's lock, and where to tell how far the start is.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 from slurmsim.errors import SlurmSimError
 from slurmsim.slurmctld.start import serve
+from slurmsim.slurmctld.starter import Starter
+from slurmsim.slurmctld.state_folder import StateFolder
 
 
 def main() -> int:
     """Serve until told to stop."""
+    os.umask(0o077)
+    folder, header, lock, pipe = sys.argv[1:]
     try:
-        return serve(Path(sys.argv[1]), json.loads(sys.argv[2]))
+        starter = Starter(int(pipe))
+        held = StateFolder.adopt(Path(folder), int(lock))
+        return serve(held, json.loads(header), starter.progress, starter.ready)
     except SlurmSimError as error:
         print(f"slurmsim: error: {error}", file=sys.stderr)
         return 1

@@ -1,24 +1,27 @@
-"""Accounting without a database: a row of every run of every job, also of those slurmctld has forgotten.
+"""Accounting: a row of every run of every job, also of those slurmctld has forgotten.
 
-Rows live in memory and are rebuilt with everything else when the journal is carried out again. What a query selects
-mirrors as_mysql_jobacct_process.c (22.05).
+Rows of jobs slurmctld has are made when somebody asks; earlier runs of theirs are kept beside them, as their steps may
+still be told of. When a job is forgotten all its rows go to the `RecordStore`.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 from slurmsim import releases
 from slurmsim.commands import sluid
-from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.accounting_records import JobRecord, record_of, step_row
+from slurmsim.slurmctld.every_job import shown_of
 from slurmsim.slurmctld.job_fields import Row
+from slurmsim.slurmctld.record_query import Sql, chosen_ids, conditions, sql, words
+from slurmsim.slurmctld.record_store import RecordStore
 from slurmsim.slurmctld.step import NAMES, Step
-from slurmsim.states import RESIZING, JobState
+from slurmsim.states import RESIZING
 
 if TYPE_CHECKING:
     from slurmsim.core.job import Job
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 CHANGES: frozenset[str] = frozenset()
 DISABLED = "Slurm accounting storage is disabled"
 _CLOCKED = {"22.05": False, "24.11": True}
+FEW = 20_000
+"""Rows that are rather sorted than found by walking over all."""
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
 _SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem"))
 _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
@@ -50,8 +55,10 @@ class Storage:
 
     Attributes
     ----------
-    kept
-        Rows of runs that are over and whose jobs may be gone, in order of their ends.
+    store
+        Rows of jobs that slurmctld has forgotten; in memory until whoever knows about files gives it another.
+    earlier
+        Rows of runs that are over of jobs it has, by the core's id.
     enabled
         Whether sacct is answered; not where the configuration itself says that nothing is stored.
     completed
@@ -61,7 +68,8 @@ class Storage:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.enabled = True
-        self.kept: list[JobRecord] = []
+        self.store = RecordStore()
+        self.earlier: dict[int, list[JobRecord]] = {}
         self.completed: Callable[[JobRecord], None] | None = None
         self._first: dict[int, First] = {}
         self._next_index = 1
@@ -78,9 +86,9 @@ class Storage:
 
     def _index_of(self, live: LiveJob) -> int:
         if live.array is not None and live.own_id is None:
-            for other in live.array.tasks.values():
+            for other in live.array.left().values():
                 known = self._first.get(other._core.id) if other._core is not None else None
-                if known is not None and other.own_id is None:
+                if known is not None:
                     return known.db_index
         return self._new_index()
 
@@ -106,9 +114,10 @@ class Storage:
         live = self.engine.jobs.get(run.id)
         if live is None:
             return
-        self.kept.append(record_of(self.engine, Row(live), run))
+        record = record_of(self.engine, Row(live), run)
+        self.earlier.setdefault(run.id, []).append(record)
         if self.completed is not None:
-            self.completed(self.kept[-1])
+            self.completed(record)
         before = self.first(live)
         original = before.original or before.db_index
         self._first[run.id] = First(self._new_index(), live.core.priority, live.core.restarts, original)
@@ -124,9 +133,13 @@ class Storage:
 
     def forgotten(self, live: LiveJob) -> None:
         """slurmctld forgets a job that is over."""
-        self.kept.append(record_of(self.engine, Row(live, live.record_of)))
-        self._first.pop(live.core.id, None)
-        self.engine.controller.eligibility.left.pop(live.core.id, None)
+        engine, core_id = self.engine, live.core.id
+        for record in self.earlier.pop(core_id, ()):
+            self.store.add(record)
+        known = core_id in engine.network.live  # else it was refused, and is none of those `every_job` tells of
+        shown = shown_of(engine, live) if known else None
+        self.store.add(record_of(engine, Row(live, live.record_of)), live.order if known else None, shown)
+        self._first.pop(core_id, None)
 
     # -- what rows are made of ----------------------------------------------------------------------------------------
 
@@ -141,136 +154,75 @@ class Storage:
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
-    def records(self) -> list[JobRecord]:
-        """All rows there are, kept ones first."""
-        rows = self.engine.rows()
-        live = [record_of(self.engine, Row(row.job, row.tasks or row.job.record_of)) for row in rows]
-        return self.kept + live
-
     def query(self, cond: Mapping[str, Any], person: Person) -> list[JobRecord]:
         """The rows a condition selects (`slurmdb_job_cond_t`), by job id and the newest first, without duplicates."""
+        return self.page(cond, person, 0, None)[0]
+
+    def page(
+        self, cond: Mapping[str, Any], person: Person, after: int, most: int | None
+    ) -> tuple[list[JobRecord], int | None]:
+        """Those of jobs with ids above `after`, looking at some `most` rows; and behind which id to go on, None: done.
+
+        All rows of one job are in one answer. Raises Refusal.
+        """
         if not self.enabled:
             raise Refusal(DISABLED)
-        tests = _tests(cond, self.engine.now)
-        own_only = "jobs" in _words(self.engine.cluster.options.get("PrivateData")) or bool(cond.get("script"))
+        own_only = "jobs" in words(self.engine.cluster.options.get("PrivateData")) or bool(cond.get("script"))
+        wanted, narrowed = conditions(cond), sql(cond)
         if own_only and not self.engine.database.is_admin(person):
-            tests.append(lambda r: r.uid == person.uid)
-        found = [record for record in self.records() if all(test(record) for test in tests)]
-        found.sort(key=lambda r: (r.job_id, -r.submit))
+            wanted.append(lambda r: r.uid == person.uid)
+            narrowed.add("id_user = ?", person.uid)
         rows: list[JobRecord] = []
-        last = None
-        for record in found:
-            if record.job_id == last and not cond.get("duplicates") and record.state != RESIZING:
-                continue
+        last: int | None = None
+        told: int | None = None
+        for looked, record in enumerate(self._by_id(cond, narrowed, after)):
+            if most is not None and looked >= max(most, 1) and record.job_id != last:
+                return rows, last
             last = record.job_id
+            if not all(test(record) for test in wanted):
+                continue
+            if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:
+                continue
+            told = record.job_id
             rows.append(record)
-        return rows
+        return rows, None
 
+    def _by_id(self, cond: Mapping[str, Any], narrowed: Sql, after: int) -> Iterator[JobRecord]:
+        """Candidates with ids above `after`, by id and the newest first; equal ones in the order they were made."""
+        narrowed.add("id_job > ?", after)
+        written = self.store.select(narrowed.text, narrowed.values, walk=self._walk(cond))
+        waiting = sorted((r for r in self.store.waiting() if r.job_id > after), key=_newest_first)
+        return merge(written, waiting, self._living(cond, after), key=_newest_first)
 
-def _words(value: Any) -> set[str]:
-    if not value:
-        return set()
-    return {word.strip().lower() for word in (value.split(",") if isinstance(value, str) else value)}
-
-
-Test = Callable[[JobRecord], bool]
-
-
-def _tests(cond: Mapping[str, Any], now: int) -> list[Test]:
-    """What a row must meet. Texts compare without regard to case, as the database's do."""
-    tests: list[Test] = []
-    for key, attribute in (("accounts", "account"), ("names", "name"), ("partitions", "partition"), ("qos", "qos")):
-        if cond.get(key):
-            tests.append(_one_of(attribute, cond[key]))
-    if cond.get("wckeys"):
-        wanted = {str(key).lower() for key in cond["wckeys"]}
-        tests.append(lambda r: str(r.asked.get("wckey") or "").lower() in wanted)
-    for key, attribute in (("uids", "uid"), ("gids", "gid"), ("associations", "assoc_id")):
-        if cond.get(key) is not None:
-            tests.append(_number_of(attribute, cond[key]))
-    if cond.get("reasons"):
-        tests.append(_one_of("reason", cond["reasons"]))
-    if cond.get("constraints"):
-        parts = [str(part).lower() for part in cond["constraints"]]
-        tests.append(lambda r: all(p in (r.constraints or "").lower() if p else not r.constraints for p in parts))
-    if cond.get("flags"):
-        flags = set(cond["flags"])
-        tests.append(lambda r: bool(flags & set(r.flags)))
-    if cond.get("jobs"):
-        chosen = [tuple(one) for one in cond["jobs"]]
-        tests.append(lambda r: any(_chosen(r, one) for one in chosen))
-    if cond.get("nodes"):
-        wanted_nodes = set(expand(cond["nodes"]))
-        tests.append(lambda r: bool(r.start) and not wanted_nodes.isdisjoint(expand(r.nodes)))
-    tests += _ranges(cond)
-    tests += _window(cond)
-    return tests
-
-
-def _one_of(attribute: str, wanted: Iterable[Any]) -> Test:
-    words = {str(word).lower() for word in wanted}
-    return lambda r: str(getattr(r, attribute)).lower() in words
-
-
-def _number_of(attribute: str, wanted: Iterable[Any]) -> Test:
-    numbers = {int(number) for number in wanted}
-    return lambda r: getattr(r, attribute) in numbers
-
-
-def _chosen(record: JobRecord, one: tuple[Any, ...]) -> bool:
-    job, task = int(one[0]), one[1]
-    if task is not None:
-        return record.array_job_id == job and record.array_task_id == int(task)
-    return job in (record.job_id, record.array_job_id)
-
-
-def _ranges(cond: Mapping[str, Any]) -> list[Test]:
-    tests: list[Test] = []
-    values: dict[str, Callable[[JobRecord], int | None]] = {
-        "cpus": lambda r: r.tres_alloc.get("cpu", 0),
-        "n_nodes": lambda r: r.alloc_nodes,
-        "time_limit": lambda r: r.time_limit,
-    }
-    for key, value in values.items():
-        if cond.get(key):
-            tests.append(_in_range(value, *cond[key]))
-    return tests
-
-
-def _in_range(value: Callable[[JobRecord], int | None], low: int, high: int | None) -> Test:
-    def test(record: JobRecord) -> bool:
-        found = value(record)
-        if found is None:
+    def _walk(self, cond: Mapping[str, Any]) -> bool:
+        """Whether to walk over all rows by id; not where jobs are named, or few rows are as young as the window."""
+        since = int(cond.get("start") or 0)
+        if cond.get("jobs"):
             return False
-        return low <= found <= high if high else found == low
+        if not 0 < since < 1 << 63:
+            return True
+        young = "SELECT count(*) FROM (SELECT 1 FROM job WHERE time_end >= ? LIMIT ?)"
+        (count,) = next(self.store.execute(young, (since, FEW + 1)))
+        return bool(count > FEW)
 
-    return test
+    def _living(self, cond: Mapping[str, Any], after: int) -> Iterator[JobRecord]:
+        """Rows of jobs slurmctld has, made one by one."""
+        ids: set[int] | None = None
+        if cond.get("jobs"):
+            whole, tasks = chosen_ids(cond["jobs"])
+            ids = whole | {array for array, _ in tasks}
+        rows = self.engine.rows() if ids is None or 0 in ids else self.engine.rows_of(ids)
+        for row in sorted((row for row in rows if row.job.id > after), key=lambda row: row.job.id):
+            yield from sorted(self.runs(row), key=_newest_first)
+
+    def runs(self, row: Row) -> list[JobRecord]:
+        """The rows of one job slurmctld has, in the order they were made."""
+        earlier = [record for task in row.tasks or (row.job,) for record in self.earlier.get(task.core.id, ())]
+        return [*earlier, record_of(self.engine, Row(row.job, row.tasks or row.job.record_of))]
 
 
-def _window(cond: Mapping[str, Any]) -> list[Test]:
-    """States at some time of the window, or who was eligible in it."""
-    start, end = int(cond.get("start") or 0), int(cond.get("end") or 0)
-    states = cond.get("states")
-    if states:
-        return [lambda r: any(_was(r, state, start, end) for state in states)]
-    if cond.get("jobs"):
-        return [lambda r: r.submit < end and (r.end >= start or not r.end)]
-    return [lambda r: bool(r.eligible) and (r.eligible or 0) < end and (r.end >= start or not r.end)]
-
-
-def _was(record: JobRecord, state: str, start: int, end: int) -> bool:
-    if state == JobState.PENDING:
-        if not record.eligible or record.eligible >= end:
-            return False
-        if record.start:
-            return start < record.start
-        return start < record.end if record.end else record.state == JobState.PENDING
-    if state == JobState.RUNNING:
-        over = start < record.end if record.end else record.state == JobState.RUNNING
-        return bool(record.start) and over and end > record.start
-    if state == JobState.SUSPENDED:
-        return record.state == JobState.SUSPENDED or record.suspended > 0
-    return record.state == state and bool(record.end) and start <= record.end <= end
+def _newest_first(record: JobRecord) -> tuple[int, int]:
+    return record.job_id, -record.submit
 
 
 def _name(engine: Engine, uid: int | None) -> str | None:
@@ -286,7 +238,9 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
     """The requests about accounting rows."""
 
     def rows(arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        found = engine.storage.query(arguments, person)
+        most = arguments.get("most")  # who does not name it takes everything at once
+        after = int(arguments.get("after") or 0)
+        found, further = engine.storage.page(arguments, person, after, None if most is None else int(most))
         columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in found] for name in _SENT}
         for name in _FROM_REQUEST:
             columns[name] = [r.asked.get(name) for r in found]
@@ -298,7 +252,9 @@ def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[s
             del columns["script"]
         if not arguments.get("no_steps"):
             columns["steps"] = [[step_row(engine, r, step) for step in _by_number(r.steps)] for r in found]
-        return {"now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name}
+        return {
+            "now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name, "further": further,
+        }  # fmt: skip
 
     def enabled(arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {"enabled": engine.storage.enabled, "cluster": engine.cluster.name}

@@ -115,14 +115,20 @@ def cancel(engine: Engine, live: LiveJob, by: int) -> None:
 
 def allocation(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """What a running job has, as srun and salloc are told. Raises Refusal."""
-    live = one(engine, arguments["job_id"])
-    if person.uid != live.person.uid and not engine.is_operator(person):
-        raise Refusal(DENIED, 2002)
+    live = _own(engine, arguments, person)
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)
     if live.core.state == JobState.PENDING:
         raise Refusal(PENDING)
     return facts(engine, live)
+
+
+def _own(engine: Engine, arguments: Mapping[str, Any], person: Person) -> LiveJob:
+    """The job a request is about, if it is that user's or one of an operator's wards. Raises Refusal."""
+    live = one(engine, arguments["job_id"])
+    if person.uid != live.person.uid and not engine.is_operator(person):
+        raise Refusal(DENIED, 2002)
+    return live
 
 
 def facts(engine: Engine, live: LiveJob) -> dict[str, Any]:
@@ -151,8 +157,8 @@ def facts(engine: Engine, live: LiveJob) -> dict[str, Any]:
 
 
 def wait_allocation(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """Wait until a job is no longer pending, or the instant ``until``; ``timed_out`` then."""
-    live = one(engine, arguments["job_id"])
+    """Wait until a job is no longer pending, or the instant ``until``; ``timed_out`` then. Raises Refusal."""
+    live = _own(engine, arguments, person)
     if live.over:
         return {"over": True, "state": str(live.core.state)}
     if live.core.state != JobState.PENDING:
@@ -173,8 +179,8 @@ def wait_over(engine: Engine, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wait_mail(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
-    """Wait for messages to whoever looks after the tasks of a job, from number ``after`` on."""
-    live = one(engine, arguments["job_id"])
+    """Wait for messages to whoever looks after the tasks of a job, from number ``after`` on. Raises Refusal."""
+    live = _own(engine, arguments, person)
     after, step = int(arguments["after"]), arguments.get("step_id")
     mine = [m for m in live.mail[after:] if m["step"] is None or m["step"] == step]
     gone = live.over or live.core.state == JobState.PENDING

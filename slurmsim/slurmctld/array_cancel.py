@@ -21,13 +21,14 @@ def take_out(engine: Engine, named: Sequence[LiveJob], whole: bool) -> None:
     `whole` says that the array was named by its id alone: its own record keeps its tasks then; named task by task it
     has none left once the last one goes.
     """
+    wanted = set(named)
     for array in dict.fromkeys(live.array for live in named if live.array is not None and live.own_id is None):
         unsplit = array.unsplit()
-        going = [live for live in unsplit if live in named]
+        going = [live for live in unsplit if live in wanted]
         kept = going[0] if len(going) == len(unsplit) else None
         for live in going:
             assert live.task is not None
-            live.own_id = array.id
+            live.take_id(array.id)
             if live is not kept:
                 del array.tasks[live.task]
                 engine.drop(live)

@@ -45,10 +45,7 @@ class Change(ABC):
 
     def run(self, arguments: Mapping[str, Any]) -> Answer:
         """Carry it out. Raises Refusal."""
-        action = str(arguments["action"])
-        handler = self.actions().get(action)
-        if handler is None:
-            raise Refusal(f"Invalid RPC account_change {action!r}")
+        handler = self.actions()[arguments["action"]]
         try:
             objects = handler(arguments)
             answer: Answer = {"objects": objects}
@@ -310,6 +307,8 @@ class Change(ABC):
     def add_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
         self.need_coordinator(arguments["accounts"])
         for name in arguments["accounts"]:
+            if name not in self.accounts:
+                raise Refusal("Invalid account or account/partition combination specified", 2045)
             facts = self.accounts[name]
             facts.coordinators += [user for user in arguments["users"] if user not in facts.coordinators]
         return list(arguments["users"])

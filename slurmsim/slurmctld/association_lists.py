@@ -23,11 +23,8 @@ def listed(engine: Engine, arguments: Mapping[str, Any], person: Person) -> Answ
     db = engine.database
     if not db.exists:
         raise Refusal(NO_DATABASE)
-    kind = str(arguments["kind"])
-    maker = _LISTS.get(kind)
-    if maker is None:
-        raise Refusal(f"Invalid RPC account_list {kind!r}")
-    return {"now": engine.now, "cluster": db.cluster, "records": maker(engine, arguments, person)}
+    records_of = _LISTS[arguments["kind"]]
+    return {"now": engine.now, "cluster": db.cluster, "records": records_of(engine, arguments, person)}
 
 
 def _private(engine: Engine, word: str, person: Person) -> bool:

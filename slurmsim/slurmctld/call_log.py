@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
+from slurmsim.slurmctld.state_folder import StateFolder
+
+NAME, OLD = "calls", "calls.old"
 MOST = 32 << 20
 """Bytes of the file; then it is put aside under another name, and the one before that is gone."""
 
@@ -16,12 +18,12 @@ class CallLog:
 
     Parameters
     ----------
-    path
-        The file; the one put aside is called the same with ``.old`` behind.
+    folder
+        The cluster's, where the file is `NAME`; the one put aside is called the same with ``.old`` behind.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self._old = path, path.with_name(path.name + ".old")
+    def __init__(self, folder: StateFolder) -> None:
+        self._folder, self._path = folder, folder.path / NAME
         self._fd: int | None = None
         self._size = 0
 
@@ -30,21 +32,22 @@ class CallLog:
         line = json.dumps(entry, ensure_ascii=True).encode() + b"\n"
         try:
             if self._fd is None:
-                self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                self._fd = self._folder.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
                 self._size = os.fstat(self._fd).st_size
             self._size += os.write(self._fd, line)
         except OSError:
             return
         if self._size > MOST:
             self.close()
-            self.path.replace(self._old)
+            self._path.replace(self._path.with_name(OLD))
 
     def calls(self, command: str | None = None) -> list[dict[str, Any]]:
         """What was called, or only calls of one command."""
         found = []
-        for path in (self._old, self.path):
+        for name in (OLD, NAME):
             try:
-                text = path.read_text("utf-8", "replace")
+                with open(self._folder.open(name, os.O_RDONLY), encoding="utf-8", errors="replace") as file:
+                    text = file.read()
             except OSError:
                 continue
             for line in text.splitlines():

@@ -32,10 +32,13 @@ def _kill(e: Engine, arguments: dict[str, Any], person: Person) -> dict[str, Any
     found = e.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
-    if any(person.uid != live.person.uid for live in found) and not e.is_operator(person):
-        raise Refusal(DENIED, 2002)
     number = arguments.get("signal")
     alive = [live for live in found if not live.over]
+    told = number not in (None, signal.SIGKILL) or arguments.get("batch") or arguments.get("step") is not None
+    if told and not alive:  # a script or a step that is gone, whosever it was
+        raise Refusal(INVALID_JOB, 2017)
+    if any(person.uid != live.person.uid for live in found) and not e.is_operator(person):
+        raise Refusal(DENIED, 2002)
     unheard = arguments.get("step") is None and array_cancel.is_unheard(e, str(arguments["job_id"]), found[0])
     if not alive or unheard:
         raise Refusal("Job/step already completing or completed", 2021)

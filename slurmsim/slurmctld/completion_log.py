@@ -1,16 +1,17 @@
 """JobCompType=jobcomp/filetxt: a line for every run that ended, in a file of the cluster's folder.
 
 The file is ``var/log/NAME`` there, NAME being the last part of JobCompLoc: a slurm.conf may be that of a real cluster,
-whose own log is none of our business. It is written anew whenever the journal is carried out again, so that it always
-tells what the journal tells. Mirrors jobcomp_filetxt.c (22.05).
+whose own log is none of our business. A restart goes on behind what it had when the state was taken up, and writes the
+rest anew with the journal, so that it always tells what the journal tells. Mirrors jobcomp_filetxt.c (22.05).
 """
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
@@ -32,19 +33,35 @@ class CompletionLog:
         Whose cluster's name and TRES are shown.
     path
         The file.
+
+    Attributes
+    ----------
+    written
+        Bytes of it so far; what lies behind them is of a future that will come again.
     """
 
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine, self._path = engine, path
-        self._file: TextIO | None = None
+        self._file: BinaryIO | None = None
+        self.written = 0
 
     def __call__(self, record: JobRecord) -> None:
         """Write the line of a run that is over. A full disk costs lines, nothing else."""
         with suppress(OSError):
             if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("w", encoding="utf-8", errors="replace", buffering=1)
-            self._file.write(self._line(record) + "\n")
+                self._file = self._opened()
+            line = (self._line(record) + "\n").encode("utf-8", "replace")
+            self._file.write(line)
+            self.written += len(line)
+
+    def _opened(self) -> BinaryIO:
+        for folder in (self._path.parent.parent, self._path.parent):
+            folder.mkdir(mode=0o755, exist_ok=True)
+        fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        self.written = min(self.written, os.fstat(fd).st_size)  # somebody may have removed it
+        os.ftruncate(fd, self.written)
+        os.lseek(fd, self.written, os.SEEK_SET)
+        return os.fdopen(fd, "wb", buffering=0)
 
     def _line(self, r: JobRecord) -> str:
         state = "PENDING" if r.state == "REQUEUED" else r.state

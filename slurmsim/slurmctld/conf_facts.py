@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from slurmsim.config.files import DISK, Files
 from slurmsim.config.line_options import LINE_TABLES
 from slurmsim.config.slurm_conf import ConfLine, read_conf
 from slurmsim.hostlist import expand
@@ -50,9 +51,9 @@ class ConfFacts:
         return self.hosts[0].partition("(")[0] if self.hosts else "localhost"
 
 
-def read_facts(path: Path | None) -> ConfFacts:
+def read_facts(path: Path | None, files: Files = DISK) -> ConfFacts:
     """The facts of a file that has been found good, or of none."""
-    return collect(read_conf(path)) if path is not None else ConfFacts()
+    return collect(read_conf(path, files)) if path is not None else ConfFacts()
 
 
 def collect(lines: Iterable[ConfLine]) -> ConfFacts:

@@ -1,27 +1,26 @@
 """Connections of clients: who is at the other end, whole messages in, whole answers out, and nobody starves the others.
 
 A client has one request on its way at a time. What is garbage, too long, too slow or left unread is hung up on; big
-messages are read a few at a time, so that nobody fills the memory; when descriptors run short, whoever has been silent
-longest has to go.
+messages share some memory (`bodies`), so that nobody fills all of it; when descriptors run short, whoever has been
+silent longest has to go.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import resource
 import socket
 import struct
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from slurmsim.protocol import MAX_REQUEST, length_of, pack, unpack
+from slurmsim.slurmctld.bodies import Bodies
 from slurmsim.slurmctld.holders import Holders
 
 BIG = 256 << 10
-BIG_AT_A_TIME = 8
+ACCEPTED = 8  # turns of asyncio's loop, more than lie between a client's being accepted and `serve`
 READ_S, WRITE_S = 30.0, 120.0
 SPARE = 256  # descriptors for files, jobs and everything else
 _PEER = struct.Struct("3i")
@@ -49,28 +48,28 @@ class Connections:
     def __init__(self, ask: Callable[[Any, int], Request], leave: Callable[[Any], None], holders: Holders) -> None:
         self._ask, self._leave, self._holders = ask, leave, holders
         self._silent: dict[asyncio.StreamWriter, None] = {}  # between requests, the longest first
-        self._all: set[asyncio.StreamWriter] = set()
-        self._big = asyncio.Semaphore(BIG_AT_A_TIME)
+        self._all: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
+        self._bodies = Bodies()
         self._most = max(64, _descriptors() - SPARE)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Talk to one client until it hangs up."""
-        self._all.add(writer)
+        self._all[writer] = asyncio.current_task()
         while len(self._all) > self._most and self._silent:
             oldest = next(iter(self._silent))
             del self._silent[oldest]
-            self._all.discard(oldest)
+            self._all.pop(oldest, None)
             oldest.transport.abort()
         held: set[int] = set()
         try:
             uid = _peer(writer.get_extra_info("socket"))
             await self._talk(reader, writer, uid, held)
-        except (asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError,
-                MemoryError):  # fmt: skip
-            pass  # it hung up, is too slow, or talks something else
+        except (asyncio.CancelledError, asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError,
+                AttributeError, RecursionError, MemoryError):  # fmt: skip
+            pass  # the server ends; or the client hung up, is too slow, or talks something else
         finally:
             self._silent.pop(writer, None)
-            self._all.discard(writer)
+            self._all.pop(writer, None)
             writer.close()
             self._holders.leave(held)
 
@@ -85,8 +84,7 @@ class Connections:
             if size <= BIG:
                 body = await asyncio.wait_for(reader.readexactly(size), READ_S)
             else:
-                async with self._big:
-                    body = await asyncio.wait_for(reader.readexactly(size), READ_S)
+                body = await asyncio.wait_for(self._bodies.read(reader, writer, size), READ_S)
             message = unpack(body)
             request = self._ask(message, uid)
             answer = await request.future
@@ -112,33 +110,15 @@ class Connections:
             self._leave(request)
             await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
 
-    def close(self) -> None:
-        """Hang up on everybody."""
-        for writer in list(self._all):
-            writer.close()
-
-
-def listen(path: Path) -> socket.socket:
-    """A listening socket at `path` that only its owner may open.
-
-    A path too long for its name is reached through the folder's descriptor.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        path.unlink()
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    os.fchmod(found.fileno(), 0o600)  # the file is made with this mode: nobody can come in between
-    if len(os.fsencode(path)) < 100:
-        found.bind(str(path))
-    else:
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            found.bind(f"/proc/self/fd/{folder}/{path.name}")
-        finally:
-            os.close(folder)
-    path.chmod(0o600)
-    found.listen(4096)
-    found.setblocking(False)
-    return found
+    async def close(self) -> None:
+        """Hang up on everybody, also on who does not read what was sent; nobody is taken in or answered any more."""
+        for _ in range(ACCEPTED):
+            await asyncio.sleep(0)
+        for writer in self._all:
+            writer.transport.abort()
+        talking = [task for task in self._all.values() if task is not None]
+        if talking:
+            await asyncio.wait(talking)  # not cancelled, because wait_for may lose that
 
 
 def more_descriptors() -> None:

@@ -14,7 +14,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.live_job import LiveJob, task_ranges
-from slurmsim.slurmctld.submit_request import array_tasks
+from slurmsim.slurmctld.submit_request import array_tasks, job_number
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -48,9 +48,8 @@ def records_of(engine: Engine, text: str, *, split: bool) -> Named:
 
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """
-    engine.find("")  # what is too old goes first
     base, underscore, tasks = text.partition("_")
-    number = int(base) if base.isascii() and base.isdigit() else 0
+    number = job_number(base)
     array = engine.arrays.get(number)
     if not underscore or tasks == "*":
         if array is None:
@@ -62,7 +61,7 @@ def records_of(engine: Engine, text: str, *, split: bool) -> Named:
         apart = sorted({t for t in array.tasks.values() if t.own_id is not None}, key=lambda t: t.order)
         return Named(([Record(unsplit)] if unsplit else []) + [Record([task]) for task in apart], number)
     try:
-        wanted, _ = array_tasks(tasks, 1 << 31)
+        wanted, _ = array_tasks(tasks, int(engine.cluster.option("MaxArraySize")))
     except SubmitError:
         wanted = []
     if not wanted:
@@ -75,11 +74,12 @@ def records_of(engine: Engine, text: str, *, split: bool) -> Named:
 def _tasks(engine: Engine, number: int, wanted: Sequence[int], split: bool) -> Named:
     array = engine.arrays[number]
     unsplit = array.unsplit()
-    mine = [task for task in unsplit if task.task in wanted]
+    asked = set(wanted)
+    mine = [task for task in unsplit if task.task in asked]
     named = Named([], number, tuple(k for k in wanted if k not in array.tasks))
     if mine and (not split or len(mine) == len(unsplit)):
         named.records.append(Record(unsplit))
-        wanted = [k for k in wanted if k not in {task.task for task in unsplit}]
+        wanted = sorted(asked - {task.task for task in unsplit})
     else:
         for task in mine:
             engine.split(task)

@@ -24,8 +24,10 @@ from slurmsim.core.messages import (
 )
 from slurmsim.hostlist import expand
 from slurmsim.model.node import Gres
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -70,7 +72,7 @@ class _Nodes:
         if text.upper() == "ALL":
             return tuple(table.names)
         try:
-            names = tuple(expand(text))
+            names = tuple(expand(text, MOST_NAMES))
         except ValueError:
             names = ()
         if not names or any(name not in table.index for name in names):
@@ -221,7 +223,7 @@ def _gres(text: str) -> tuple[Gres, ...]:
     found = []
     for item in filter(None, text.split(",")):
         parts = item.partition("(")[0].split(":")
-        count = parts.pop() if len(parts) > 1 and parts[-1].isdigit() else "1"
+        count = parts.pop() if len(parts) > 1 and is_number(parts[-1]) else "1"
         if not 1 <= len(parts) <= 2:
             raise Refusal("Invalid generic resource (gres) specification")
         found.append(Gres(parts[0], parts[1] if len(parts) > 1 else "", int(count)))

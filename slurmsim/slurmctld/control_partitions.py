@@ -10,9 +10,11 @@ from slurmsim.core.messages import AlterPartition, DeletePartition, SetPartition
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.tres import TresError, parse_weights
 
 if TYPE_CHECKING:
@@ -148,7 +150,7 @@ class _Partitions:
             if part[:1] in ("+", "-"):
                 sign, part = part[0], part[1:]
             try:
-                names = expand(part) if part else []
+                names = expand(part, MOST_NAMES) if part else []
             except ValueError:
                 raise Refusal(BAD_NODE) from None
             if any(name not in table.index for name in names):
@@ -181,7 +183,7 @@ def _defaults(text: str) -> str:
     found = []
     for word in filter(None, text.split(",")):
         name, _, number = word.partition("=")
-        if name.lower() not in _DEFAULTS or not (number.isascii() and number.isdigit()):
+        if name.lower() not in _DEFAULTS or not is_number(number):
             raise Refusal("Invalid JobDefaults specification")
         found.append(f"{_DEFAULTS[name.lower()]}={int(number)}")
     return ",".join(found)

@@ -12,6 +12,7 @@ from slurmsim.model.reservation import ReservationSpec, canonical_flag
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import operators_only
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.tres import parse_licenses
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class _Reservations:
         if text.upper() == "ALL":
             return ("ALL",)
         try:
-            return tuple(expand(text))
+            return tuple(expand(text, MOST_NAMES))
         except ValueError:
             raise Refusal("Invalid node name specified") from None
 

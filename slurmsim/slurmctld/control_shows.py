@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.hostlist import compress
-from slurmsim.protocol import DENIED, Refusal
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.assoc_usage import assoc_mgr
 from slurmsim.slurmctld.control_nodes import administrators_only
 
@@ -83,7 +83,7 @@ class _Shows:
     def set_debug(self, arguments: Arguments, person: Person) -> Arguments:
         """There are no logs of levels."""
         if not self.e.is_administrator(person):
-            raise Refusal(DENIED)
+            raise Refusal("Permission denied")
         return {}
 
 

@@ -6,9 +6,10 @@ times; that is how it is restored from the journal, and why a live session can b
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -36,6 +37,7 @@ from slurmsim.slurmctld import (
     control_partitions,
     control_reservations,
     control_shows,
+    every_job,
     handles,
     priority_info,
     queries,
@@ -43,11 +45,12 @@ from slurmsim.slurmctld import (
     statistics,
     steps,
     usage_report,
-    warnings,
 )
 from slurmsim.slurmctld.association_database import Database, engine_database
 from slurmsim.slurmctld.conf_facts import ConfFacts
+from slurmsim.slurmctld.forgetting import Forgetting
 from slurmsim.slurmctld.job_fields import Row
+from slurmsim.slurmctld.job_timers import JobTimers
 from slurmsim.slurmctld.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.live_network import LiveNetwork
 from slurmsim.slurmctld.output_files import file_name
@@ -56,15 +59,17 @@ from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.same import Same
-from slurmsim.slurmctld.submit_request import array_tasks, submission
+from slurmsim.slurmctld.submit_request import array_tasks, job_number, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
 
-PURGE_S = 60
 PARTS = (
-    queries, cancels, handles, accounting_storage, priority_info, usage_report, statistics, association_requests,
-    steps, allocations, control_jobs, control_nodes, control_partitions, control_reservations, control_shows,
+    queries, cancels, handles, every_job, accounting_storage, priority_info, usage_report, statistics,
+    association_requests, steps, allocations, control_jobs, control_nodes, control_partitions, control_reservations,
+    control_shows,
 )  # fmt: skip
+SHAPES = 1000
+"""Compiled requests that are kept, beside those of jobs."""
 _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 _REBOOTS = "reboot issued"
@@ -116,9 +121,12 @@ class Engine:
         self.owner = owner
         self.database: Database = database or engine_database(cluster, None, owner, start_time)
         self.storage: accounting_storage.Storage = accounting_storage.Storage(self)
+        self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until they are forgotten
+        age = int(cluster.option("MinJobAge"))
+        self.forgetting: Forgetting = Forgetting(self.jobs, start_time, age, self._forget)
         self.network: LiveNetwork = LiveNetwork(
             self._moved, self._killed, self._ran, self.storage.requeued, cluster, policy, start_time,
-            boots=self._reboots, after_turn=self._after_turn,
+            boots=self._reboots, forgetting=self.forgetting, after_turn=self._after_turn,
             accounting=self.database.accounting() if self.database.exists else None,
         )  # fmt: skip
         self.controller: Controller = self.network.controller
@@ -130,7 +138,6 @@ class Engine:
         self.changed: Callable[[LiveJob], None] = _nobody  # told of jobs whose clients may be waiting for news
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"
         self.real: RealJobs | None = None  # set once the journal has been replayed
-        self.jobs: dict[int, LiveJob] = {}  # by the core's id, in order of creation, until purged
         self.arrays: dict[int, Array] = {}
         self._node_reasons: dict[int, tuple[str | None, int, int]] = {}
         self.conf = ConfFacts()  # slurm.conf as written
@@ -147,8 +154,8 @@ class Engine:
         self._first_id, self._max_id = int(options.get("FirstJobId") or 1), int(options.get("MaxJobId") or 0x03FF0000)
         self.last_id = self._first_id - 1
         self._order = 0
-        self._same = Same()
-        self._purged = -1  # when finished jobs were forgotten last
+        self.last_end = start_time  # of any job
+        self.same: Same = Same()
         self._planned: Bitmap | None = None  # of the present request
         self._most_cpus: dict[str, tuple[Any, int]] = {}
         self._seen_pass = 0
@@ -157,6 +164,7 @@ class Engine:
         }  # fmt: skip
         self.changes = frozenset({"submit", "ended"})
         self.statistics = statistics.Statistics(self)
+        self.timers: JobTimers = JobTimers(self)
         for part in PARTS:
             self.calls |= part.calls(self)
             self.changes |= part.CHANGES
@@ -184,12 +192,12 @@ class Engine:
         handler = self.calls.get(call)
         self.statistics.asked(call, person)
         if handler is None:
-            raise Refusal(f"Invalid RPC {call!r}")
+            raise Refusal("Invalid argument", errno.EINVAL)
         return handler(arguments, person)
 
     def next_event(self) -> float:
         """When something happens by itself; infinity for never."""
-        return float(self.network.env.peek())
+        return min(float(self.network.env.peek()), self.forgetting.next)
 
     @property
     def busy(self) -> bool:
@@ -200,13 +208,15 @@ class Engine:
     # -- submitting -------------------------------------------------------------------------------------------------
 
     def _submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        asked = self._same.share(arguments["job"])
+        asked = self.same.share(arguments["job"])
         if arguments.get("components"):
             raise Refusal("Requested operation not supported on this system")
         if asked.get("user_name"):
             if person.uid != self.owner:
                 raise Refusal(DENIED)
             person = self.people.by_name(asked["user_name"])
+        if asked.get("array_inx") and not str(asked["array_inx"]).strip(","):
+            asked = {**asked, "array_inx": None}  # a list without an element is no array
         shown = self._next_id()
         try:
             size_limits.check(self, asked)
@@ -234,6 +244,8 @@ class Engine:
         if live is not None:
             self._order += 1
             self.jobs[shown] = self._shown[shown] = live
+            self.last_end = self.now
+            self.forgetting.over(shown, self.now)
 
     def _set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """From the journal: a refusal used an id up."""
@@ -283,7 +295,7 @@ class Engine:
                 return match[0]
             return f"{found.array.id}_{found.task}"
 
-        return re.sub(r"(?<=:)\d+(?![\d_])", core, text)
+        return re.sub(r"(?<=:)\d{1,18}(?![\d_])", core, text)
 
     def _enter(
         self, shown: int, asked: Mapping[str, Any], person: Person,
@@ -295,6 +307,7 @@ class Engine:
         array = Array(shown, str(asked["array_inx"]), order=self._order) if made[0][2] is not None else None
         for sub, behaviour, task in made:
             live = LiveJob(asked, None if array is not None else shown, person, self._order, array, task)
+            live.entered_after = self.looks
             self._order += 1
             network.entering[sub.job_id] = live
             network.behaviour[sub.job_id] = behaviour
@@ -330,12 +343,14 @@ class Engine:
             self.storage.launched(live)
             self.statistics.started += 1
             steps.began(self, live)
-            warnings.arm(self, live)
+            self.timers.warn_before_limit(live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
         if what == "ended":
+            self.last_end = int(live.core.end_time or self.now)
+            self.forgetting.over(live.core.id, self.last_end)
             self.statistics.ended(live)
             self.storage.ended(live)
         self.changed(live)
@@ -358,13 +373,7 @@ class Engine:
         if self.runs_jobs and is_real(live.asked):
             if self.real is not None:
                 self.real.terminate(live, run)
-            after = self.network.env.timeout(int(self.cluster.option("KillWait")), (run.id, run.restarts))
-            after.callbacks.append(self._kill_for_good)
-
-    def _kill_for_good(self, timer: Any) -> None:
-        """KillWait is over for a run."""
-        if self.real is not None:
-            self.real.executor.kill(*timer.value)
+            self.timers.kill_script_later(run)
 
     def _ended(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """News of a supervisor: its job's script is over."""
@@ -397,24 +406,27 @@ class Engine:
         if live.own_id is not None or live.array is None:
             return
         live.order = live.array.order
-        if len(live.array.unsplit()) == 1:
-            live.own_id = live.array.id
+        if len(live.array.left()) == 1:
+            live.take_id(live.array.id)
         else:
-            live.own_id = self.last_id = self._next_id()
+            self.last_id = self._next_id()
+            live.take_id(self.last_id)
             live.array.order = self._order  # what is left of the array goes to the end of the job table
             self._order += 1
-        self._shown[live.own_id] = live
+        self._shown[live.id] = live
 
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
+        self.controller.events.clear()  # there is no trace
         passes = self.controller.main.last_pass
         if passes == self._seen_pass:
             return
         self._seen_pass = passes
         for array in self.arrays.values():
-            tasks = array.unsplit()
-            if tasks and "aftercorr" in (tasks[0].asked.get("dependency") or "") and tasks[0].core.submit_time < now:
-                for task in tasks:
+            first = next(iter(array.left().values()), None)
+            waits = first is not None and "aftercorr" in (first.asked.get("dependency") or "")
+            if first is not None and waits and first.core.submit_time < now:
+                for task in array.unsplit():
                     self.split(task)
 
     # -- records ----------------------------------------------------------------------------------------------------
@@ -431,7 +443,6 @@ class Engine:
 
     def shown(self, number: int) -> LiveJob | None:
         """The job that is shown with this id of its own."""
-        self._purge()
         return self._shown.get(number)
 
     @property
@@ -443,11 +454,8 @@ class Engine:
 
     def find(self, text: str) -> list[LiveJob]:
         """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
-        self._purge()
         base, underscore, tasks = text.removesuffix("_*").partition("_")
-        if not base.isdigit():
-            return []
-        number = int(base)
+        number = job_number(base)
         array = self.arrays.get(number)
         if not underscore:
             if array is not None:
@@ -457,7 +465,7 @@ class Engine:
         if array is None:
             return []
         try:
-            wanted, _ = array_tasks(tasks.strip("[]"), 1 << 31)
+            wanted, _ = array_tasks(tasks.strip("[]"), int(self.cluster.option("MaxArraySize")))
         except SubmitError:
             return []
         return list(dict.fromkeys(array.tasks[task] for task in wanted if task in array.tasks))
@@ -466,10 +474,27 @@ class Engine:
 
     def rows(self) -> Iterator[Row]:
         """Everything slurmctld still has, in the order of its job table; unsplit tasks of an array as one."""
-        self._purge()
+        return self._as_rows(self.jobs.values())
+
+    def rows_of(self, ids: Iterable[int]) -> Iterator[Row]:
+        """Those of jobs with these ids, and of the tasks of arrays with them."""
+        return self._as_rows(self.lives_of(ids))
+
+    def lives_of(self, ids: Iterable[int]) -> list[LiveJob]:
+        """The jobs with these ids, and the tasks of arrays with them."""
+        found: dict[int, LiveJob] = {}
+        for number in ids:
+            array, shown = self.arrays.get(number), self._shown.get(number)
+            named = [] if array is None else list(array.tasks.values())
+            if shown is not None:
+                named.append(shown)
+            found.update((live.core.id, live) for live in named if self.jobs.get(live.core.id) is live)
+        return list(found.values())
+
+    def _as_rows(self, lives: Iterable[LiveJob]) -> Iterator[Row]:
         seen: set[int] = set()
         found: list[tuple[int, Row]] = []
-        for live in self.jobs.values():
+        for live in lives:
             if live.array is None or live.own_id is not None:
                 found.append((live.order, Row(live, () if live.emptied else live.record_of)))
             elif live.array.id not in seen:
@@ -487,27 +512,20 @@ class Engine:
             hidden = self.conf.partition(partition.name, "hidden").upper() == "YES"
         return not hidden and (not allowed or person.group in allowed)
 
-    def _purge(self) -> None:
-        """Forget what ended MinJobAge ago, at the full minutes slurmctld does it; arrays as a whole."""
-        age = int(self.cluster.option("MinJobAge"))
-        if not age:
-            return
-        last = self.now - (self.now - self.network.start_time) % PURGE_S
-        if last == self._purged:
-            return
-        self._purged = last
-        done = []
-        for core_id, live in self.jobs.items():
-            group = live.array.tasks.values() if live.array is not None else (live,)
-            if all(one.over and (one.core.end_time or 0) + age <= last for one in group):
-                done.append(core_id)
-        for core_id in done:
-            self.storage.forgotten(self.jobs[core_id])
-            live = self.jobs.pop(core_id)
+    def _forget(self, gone: Sequence[LiveJob]) -> None:
+        """slurmctld forgets these; accounting does not."""
+        for live in gone:
+            core_id = live.core.id
+            self.storage.forgotten(live)
+            self.controller.forgotten(live.core, self.now)
+            del self.jobs[core_id]
+            self.network.live.pop(core_id, None)
             self._shown.pop(live.id, None)
             if live.array is not None:
                 self.arrays.pop(live.array.id, None)
                 self._shown.pop(live.own_id or 0, None)
+        if len(self.controller.state.shapes) > SHAPES + 4 * len(self.jobs):
+            self.controller.keep_shapes()  # most are of jobs that are gone
 
     def planned_nodes(self) -> Bitmap:
         """Nodes that backfill keeps for somebody whose turn is to come."""
@@ -570,6 +588,11 @@ class Engine:
     def file_of(self, live: LiveJob, which: str) -> str | None:
         """The path of a job's std_out, std_err or std_in."""
         return file_name(live, which)
+
+    @property
+    def looks(self) -> tuple[int, int]:
+        """Passes of the main scheduler so far, and when backfill came last: who has seen the jobs there are."""
+        return self.controller.main.passes, self.last_cycle
 
     def last_evaluated(self, core: Job) -> int:
         """When a scheduler last looked at the pending job, as far as is kept."""

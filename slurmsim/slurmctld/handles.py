@@ -1,4 +1,4 @@
-"""What no Slurm command does, but who plays with a cluster wants: break a node, look at every job of its life."""
+"""What no Slurm command does, but who plays with a cluster wants: break a node."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.messages import Fact, NodesDown, NodesDrain, NodesResume
 from slurmsim.hostlist import expand
 from slurmsim.protocol import DENIED, Refusal
-from slurmsim.slurmctld.job_fields import FIELDS, Row
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -20,10 +20,7 @@ BAD_NODE = "Invalid node name specified"
 
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The calls of this module."""
-    return {
-        "node_action": lambda arguments, person: node_action(engine, arguments, person),
-        "every_job": lambda arguments, person: every_job(engine, arguments),
-    }
+    return {"node_action": lambda arguments, person: node_action(engine, arguments, person)}
 
 
 def node_action(engine: Engine, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
@@ -33,7 +30,7 @@ def node_action(engine: Engine, arguments: dict[str, Any], person: Person) -> di
     action, reason = arguments["action"], str(arguments.get("reason") or "")
     table = engine.controller.table
     try:
-        names = tuple(expand(str(arguments["nodes"])))
+        names = tuple(expand(str(arguments["nodes"]), MOST_NAMES))
     except ValueError:
         raise Refusal(BAD_NODE) from None
     if not names or any(name not in table.index for name in names):
@@ -52,13 +49,3 @@ def node_action(engine: Engine, arguments: dict[str, Any], person: Person) -> di
         engine._node_reasons[table.index[name]] = told
     engine.network.tell(engine.now, [fact])
     return {}
-
-
-def every_job(engine: Engine, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Columns of every job and array task there ever was, also those slurmctld has forgotten; in order of ids."""
-    rows = [Row(live) for live in sorted(engine.network.live.values(), key=lambda live: live.order)]
-    columns: dict[str, list[Any]] = {}
-    for name in arguments["fields"]:
-        get = FIELDS.get(name)
-        columns[name] = [None] * len(rows) if get is None else [get(row, engine) for row in rows]
-    return {"now": engine.now, "n": len(rows), "columns": columns}

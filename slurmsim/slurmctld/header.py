@@ -22,7 +22,7 @@ def new_header(
     their owners may.
     """
     return {
-        "version": 1, "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
+        "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
         "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
         "accounting": list(accounting), "storage": storage, "operators": list(operators),
     }  # fmt: skip

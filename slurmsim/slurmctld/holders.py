@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.real_jobs import END_ROOM
 from slurmsim.states import JobState
 
 GRACE_S = 1.0  # real seconds an allocation outlives its client, so that one that calls again finds it
@@ -28,11 +29,17 @@ class Holders:
         self.engine, self._release = engine, release
         self._held: dict[int, int] = {}
 
+    @property
+    def room(self) -> int:
+        """Bytes of the journal that are kept for giving allocations back."""
+        return END_ROOM * len(self._held)
+
     def take(self, message: Mapping[str, Any], pending: Mapping[str, Any], held: set[int]) -> None:
         """A connection waits for a job it holds; `held` is what it holds so far."""
         arguments = message.get("args") or {}
         job_id = arguments.get("job_id")
-        if arguments.get("hold") and isinstance(job_id, int):
+        # only calls that are for the job's own user: an allocation goes with whoever holds it
+        if arguments.get("hold") and message.get("call") in _HOLD and isinstance(job_id, int):
             self._hold(job_id, held)
 
     def asked(self, message: Mapping[str, Any], answer: Mapping[str, Any], held: set[int]) -> None:
@@ -70,4 +77,5 @@ class Holders:
             self._release(job_id)
 
 
+_HOLD = ("wait_allocation", "wait_mail")
 _ALIVE = (JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED)

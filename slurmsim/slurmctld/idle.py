@@ -19,12 +19,12 @@ def is_idle(engine: Engine) -> bool:
     """Nothing runs, and nobody who waits will start unless somebody does something."""
     if engine.controller.running:
         return False
-    last, may_start = engine.network.start_time, False
+    last, may_start = engine.last_end, False
     for live in engine.jobs.values():
         core = live.core
-        last = max(last, core.end_time or core.submit_time)
         if live.over:
             continue
+        last = max(last, core.submit_time)
         if core.state != JobState.PENDING:
             return False
         if not _stuck(engine, live):

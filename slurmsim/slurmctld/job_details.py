@@ -124,12 +124,17 @@ def _per_task(row: Row, engine: Engine) -> str | None:
     return f"cpu={count}" + (f",{text}" if text else "")
 
 
+_GRES_FLAGS = {"disable-binding": "GRES_DISABLE_BIND", "enforce-binding": "GRES_ENFORCE_BIND"}
+
+
 def _bit_flags(row: Row, engine: Engine) -> list[str]:
     asked = row.job.asked
     found = list(asked.get("bitflags") or [])
     kill = asked.get("kill_on_invalid_dep")
     if kill is not None:
         found.append("KILL_INV_DEP" if kill else "NO_KILL_INV_DEP")
+    words = (asked.get("gres_flags") or "").split(",")
+    found += [flag for word, flag in _GRES_FLAGS.items() if word in words]
     if asked.get("spread_job"):
         found.append("SPREAD_JOB")
     return found

@@ -88,6 +88,13 @@ def next_backfill(engine: Engine, after: int) -> int:
     return after + interval - (after - last) % interval if last <= after else last
 
 
+def _accrue(r: Row, e: Engine) -> int:
+    """Since when it accrues age: from the first pass that looks at it on."""
+    if _rejected(r) or (r.core.start_time is None and r.job.entered_after == e.looks):
+        return 0
+    return r.core.accrue_time or r.core.eligible_time or 0
+
+
 def _rejected(row: Row) -> bool:
     return bool(row.core.state == JobState.FAILED and row.core.start_time is None)
 
@@ -317,7 +324,7 @@ FIELDS: dict[str, Getter] = {
     "state_desc": _description,
     "submit_time": lambda r, e: r.core.submit_time,
     "eligible_time": lambda r, e: r.core.eligible_time or r.core.begin or 0,
-    "accrue_time": lambda r, e: 0 if _rejected(r) else r.core.accrue_time or r.core.eligible_time or 0,
+    "accrue_time": lambda r, e: _accrue(r, e),
     "start_time": _start,
     "end_time": _end,
     "time_limit": _limit,
@@ -377,11 +384,16 @@ FIELDS: dict[str, Getter] = {
     "alloc_sid": _asked("alloc_sid", 0),
     "network": _text("network"),
     "core_spec": _asked("core_spec"),
+    "cpu_freq_min": _asked("cpu_freq_min"),
+    "cpu_freq_max": _asked("cpu_freq_max"),
+    "cpu_freq_gov": _asked("cpu_freq_gov"),
     "sockets_per_node": _asked("sockets_per_node"),
     "cores_per_socket": _asked("cores_per_socket"),
     "threads_per_core": _asked("threads_per_core"),
     "mail_type": _asked("mail_type", 0),
-    "mail_user": _text("mail_user"),
+    "mail_user": lambda r, e: (
+        r.job.asked.get("mail_user") or (r.job.person.name if r.job.asked.get("mail_type") else None)
+    ),
     "mcs_label": _text("mcs_label"),
     "delay_boot": _asked("delay_boot", 0),
     "preempt_time": lambda r, e: r.core.preempt_time or 0,

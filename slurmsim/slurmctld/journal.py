@@ -1,10 +1,12 @@
-"""The journal: every request that changes something, written down before it is answered.
+"""The journal: every request that changes something and every decision, written down before anybody is answered.
 
-One line an entry: CRC-32 of the rest in hex, a blank, JSON. A line cut short or damaged ends the journal: it was never
-acknowledged. The first line is the header (configuration, first instant), so the folder alone tells everything.
+One line an entry: CRC-32 in hex, the entry's number, JSON, with blanks between. Numbers follow each other, and a line's
+CRC goes on from the CRC of the line before it, so that no line fits at another place or into another journal. The first
+line is the header: format, writer, a random name, the configuration, and the number of the last entry it stands on.
 
 Room on the disk is taken before a request is carried out, so a full disk refuses requests and loses none: behind the
-last line the file holds zeros, which reading takes for its end.
+last line the file holds zeros, which reading takes for its end. The small file `journal.mark` beside it says which
+number was acknowledged last; it is never ahead of the disk, so a journal that ends before it was cut.
 """
 
 from __future__ import annotations
@@ -12,50 +14,156 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import zlib
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from slurmsim.errors import OutputError, WorkloadError
+from slurmsim.errors import OutputError
+from slurmsim.slurmctld.journal_file import FORMAT, MARK_BYTES, Contents, read_contents, whole_file, written_mark
+from slurmsim.version import __version__
 
 ROOM = 256 << 10
 """Bytes taken at a time."""
+OVERHEAD = 8 + 1 + 20 + 1 + 1
+"""Bytes of a line around its JSON, at most."""
+SCHEMA = {"request": 1, "decided": 1, "conf": 1}
+"""Versions of what the kinds of entries hold."""
+_MARK = ".mark"
 # file systems that cannot take room in advance
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
+_SAFE = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Journal:
-    """An append-only file with a checksum a line.
+    """An append-only file of numbered lines, each with a checksum.
 
     Parameters
     ----------
     path
-        Made when it does not exist.
+        `begin` makes it, `open` goes on with it.
+
+    Attributes
+    ----------
+    last, after
+        The number of the last entry that has been written, and of the last one before this file.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._fd = -1
+        self.last = 0
+        self._fd = self._mark_fd = -1
+        self._id, self._crc = "", 0
         self._waiting: list[bytes] = []
-        self._durable = False  # something waits, or is written, that has to be on the disk
+        self._durable = False  # something waits that has to be on the disk
         self._size = 0  # of what has been written
         self._taken = 0  # of the file
+        self.after = 0
 
-    def open(self) -> list[Any]:
-        """Open for appending; what has been written so far, in order. A torn last line is cut off."""
+    # -- begin and open ---------------------------------------------------------------------------------------------
+
+    def begin(self, header: Mapping[str, Any], after: int = 0, entries: bytes = b"") -> dict[str, Any]:
+        """Start a new file in place of the one that is there, at once whole and on the disk; the header as written.
+
+        Parameters
+        ----------
+        header
+            What the cluster is made of. Its ``id`` is kept, else drawn; format and writer are ours.
+        after
+            The number of the last entry that the new file stands on: its own go on from there.
+        entries
+            JSON of entries to begin with, a line each.
+
+        Raises
+        ------
+        OutputError
+            The folder cannot be written.
+        """
+        full = {"format": FORMAT, "writer": f"slurmsim {__version__}", "schema": SCHEMA, "id": secrets.token_hex(8),
+                **{name: value for name, value in header.items() if name not in ("format", "writer", "schema")},
+                "after": after}  # fmt: skip
+        first, crc = _line(after, self.text(full), 0)
+        lines, last = [first], after
+        for text in entries.splitlines():
+            last += 1
+            line, crc = _line(last, text, crc)
+            lines.append(line)
+        part = self.path.with_name(self.path.name + ".new")
+        data = b"".join(lines)
         try:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            entries, good = _read(self._fd)
-            os.ftruncate(self._fd, good)
-            os.lseek(self._fd, good, os.SEEK_SET)
+            fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _SAFE, 0o600)
+            try:
+                _write(fd, data)
+                os.fsync(fd)
+                part.rename(self.path)
+                _sync_folder(self.path.parent)
+            except BaseException:
+                os.close(fd)
+                raise
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
+        self._close()
+        self._fd, self._id, self._crc, self.last, self.after = fd, str(full["id"]), crc, last, after
+        self._size = self._taken = len(data)
+        self._open_mark()
+        return full
+
+    def open(self, found: Contents | None = None) -> Contents:
+        """Open for appending; what has been written so far, `found` where it has been read already.
+
+        A torn last line that nobody was told of is cut off.
+
+        Raises
+        ------
+        OutputError
+            There is none, it cannot be used, or a line of it that cannot be read was acknowledged.
+        """
+        found = found or read(self.path)
+        try:
+            self._fd = os.open(self.path, os.O_RDWR | _SAFE)
+            os.ftruncate(self._fd, found.good)
+            os.lseek(self._fd, found.good, os.SEEK_SET)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot use the journal: {error.strerror}") from None
-        self._size = self._taken = good
-        return entries
+        self._id, self._crc, self.last = str(found.header.get("id", "")), found.crc, found.last
+        self.after = int(found.header.get("after", 0))
+        self._size = self._taken = found.good
+        self._open_mark()
+        return found
+
+    def _open_mark(self) -> None:
+        path = mark_of(self.path)
+        try:
+            self._mark_fd = os.open(path, os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot write the journal's mark: {error.strerror}") from None
+        self._note_acknowledged()
+
+    def _note_acknowledged(self) -> None:
+        """Nothing waits for this to be on the disk: a mark that is behind is true as well."""
+        with suppress(OSError):  # no room even for that
+            os.pwrite(self._mark_fd, written_mark(self._id, self.last), 0)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that has been written."""
+        return self._size
+
+    def texts_from(self, offset: int) -> bytes:
+        """JSON of the entries behind a place that `size` told before, a line each, as `begin` takes them."""
+        data = os.pread(self._fd, self._size - offset, offset)
+        if len(data) != self._size - offset:
+            raise OutputError(f"{self.path}: cannot read the journal")
+        return b"\n".join(line.split(b" ", 2)[2] for line in data.splitlines())
+
+    # -- writing ----------------------------------------------------------------------------------------------------
 
     def reserve(self, size: int) -> None:
         """Make sure that entries of `size` bytes can be written. Raises OutputError: the disk is full, or worse."""
-        wanted = self._size + sum(map(len, self._waiting)) + size
+        waiting = sum(map(len, self._waiting)) + OVERHEAD * (len(self._waiting) + 1)
+        wanted = self._size + waiting + size
         if wanted <= self._taken:
             return
         error: OSError | None = None
@@ -73,18 +181,17 @@ class Journal:
         raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}")
 
     @staticmethod
-    def line(entry: Any) -> bytes:
-        """The line of one entry. Raises ValueError, TypeError for what is no data."""
-        text = json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
-        return b"%08x %s\n" % (zlib.crc32(text), text)
+    def text(entry: Any) -> bytes:
+        """The JSON of one entry. Raises ValueError, TypeError for what is no data."""
+        return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
 
     def append(self, entry: Any, *, durable: bool = True) -> None:
         """Remember to write `entry`; what is not `durable` need not outlive a failure of the machine."""
-        self.append_line(self.line(entry), durable=durable)
+        self.append_text(self.text(entry), durable=durable)
 
-    def append_line(self, line: bytes, *, durable: bool = True) -> None:
-        """Remember to write what `line` made of an entry."""
-        self._waiting.append(line)
+    def append_text(self, text: bytes, *, durable: bool = True) -> None:
+        """Remember to write what `text` made of an entry."""
+        self._waiting.append(text)
         self._durable |= durable
 
     def sync(self) -> None:
@@ -97,82 +204,87 @@ class Journal:
         """
         if not self._waiting:
             return
-        data, self._waiting = b"".join(self._waiting), []
+        lines, crc, last = [], self._crc, self.last
+        for text in self._waiting:
+            last += 1
+            line, crc = _line(last, text, crc)
+            lines.append(line)
+        self._waiting.clear()
+        durable, self._durable = self._durable, False
+        data = b"".join(lines)
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._fd, view) :]
-            if self._durable:
+            _write(self._fd, data)
+            if durable:
                 os.fdatasync(self._fd)
         except OSError as error:
             os.ftruncate(self._fd, self._size)
             os.lseek(self._fd, self._size, os.SEEK_SET)
             self._taken = self._size
             raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
-        finally:
-            self._durable = False
         self._size += len(data)
         self._taken = max(self._taken, self._size)
+        self._crc, self.last = crc, last
+        if durable:
+            self._note_acknowledged()
 
     def close(self) -> None:
-        """Write what waits, give the room left back, and close the file."""
-        if self._fd >= 0:
-            self.sync()
-            os.ftruncate(self._fd, self._size)
-            os.close(self._fd)
-            self._fd = -1
+        """Write what waits, to the disk, give the room left back, and close the file."""
+        if self._fd < 0:
+            return
+        self.sync()
+        os.ftruncate(self._fd, self._size)
+        os.fdatasync(self._fd)
+        self._note_acknowledged()
+        self._close()
+
+    def _close(self) -> None:
+        for fd in (self._fd, self._mark_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._mark_fd = -1
 
 
-def read(path: Path) -> list[Any]:
-    """All entries of the journal at `path`, which somebody may be writing. Raises OutputError, WorkloadError."""
+def read(path: Path) -> Contents:
+    """What is in the journal at `path`, which somebody may be writing. Raises OutputError."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            return _read(fd)[0]
-        finally:
-            os.close(fd)
+        data = whole_file(path)
     except OSError as error:
         raise OutputError(f"{path}: cannot read the journal: {error.strerror}") from None
+    found = read_contents(data, str(path), mark(path))
+    if found.problem:
+        raise OutputError(found.problem)
+    return found
 
 
-def _read(fd: int) -> tuple[list[Any], int]:
-    """Entries, and how many bytes of the file are good."""
-    size = os.fstat(fd).st_size
-    data = bytearray()
-    while len(data) < size:
-        part = os.pread(fd, size - len(data), len(data))
-        if not part:
-            break
-        data += part
-    entries: list[Any] = []
-    good = 0
-    while (end := data.find(b"\n", good)) >= 0:
-        line = bytes(data[good:end])
-        crc, blank, text = line[:8], line[8:9], line[9:]
-        try:
-            if blank != b" " or int(crc, 16) != zlib.crc32(text):
-                break
-            entries.append(json.loads(text))
-        except ValueError:
-            break
-        good = end + 1
-    if _whole_line_after(data, good):
-        raise WorkloadError("the journal is damaged in the middle", field=f"byte {good}")
-    return entries, good
+def mark(path: Path) -> bytes:
+    """The mark of the journal at `path`, as it is in its file; empty where there is none."""
+    try:
+        return whole_file(mark_of(path))[:MARK_BYTES]
+    except OSError:
+        return b""
 
 
-def _whole_line_after(data: bytearray, good: int) -> bool:
-    """Whether a line that is whole follows the first bad one: then more than the end was damaged."""
-    at = data.find(b"\n", good)
-    while 0 <= at < len(data) - 1:
-        end = data.find(b"\n", at + 1)
-        if end < 0:
-            return False
-        line = bytes(data[at + 1 : end]).lstrip(b"\0")
-        try:
-            if line[8:9] == b" " and int(line[:8], 16) == zlib.crc32(line[9:]):
-                return True
-        except ValueError:
-            pass
-        at = end
-    return False
+def mark_of(path: Path) -> Path:
+    """The file of the mark."""
+    return path.with_name(path.name + _MARK)
+
+
+def _line(number: int, text: bytes, crc: int) -> tuple[bytes, int]:
+    """A line, and its CRC for the next one."""
+    body = b"%d %s" % (number, text)
+    crc = zlib.crc32(body, crc)
+    return b"%08x %s\n" % (crc, body), crc
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

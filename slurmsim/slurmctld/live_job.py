@@ -27,10 +27,22 @@ class Array:
     asked: str
     tasks: dict[int, LiveJob] = field(default_factory=dict)
     order: int = 0
+    _left: dict[int, LiveJob] | None = None
 
     def unsplit(self) -> list[LiveJob]:
         """Tasks without an id of their own, by index."""
-        return [task for _, task in sorted(self.tasks.items()) if task.own_id is None]
+        return list(self.left().values())
+
+    def left(self) -> Mapping[int, LiveJob]:
+        """Those tasks under their index, in its order; kept, for they are asked for whenever one of them starts."""
+        if self._left is None:
+            self._left = {index: task for index, task in sorted(self.tasks.items()) if task.own_id is None}
+        return self._left
+
+    def gave_id(self, task: LiveJob) -> None:
+        """A task has an id of its own now."""
+        if self._left is not None and task.task is not None:
+            self._left.pop(task.task, None)
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +65,8 @@ class LiveJob:
         When it was expected to start, and when it was held.
     mail
         Messages to whoever looks after its tasks.
+    entered_after
+        Passes of the main scheduler before it was submitted, and when backfill had come last.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
     suspended_or_resumed, ran_before_suspension
@@ -72,6 +86,7 @@ class LiveJob:
     next_step: int = 0
     mail: list[dict[str, Any]] = field(default_factory=list)
     edited_at: int = -1
+    entered_after: tuple[int, int] = (-1, -1)
     resized_at: int = 0
     planned_before_hold: tuple[int, int] | None = None
     suspended_or_resumed: int = 0
@@ -89,6 +104,12 @@ class LiveJob:
     @core.setter
     def core(self, job: Job) -> None:
         self._core = job
+
+    def take_id(self, number: int) -> None:
+        """Be shown with this id from now on."""
+        self.own_id = number
+        if self.array is not None:
+            self.array.gave_id(self)
 
     @property
     def id(self) -> int:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from slurmsim.core.job import Job
-from slurmsim.core.messages import Fact, Resized
+from slurmsim.core.messages import Action, Fact, Resized, StartAtOnce
 from slurmsim.sim.network import Network
+from slurmsim.slurmctld.decisions import ended, requeued, resized, started, stopped
+from slurmsim.slurmctld.forgetting import Forgetting
 from slurmsim.slurmctld.live_job import LiveJob
 
 
@@ -20,12 +22,18 @@ class LiveNetwork(Network):
         How often the controller was told something.
     entering, live
         Records by the core's id: of jobs the controller is being told of, and of all it has.
+    decided
+        What was decided and has not been written down yet, in order (`slurmsim.slurmctld.decisions`).
+    followed
+        Decisions are those of a journal: nothing is scheduled, no job ends by itself.
     """
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None], **options: Any,
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None],
+        forgetting: Forgetting, **options: Any,
     ) -> None:  # fmt: skip
+        self._forgetting = forgetting
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
@@ -34,7 +42,23 @@ class LiveNetwork(Network):
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
         self._over: dict[int, Job] = {}
+        self.decided: list[list[Any]] = []
+        self.followed = False
         self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
+
+    def advance(self, now: int) -> None:
+        """As the network's; jobs are forgotten in between, behind all else of their instant."""
+        env, forgetting = self.env, self._forgetting
+        while (following := env.peek()) <= now or forgetting.next <= now:
+            due = forgetting.next
+            if following <= due:
+                env.step()
+                continue
+            if env.now < due:
+                env.run(until=due)
+            forgetting.at(int(due))
+        if env.now < now:
+            env.run(until=now)
 
     def tell(self, now: int, facts: Sequence[Fact]) -> None:
         """As the network's; counted."""
@@ -46,8 +70,46 @@ class LiveNetwork(Network):
         job = self.controller.jobs.get(core_id)
         return job if job is not None else self._over.pop(core_id)
 
+    # -- decisions of a journal -------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """From now on whoever carries a journal out says what starts and ends, by `act`."""
+        self.followed = True
+        self.controller.enforce_limits = False
+
+    def _step(self, now: int, facts: list[Fact]) -> list[Action]:
+        if not self.followed:
+            return super()._step(now, facts)
+        return self.controller.note(now, [fact for fact in facts if not isinstance(fact, StartAtOnce)])
+
+    def act(self, now: int, what: Callable[[], None]) -> None:
+        """Let `what` change the controller at `now`, and carry out what follows from it."""
+        self.advance(now)
+        self.controller.note(now, [])
+        what()
+        self._carry_out(self.controller.actions)
+        self._arm(now)
+
+    def decide(self, now: int) -> None:
+        """From `now` on the controller decides by itself again."""
+        self.advance(now)
+        self.followed = False
+        self.controller.enforce_limits = True
+        for _, _, job in list(self.controller.running):
+            self._start_timer(job, self._to_go(job))
+        self.controller.main.request_now()
+        self.controller.host.changed = True
+        self._arm(now)
+
+    def _start_timer(self, job: Job, left: int) -> None:
+        if not self.followed:
+            super()._start_timer(job, left)
+
+    # -- what happens to jobs -----------------------------------------------------------------------------------------
+
     def _pause(self, job: Job) -> None:
         super()._pause(job)
+        self.decided.append(stopped(int(self.env.now), "suspend", job))
         live = self.live.get(job.id)
         if live is not None:
             live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
@@ -57,6 +119,7 @@ class LiveNetwork(Network):
         live = self.live.get(job.id)
         if live is not None and live.suspended_or_resumed:
             live.suspended_or_resumed = int(self.env.now)
+        self.decided.append(stopped(int(self.env.now), "resume", job))
         super()._restart_timer(job, left)
 
     def _launch(self, job: Job) -> None:
@@ -64,7 +127,8 @@ class LiveNetwork(Network):
         if live is not None:
             live.suspended_or_resumed = live.ran_before_suspension = 0
         super()._launch(job)
-        self._note(job, "launched")
+        self._tell_of(job, "launched")
+        self.decided.append(started(int(self.env.now), job, live.id if live is not None else 0, self.controller.state))
 
     def _kill(self, job: Job) -> None:
         self._killed(job)
@@ -77,19 +141,22 @@ class LiveNetwork(Network):
         again = self.behaviour[run.id]
         super()._requeued(run)
         self.behaviour[run.id] = again  # the script does what it did before
+        self.decided.append(requeued(int(self.env.now), run))
         self._ran(run)
 
     def _resized(self, action: Resized) -> None:
         super()._resized(action)
+        self.decided.append(resized(int(self.env.now), action.job, self.controller.state))
         self._changed_size(action.run)
 
     def _finished(self, job: Job) -> None:
         if job.id in self.entering:
             self._over[job.id] = job
-        self._note(job, "ended")
+        self._tell_of(job, "ended")
+        self.decided.append(ended(int(self.env.now), job))
         super()._finished(job)
 
-    def _note(self, job: Job, what: str) -> None:
+    def _tell_of(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)
         if live is not None:
             live.core = job  # also of one that starts within the turn it comes in

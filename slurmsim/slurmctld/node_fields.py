@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.partitions import Partition
 from slurmsim.model.node import NodeSpec
+from slurmsim.numerals import is_number
 from slurmsim.slurmctld.conf_facts import SLURMD_PORT
 from slurmsim.slurmctld.gres_ids import gres_used
 from slurmsim.slurmctld.live_job import task_ranges
@@ -130,7 +131,7 @@ def _address(i: int, engine: Engine) -> str:
 
 def _default_port(engine: Engine) -> int:
     text = engine.conf.scalar("SlurmdPort", str(SLURMD_PORT))
-    return int(text) if text.isdigit() else SLURMD_PORT
+    return int(text) if is_number(text) else SLURMD_PORT
 
 
 def _spec_cpus(i: int, engine: Engine) -> str | None:
@@ -154,7 +155,7 @@ def _resume_after(i: int, engine: Engine) -> int | None:
 
 def _suspend_time(engine: Engine) -> int | None:
     text = engine.conf.scalar("SuspendTime")
-    return int(text) if text.isdigit() else None
+    return int(text) if is_number(text) else None
 
 
 def _reservation_of(i: int, engine: Engine) -> str | None:

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from slurmsim.numerals import is_number
+
 FIRST_SIMULATED = 60_000
 
 
@@ -71,7 +73,7 @@ class People:
 
     def group(self, name: str) -> int | None:
         """The id of the group called `name`, of this cluster's users or of the machine; a number is itself."""
-        if name.isascii() and name.isdigit():
+        if is_number(name):
             return int(name)
         mine = next((person.gid for person in self._by_name.values() if person.group == name), None)
         if mine is not None:

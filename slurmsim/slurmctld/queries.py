@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
@@ -63,7 +64,7 @@ class _Queries:
     def users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of users by name; None for those nobody knows."""
         names = [str(name) for name in arguments["names"]]
-        found = [self.e.people.by_uid(int(n)) if n.isascii() and n.isdigit() else self.e.people.known(n) for n in names]
+        found = [self.e.people.by_uid(int(n)) if is_number(n) else self.e.people.known(n) for n in names]
         return {"uids": [None if one is None else one.uid for one in found]}
 
     def groups(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

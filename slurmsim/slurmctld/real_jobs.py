@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands import sluid, stepd_notices
 from slurmsim.core.job import Job
 from slurmsim.core.messages import JobEnded
+from slurmsim.errors import OutputError
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.live_job import LiveJob
@@ -36,6 +38,10 @@ def is_real(asked: Mapping[str, Any]) -> bool:
 
 
 REQUEUE_GRACE_S = 0.5
+END_ROOM = 1024
+"""Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
+Run = tuple[int, int]
+"""Core id and restarts of one run of a job."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
 
 
@@ -46,42 +52,71 @@ class RealJobs:
     ----------
     engine, executor
         Of one cluster.
+    reserve
+        Takes room in its journal, or raises OutputError.
     """
 
-    def __init__(self, engine: Engine, executor: Executor) -> None:
-        self.engine, self.executor = engine, executor
+    def __init__(self, engine: Engine, executor: Executor, reserve: Callable[[int], None]) -> None:
+        self.engine, self.executor, self._reserve = engine, executor, reserve
         self._waiting: list[LiveJob] = []
-        self._over: list[tuple[int, int]] = []
+        executor.forget_unborn()
+        self._begun: set[Run] = set(executor.runs())  # whose end has not been told
+        self._told: set[Run] = set()  # whose end the journal has, or will have with its next sync
+        with suppress(OutputError):  # none to be had: ends are recorded when there is
+            reserve(self.room)
+        self._left = dict.fromkeys(self._begun, 0.0)  # of an earlier daemon -> when it is killed if nobody wants it
+
+    @property
+    def room(self) -> int:
+        """Bytes of the journal that are kept for ends."""
+        return END_ROOM * len(self._begun)
 
     def adopt(self, engine: Engine) -> None:
         """Go on with another engine, made of the same journal."""
         self.engine, engine.real = engine, self
         self._waiting.clear()
+        self._begun |= self._told  # what the journal does not have is told again
+        self._told.clear()
 
     def launch(self, live: LiveJob) -> None:
         """Start the job's script at the next `flush`, when what led to it has been written down."""
         self._waiting.append(live)
+
+    @property
+    def starting(self) -> bool:
+        """Whether scripts wait for `flush`."""
+        return bool(self._waiting)
 
     def flush(self) -> None:
         """Start what waits."""
         waiting, self._waiting = self._waiting, []
         for live in waiting:
             if live.core.state == JobState.RUNNING:
-                with suppress(OSError):  # a full disk: `tend` tries again
+                with suppress(OSError, OutputError):  # a full disk: `tend` tries again
                     self._start(live)
-        for core_id, restarts in self._over:
-            self.executor.forget(core_id, restarts)
-        self._over.clear()
+        for run in [run for run in self._told if self.executor.is_quiet(*run)]:
+            self._forget(run)
 
     def over(self, core_id: int, restarts: int) -> None:
-        """The end of that run will be on the disk at the next `flush`."""
-        self._over.append((core_id, restarts))
+        """The end of that run is on the disk at the next `flush`; its folder goes with the last of its processes."""
+        self._begun.discard((core_id, restarts))
+        self._told.add((core_id, restarts))
 
-    def tend(self) -> list[dict[str, int]]:
-        """Have started what could not be so far; runs that ended without telling, as arguments of ``ended``."""
-        for live in self._running():
-            self.launch(live)
-        self.flush()
+    def _forget(self, run: Run) -> None:
+        self.executor.forget(*run)
+        self._begun.discard(run)
+        self._told.discard(run)
+        self._left.pop(run, None)
+
+    def tend(self, *, launch: bool) -> list[dict[str, int]]:
+        """Have started (`launch`) what could not be so far; runs that ended untold, as arguments of ``ended``."""
+        if launch:
+            for live in self._running():
+                self.launch(live)
+            self.flush()
+        for run in [run for run in self._told if not self.executor.supervised(*run)]:
+            self._forget(run)  # what is left of it is dead, and waits for a parent that does not care
+        self._begun &= set(self.executor.runs())  # without those that could not be started
         return self.news()
 
     def _running(self) -> list[LiveJob]:
@@ -90,6 +125,8 @@ class RealJobs:
 
     def _start(self, live: LiveJob) -> None:
         core = live.core
+        run = core.id, core.restarts
+        self._reserve(END_ROOM * len(self._begun | {run}))
         spec = {
             "work_dir": live.asked.get("work_dir") or "/", "umask": live.asked.get("umask", 0o22),
             "append": live.asked.get("open_mode") == "append" or core.restarts > 0,
@@ -98,7 +135,8 @@ class RealJobs:
             "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
             "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
-        self.executor.start(core.id, core.restarts, str(live.asked["script"]), spec)
+        self._begun.add(run)
+        self.executor.start(*run, str(live.asked["script"]), spec)
 
     def terminate(self, live: LiveJob, run: Job) -> None:
         """End a run: say so in its output, then TERM; KILL comes when KillWait is over.
@@ -113,8 +151,12 @@ class RealJobs:
                 self.executor.note(path, notice)
             self.executor.terminate(run.id, run.restarts)
 
-        if why == "REQUEUED":
-            asyncio.get_running_loop().call_later(REQUEUE_GRACE_S, end)
+        try:
+            loop = asyncio.get_running_loop() if why == "REQUEUED" else None
+        except RuntimeError:  # the daemon is starting: nobody waits for an answer
+            loop = None
+        if loop is not None:
+            loop.call_later(REQUEUE_GRACE_S, end)
         else:
             end()
 
@@ -131,14 +173,35 @@ class RealJobs:
     def news(self) -> list[dict[str, int]]:
         """Runs that ended while nobody was listening, as arguments of the call ``ended``."""
         found = []
-        for live in self._running():
-            core_id, restarts = live.core.id, live.core.restarts
-            status = self.executor.status(core_id, restarts)
-            if status is None and self.executor.lost(core_id, restarts):
+        for run in list(self.executor.runs()):
+            if run in self._told:
+                continue
+            status = self.executor.status(*run)
+            if status is None and not self._is_wanted(*run):
+                self._end(run)
+            elif status is None and self.executor.lost(*run):
                 status = LAUNCH_FAILED
             if status is not None:
-                found.append({"core_id": core_id, "restarts": restarts, "status": status})
+                found.append({"core_id": run[0], "restarts": run[1], "status": status})
         return found
+
+    def _is_wanted(self, core_id: int, restarts: int) -> bool:
+        """Whether that run goes on, as far as the controller knows; it may have to catch up with a start."""
+        live = self.engine.jobs.get(core_id)
+        return live is not None and not live.over and live.core.restarts <= restarts
+
+    def _end(self, run: Run) -> None:
+        """See to the end of a run whose job is over: another daemon may have been killed before it could."""
+        if self.executor.lost(*run) or self.executor.never(*run):
+            self._forget(run)
+        elif run in self._left:
+            now = time.monotonic()
+            if not self.executor.stopped(*run):
+                self.executor.terminate(*run)
+            if not self._left[run]:
+                self._left[run] = now + int(self.engine.cluster.option("KillWait"))
+            elif now > self._left[run]:
+                self.executor.kill(*run)
 
     def _environment(self, live: LiveJob) -> dict[str, str]:
         core, asked, state = live.core, live.asked, self.engine.controller.state

@@ -17,6 +17,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.submit_request import BAD_NODES, names_of
 
 if TYPE_CHECKING:
+    from slurmsim.model.node import NodeSpec
     from slurmsim.slurmctld.engine import Engine
     from slurmsim.slurmctld.people import Person
 
@@ -28,6 +29,10 @@ BAD_FEATURE = "Invalid feature specification"
 NOT_SUPPORTED = "Requested operation not supported on this system"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
+DENIED = "Access/permission denied"
+_LAYOUT = (
+    ("sockets_per_node", "sockets"), ("cores_per_socket", "cores_per_socket"), ("threads_per_core", "threads_per_core"),
+)  # fmt: skip
 TAKES_ID = frozenset(
     {
         NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
@@ -48,6 +53,8 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     nice = int(get("nice") or 0)
     if nice < 0 and not engine.is_operator(person):
         raise SubmitError(BAD_NICE)
+    if get("reboot") and not engine.is_operator(person):
+        raise SubmitError(DENIED)
     if get("expedited_requeue") and "enable_expedited_requeue" not in engine.cluster.scheduler_parameters:
         raise SubmitError(NOT_SUPPORTED)
     limit, least = get("time_limit"), get("time_min")
@@ -62,6 +69,8 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
+    if not get("hold") and not _layout_fits(engine, asked):
+        raise SubmitError(NOT_AVAILABLE)
     disk = int(get("pn_min_tmp_disk") or 0)
     if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
         raise SubmitError(NOT_AVAILABLE)
@@ -101,6 +110,8 @@ def _before(engine: Engine, text: str, limit: str, asked: Mapping[str, Any]) -> 
         names = (asked.get("partition") or "").split(",")
         bad = next((name for name in names if name not in engine.controller.state.by_name), "")
         return [f"invalid partition specified: {bad or '(null)'}"]
+    if text == DENIED and asked.get("reboot"):
+        return ["rebooting of nodes is only allowed for admins"]
     if text == OVER_LIMIT:
         return [limit]
     if text != NOT_AVAILABLE:
@@ -114,14 +125,24 @@ def _before(engine: Engine, text: str, limit: str, asked: Mapping[str, Any]) -> 
         return ["Memory specification can not be satisfied"]
     if int(asked.get("pn_min_tmp_disk") or 0) > _most(engine, asked, "tmp_disk_mib"):
         return ["Temporary disk specification can not be satisfied"]
-    return []
+    return [] if _layout_fits(engine, asked) else ["Socket, core and/or thread specification can not be satisfied"]
+
+
+def _layout_fits(engine: Engine, asked: Mapping[str, Any]) -> bool:
+    """Whether any node of the asked partitions has that many sockets, cores a socket and threads a core."""
+    wanted = [(name, int(asked[field])) for field, name in _LAYOUT if asked.get(field)]
+    return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(engine, asked))
 
 
 def _most(engine: Engine, asked: Mapping[str, Any], attribute: str) -> int:
     """The largest value any node of the asked partitions has."""
+    return max((int(getattr(s, attribute)) for s in _members(engine, asked)), default=0)
+
+
+def _members(engine: Engine, asked: Mapping[str, Any]) -> list[NodeSpec]:
+    """All nodes of the asked partitions."""
     state = engine.controller.state
     names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
     partitions = [state.by_name[name] for name in names] or ([state.default] if state.default is not None else [])
     table = engine.controller.table
-    members = [table.specs[table.index[node]] for p in partitions for node in p.spec.nodes]
-    return max((int(getattr(s, attribute)) for s in members), default=0)
+    return [table.specs[table.index[node]] for p in partitions for node in p.spec.nodes]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-MOST = 100_000
+MOST = 20_000
 """Parts remembered; then all are forgotten, which costs memory only."""
+MOST_CHARACTERS = 16 << 20
+"""And how long they may be together: scripts, environments, names, whoever's jobs they were."""
 _MAPS = ("environment", "rlimits")
 
 
@@ -15,17 +17,22 @@ class Same:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._maps: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._characters = 0
 
     def share(self, asked: dict[str, Any]) -> dict[str, Any]:
         """`asked` with earlier equal texts and environments in place of its own."""
-        if len(self._texts) + len(self._maps) > MOST:
+        if len(self._texts) + len(self._maps) > MOST or self._characters > MOST_CHARACTERS:
             self._texts.clear()
             self._maps.clear()
+            self._characters = 0
         texts = self._texts
         found = {}
         for name, value in asked.items():
             if type(value) is str:
-                value = texts.setdefault(value, value)
+                known = texts.setdefault(value, value)
+                if known is value:
+                    self._characters += len(value)
+                value = known
             elif type(value) is dict and name in _MAPS:
                 value = self._map(value)
             found[texts.setdefault(name, name)] = value
@@ -41,4 +48,5 @@ class Same:
             texts = self._texts
             known = {texts.setdefault(k, k): texts.setdefault(v, v) if type(v) is str else v for k, v in value.items()}
             self._maps[tuple(known.items())] = known
+            self._characters += sum(len(v) for v in known.values() if type(v) is str)
         return known

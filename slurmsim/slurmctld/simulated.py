@@ -13,13 +13,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from slurmsim.duration import parse_time_limit
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal
 from slurmsim.sim.network import Behaviour
 from slurmsim.states import JobState
 
 DEFAULT_S = 60
 _LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
 _SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
-_EXIT = re.compile(r"exit\s+(\d+)\s*", re.ASCII)
+_EXIT = re.compile(r"exit\s+(\d{1,18})\s*", re.ASCII)
 _EXIT_OF_TASK = re.compile(
     r"exit\s+\$\(\(\s*\$?\{?SLURM_ARRAY_TASK_ID\}?\s*(?:(==|!=|<|>|\+|-|%)\s*(\d+)\s*)?\)\)\s*", re.ASCII
 )
@@ -27,24 +29,29 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "+": operator.add, "-": operator.sub,
     "%": operator.mod,
 }  # fmt: skip
+_VARIABLES = {"runtime": "SLURMSIM_RUNTIME", "exit": "SLURMSIM_EXIT"}
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "export ", "cd ", "env", "module ")
 
 
 def behaviour(asked: Mapping[str, Any]) -> Behaviour:
-    """What the job of this request does once it runs."""
+    """What the job of this request does once it runs. Raises Refusal for a line or variable that cannot be read."""
     script = str(asked.get("script") or "")
     environment = asked.get("environment") or {}
-    words = dict(
-        word.partition("=")[::2] for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()
-    )
-    run = words.get("runtime", environment.get("SLURMSIM_RUNTIME"))
-    code = words.get("exit", environment.get("SLURMSIM_EXIT"))
     seconds, status = _of_script(_with_task(script, asked.get("array_task_id")))
-    if run is not None:
-        seconds = _seconds(run)
-    if code is not None:
-        status = int(code) & 0xFF
+    said = [(f"#SLURMSIM {word}", *word.partition("=")[::2])
+            for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()]  # fmt: skip
+    named = {name for _, name, _ in said}
+    said += [(f"{variable}={environment[variable]}", name, environment[variable])
+             for name, variable in _VARIABLES.items() if variable in environment and name not in named]  # fmt: skip
+    for where, name, value in said:
+        try:
+            if name == "runtime":
+                seconds = _seconds(value)
+            elif name == "exit":
+                status = int(value) & 0xFF
+        except ValueError:
+            raise Refusal(f"Invalid {where} (runtime=TIME exit=STATUS)") from None
     state = JobState.COMPLETED if status == 0 else JobState.FAILED
     return Behaviour(seconds, state, f"{status}:0", -1)
 
@@ -63,7 +70,7 @@ def _with_task(script: str, task: int | None) -> str:
 
 def _seconds(text: str) -> int:
     """``90``, ``1:30`` (minutes and seconds) or ``1:00:00``; -1 for ever."""
-    if text.isascii() and text.isdigit():
+    if is_number(text):
         return int(text)
     if ":" in text:
         parts = [int(part) for part in text.split(":")]

@@ -16,7 +16,7 @@ MAX_SCRIPT_BYTES = 4 << 20
 MAX_JOB_COUNT = 10_000
 TOO_LONG = "Pathname of a file, directory or other parameter too long"
 QUEUE_FULL = "Resource temporarily unavailable"
-_SIZE = re.compile(r"\bmax_script_size=(\d+)")
+_SIZE = re.compile(r"\bmax_script_size=(\d{1,18})")
 
 
 def check(engine: Engine, asked: Mapping[str, Any]) -> None:
@@ -33,9 +33,7 @@ def check(engine: Engine, asked: Mapping[str, Any]) -> None:
         return
     count = len(array_tasks(str(array), int(engine.cluster.option("MaxArraySize")))[0]) if array else 1
     if len(engine.jobs) + count >= limit:
-        engine._purge()
-        if len(engine.jobs) + count >= limit:
-            raise SubmitError(QUEUE_FULL)
+        raise SubmitError(QUEUE_FULL)
 
 
 def _max_script(engine: Engine) -> int:

@@ -18,6 +18,7 @@ from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.real_jobs import is_real
 from slurmsim.slurmctld.step import BATCH, EXTERN, Step
 from slurmsim.slurmctld.step_places import BUSY, Room, place_step, task_ids
+from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.states import JobState
 from slurmsim.tres import format_tres
 
@@ -32,6 +33,7 @@ CHANGES = frozenset({"step_create", "step_end"})
 ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
 TERMINATED = int(signal.SIGTERM)
 UNLIMITED = 0xFFFFFFFE
+MAX_TASKS_PER_NODE = 512  # slurm.conf's default
 
 
 def calls(engine: Engine) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
@@ -72,6 +74,10 @@ def create(engine: Engine, asked: Mapping[str, Any], person: Person, *, wait: bo
     for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
         if asked.get(text):
             wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
+    if int(asked["num_tasks"]) > len(members) * int(
+        engine.cluster.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE
+    ):
+        raise Refusal("Task count specification invalid", 2025)
     try:
         place = place_step(wanted, rooms(live))
     except Refusal as refusal:
@@ -97,7 +103,7 @@ def create(engine: Engine, asked: Mapping[str, Any], person: Person, *, wait: bo
 
 def _names(text: str) -> list[str]:
     try:
-        return list(expand(text))
+        return list(expand(text, MOST_NAMES))
     except ValueError:
         raise Refusal("Invalid node name specified") from None
 
@@ -135,14 +141,7 @@ def _limit(engine: Engine, live: LiveJob, step: Step) -> None:
     limit = step.asked.get("time_limit")
     if not limit or int(limit) >= UNLIMITED:
         return
-
-    def over(_: object) -> None:
-        if step.end is None:
-            post(engine, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
-            kill_later(engine, live, step.number)
-
-    due = engine.controller.scan_after(engine.now + int(limit) * 60)
-    engine.network.env.timeout(due - engine.now).callbacks.append(over)
+    engine.timers.limit_step(live, step, int(limit) * 60)
 
 
 def end(engine: Engine, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
@@ -194,17 +193,7 @@ def over(engine: Engine, live: LiveJob, run: Job) -> None:
             step.finish(engine.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
             step.supposed = True  # its srun may know better
     post(engine, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
-    kill_later(engine, live, None)
-
-
-def kill_later(engine: Engine, live: LiveJob, step: int | None) -> None:
-    """KILL to the tasks when KillWait is over, and no more waiting for news of them."""
-
-    def kill(_: object) -> None:
-        post(engine, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
-
-    wait = int(engine.cluster.option("KillWait"))
-    engine.network.env.timeout(wait).callbacks.append(kill)
+    engine.timers.kill_tasks_later(live, None)
 
 
 def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:

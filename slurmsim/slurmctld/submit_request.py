@@ -11,14 +11,20 @@ from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.numerals import is_number
 
 INFINITE = 0xFFFFFFFE  # this and more minutes: no limit
 BAD_GRES = "Invalid generic resource (gres) specification"
 BAD_NODES = "Invalid node name specified"
 BAD_ARRAY = "Invalid job array specification"
+MOST_NAMES = 1 << 18
+"""Names that a request may list, more than any cluster has: node names are looked up only after they are made."""
 _SCOPES = (("tres_per_node", "node"), ("tres_per_job", "job"), ("tres_per_task", "task"), ("tres_per_socket", "socket"))
-_TASKS = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?", re.ASCII)
-_COUNT = re.compile(r"(\d+)([kKmM]?)", re.ASCII)
+_NUMBER = r"(\s*[+-]?\d+)?\]?"
+_TASKS = re.compile(rf"\[?{_NUMBER}(-{_NUMBER}(:{_NUMBER})?)?", re.ASCII)
+_THROTTLE = re.compile(r"\s*[+-]?\d+", re.ASCII)
+_LONGEST = 100  # digits and blanks of a number that is worth reading
+_COUNT = re.compile(r"(\d{1,18})([kKmM]?)", re.ASCII)
 
 
 def submission(job_id: int, asked: Mapping[str, Any], user: str, now: int, requeue: bool) -> Submission:
@@ -87,11 +93,11 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
 
 
 def names_of(text: str | None) -> tuple[str, ...]:
-    """Nodes of a hostlist. Raises SubmitError for one that cannot be read."""
+    """Nodes of a hostlist. Raises SubmitError for one that cannot be read or that stands for too many."""
     if not text:
         return ()
     try:
-        return tuple(expand(text))
+        return tuple(expand(text, MOST_NAMES))
     except ValueError:
         raise SubmitError(BAD_NODES) from None
 
@@ -113,20 +119,43 @@ def parse_tres_request(text: str, scope: str) -> tuple[GresRequest, ...]:
 
 
 def array_tasks(text: str, max_size: int) -> tuple[list[int], int | None]:
-    """Indices and throttle of ``1,3-5,20-40:10%2``. Raises SubmitError."""
-    body, _, throttle = text.partition("%")
-    negative = throttle.startswith("-")  # no limit
-    if throttle and not (throttle.isascii() and throttle.removeprefix("-").isdigit()):
-        raise SubmitError(BAD_ARRAY)
+    """Indices and throttle of ``1,3-5,20-40:10%2``, each below `max_size`; none for a text without any element.
+
+    Read as _parse_array_tok (job_mgr.c, 22.05) does: an element may stand in a bracket of its own, a number that is
+    missing is 0, and what follows a ``%`` counts for nothing but the throttle, which is the first there is.
+    No range is expanded that could leave the bounds. Raises SubmitError.
+
+    >>> array_tasks("[1-3],8%2", 1001), array_tasks("%3", 1001), array_tasks(",", 1001)
+    (([1, 2, 3, 8], 2), ([0], 3), ([], None))
+    """
     found: set[int] = set()
-    for part in filter(None, body.strip("[]").split(",")):
-        match = _TASKS.fullmatch(part)
+    for part in dict.fromkeys(text.split(",")):
+        if not part:
+            continue
+        match = _TASKS.fullmatch(part.partition("%")[0])
         if match is None:
             raise SubmitError(BAD_ARRAY)
-        first = int(match[1])
-        last = int(match[2]) if match[2] else first
-        step = int(match[3]) if match[3] else 1
-        if last < first or last >= max_size or not step:
+        first = _number(match[1])
+        last = first if match[2] is None else _number(match[3])
+        step = 1 if match[4] is None else _number(match[5])
+        if not 0 <= first <= last < max_size or not 0 < step < max(max_size, 2):
             raise SubmitError(BAD_ARRAY)
         found.update(range(first, last + 1, step))
-    return sorted(found), int(throttle) if throttle and int(throttle) and not negative else None
+    throttle = _THROTTLE.match(text.partition("%")[2])
+    limit = _number(throttle[0]) & 0xFFFFFFFF if throttle else 0
+    return sorted(found), limit if 0 < limit < 1 << 31 else None  # more than that is a negative number: no limit
+
+
+def job_number(text: str) -> int:
+    """A job id that is written in digits; 0, which no job has, for anything else."""
+    return int(text) if is_number(text) and len(text) <= _LONGEST else 0
+
+
+def _number(text: str | None) -> int:
+    """A number as strtol reads it: 0 where there is none, the last one there is for one that is too long."""
+    if not text:
+        return 0
+    most = (1 << 63) - 1
+    if len(text) > _LONGEST:
+        return -most if text.lstrip()[0] == "-" else most
+    return max(-most, min(int(text), most))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.protocol import Refusal
@@ -30,7 +32,7 @@ def usage(engine: Engine, start: int, end: int, person: Person) -> dict[str, Any
     -------
     dict
         ``cluster``: TRES seconds by name as ``[allocated, down, idle, planned, total]``; ``associations``:
-        ``[account, user or None, TRES seconds]``; ``jobs``: ``[account, TRES, seconds]``.
+        ``[account, user or None, TRES seconds]``; ``jobs``: ``[account, TRES, seconds]``, those alike in one.
     """
     if not engine.database.exists or not engine.storage.enabled:
         raise Refusal(DISABLED)
@@ -40,20 +42,47 @@ def usage(engine: Engine, start: int, end: int, person: Person) -> dict[str, Any
     if end <= start:
         return found
     shares: dict[tuple[str, str | None], dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    above: dict[str, list[str]] = {}
     planned = 0
-    for row in engine.storage.records():
-        seconds = _overlap(row.start, row.end or engine.now, start, end) if row.start else 0
-        if row.eligible:
-            planned += _overlap(row.eligible, row.start or row.end or engine.now, start, end) * row.req_cpus
+    for account, user, tres, seconds, waited in _sums(engine, start, end):
+        planned += waited
         if not seconds:
             continue
-        found["jobs"].append([row.account, row.tres_alloc, seconds])
-        for key in [(row.account, row.user), *((name, None) for name in _above(engine, row.account))]:
-            for name, count in row.tres_alloc.items():
+        found["jobs"].append([account, tres, seconds])
+        if account not in above:
+            above[account] = _above(engine, account)
+        for key in [(account, user), *((name, None) for name in above[account])]:
+            for name, count in tres.items():
                 shares[key][name] += count * seconds
     found["associations"] = [[account, user, dict(tres)] for (account, user), tres in shares.items()]
     found["cluster"] = _cluster(engine, start, end, dict(shares.get(("root", None), {})), planned)
     return found
+
+
+Sum = tuple[str, str, dict[str, int], int, int]
+
+
+def _sums(engine: Engine, start: int, end: int) -> Iterator[Sum]:
+    """Account, user, TRES, seconds for which these were held, and CPU seconds that were waited for: of runs alike."""
+    store = engine.storage.store
+    until = "CASE WHEN time_end <> 0 THEN time_end ELSE :now END"
+    began = f"CASE WHEN time_start <> 0 THEN time_start ELSE {until} END"
+    ran = f"CASE WHEN time_start <> 0 THEN max(0, min({until}, :end) - max(time_start, :start)) ELSE 0 END"
+    waited = (f"CASE WHEN time_eligible <> 0 THEN max(0, min({began}, :end) - max(time_eligible, :start)) * cpus_req "
+              "ELSE 0 END")  # fmt: skip
+    alike = store.execute(
+        f"SELECT account, user, tres_alloc, sum({ran}), sum({waited}) FROM job "
+        "WHERE time_end = 0 OR time_end > :start GROUP BY account, user, tres_alloc "
+        "ORDER BY min(CASE WHEN time_start <> 0 AND time_start < :end THEN row END)",
+        {"now": engine.now, "start": start, "end": end},
+    )
+    for account, user, tres, seconds, waiting in alike:
+        yield account, user, json.loads(tres), seconds, waiting
+    living = (record for row in engine.rows() for record in engine.storage.runs(row))
+    for row in chain(store.waiting(), living):
+        seconds = _overlap(row.start, row.end or engine.now, start, end) if row.start else 0
+        waits = _overlap(row.eligible, row.start or row.end or engine.now, start, end) if row.eligible else 0
+        yield row.account, row.user, row.tres_alloc, seconds, waits * row.req_cpus
 
 
 def _overlap(first: int, last: int, start: int, end: int) -> int:

@@ -14,8 +14,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from slurmsim.slurmd.supervisor import RECORD, claim, read_record
+
 SLOW_S = 10.0
 """Real seconds a supervisor may take to begin; then another one is started."""
+BEGIN_S = 5.0
+"""Real seconds that `Executor.end_all` waits for supervisors that have begun to start their scripts."""
+_GO, _STOP = "go", "stop"  # the name a small file has until the run is told to end, and then
+_RECORDS = ("supervisor", "pid", "exit", _GO)
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
@@ -47,11 +53,13 @@ class Executor:
         """Run `script` as `spec` says. A run that was started before is left alone. Raises OSError (a full disk)."""
         place = self._place(core_id, restarts)
         if place.exists():
-            if not (place / "supervisor").exists():
+            if read_record(place / "supervisor") is None:
                 self._supervise(place)
             return
-        part = place.with_suffix(".part")
+        part = place.with_name(f"{place.name}.part")
         part.mkdir(mode=0o700, exist_ok=True)
+        for name in _RECORDS:  # room for all that is to be said of the run, or it does not begin
+            (part / name).write_bytes(b" " * RECORD)
         path = self.spool / spec["place"] / "slurm_script"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_text(script, "utf-8", "surrogateescape")
@@ -76,7 +84,7 @@ class Executor:
     def signal(self, core_id: int, restarts: int, number: int, *, script_only: bool = False) -> None:
         """Send a signal to the job's process group, or to its script alone."""
         pid = self.pid(core_id, restarts)
-        if pid is None:
+        if pid is None or not self.supervised(core_id, restarts):  # its number may be another one's by now
             return
         try:
             if script_only:
@@ -89,8 +97,11 @@ class Executor:
     def terminate(self, core_id: int, restarts: int) -> None:
         """CONT and TERM, as slurmd begins to end a job."""
         place = self._place(core_id, restarts)
-        if place.exists():
-            (place / "stop").touch()  # its supervisor looks for it
+        with contextlib.suppress(OSError):  # its supervisor looks for it
+            if (place / _GO).exists():
+                (place / _GO).rename(place / _STOP)  # takes no room
+            elif place.exists():
+                (place / _STOP).touch()
         self.signal(core_id, restarts, signal.SIGCONT)
         self.signal(core_id, restarts, signal.SIGTERM)
 
@@ -109,31 +120,47 @@ class Executor:
 
     def pid(self, core_id: int, restarts: int) -> int | None:
         """The process of the job's script, None before it runs."""
-        try:
-            return int((self._place(core_id, restarts) / "pid").read_text("ascii"))
-        except (OSError, ValueError):
-            return None
+        return _number(self._place(core_id, restarts) / "pid")
 
     def status(self, core_id: int, restarts: int) -> int | None:
         """The wait status of a run that is over, None while it goes on."""
-        try:
-            return int((self._place(core_id, restarts) / "exit").read_text("ascii"))
-        except (OSError, ValueError):
-            return None
+        return _number(self._place(core_id, restarts) / "exit")
+
+    def stopped(self, core_id: int, restarts: int) -> bool:
+        """Whether it was told to end."""
+        return (self._place(core_id, restarts) / _STOP).exists()
 
     def lost(self, core_id: int, restarts: int) -> bool:
         """Whether the run can never report: its supervisor is gone without an exit status."""
-        place = self._place(core_id, restarts)
+        begun = read_record(self._place(core_id, restarts) / "supervisor") is not None
+        return begun and not self.supervised(core_id, restarts) and self.status(core_id, restarts) is None
+
+    def supervised(self, core_id: int, restarts: int) -> bool:
+        """Whether its supervisor is there."""
+        supervisor, _, since = (read_record(self._place(core_id, restarts) / "supervisor") or "").partition(" ")
         try:
-            supervisor, since = (place / "supervisor").read_text("ascii").split()
-        except (OSError, ValueError):
-            return False  # it has not begun
-        try:
-            stat = Path("/proc", supervisor, "stat").read_text("ascii", "replace")
-            alive = stat.rpartition(")")[2].split()[19] == since
+            words = Path("/proc", supervisor or "-", "stat").read_text("ascii", "replace").rpartition(")")[2].split()
+            return words[19] == since and words[0] not in ("Z", "X")
         except (OSError, IndexError):
-            alive = False
-        return not alive and self.status(core_id, restarts) is None
+            return False
+
+    def never(self, core_id: int, restarts: int) -> bool:
+        """See to it that a run nobody has begun never begins; False when somebody has."""
+        try:
+            return claim(str(self._place(core_id, restarts) / "supervisor"), "nobody 0")
+        except OSError:
+            return True
+
+    def is_quiet(self, core_id: int, restarts: int) -> bool:
+        """Whether no process of the run is left."""
+        pid = self.pid(core_id, restarts)
+        if pid is None:
+            return True
+        try:
+            os.killpg(pid, 0)
+        except (ProcessLookupError, PermissionError):
+            return True
+        return False
 
     def forget(self, core_id: int, restarts: int) -> None:
         """Remove what is left of a run that is over and written down."""
@@ -141,9 +168,37 @@ class Executor:
         self._tried.pop(place.name, None)
         shutil.rmtree(place, ignore_errors=True)
 
+    def forget_unborn(self) -> None:
+        """Remove folders that were not finished when the daemon before this one was killed."""
+        for place in self.folder.glob("*.part"):
+            shutil.rmtree(place, ignore_errors=True)
+
+    def end_all(self) -> None:
+        """KILL every run there is: nothing starts any more, and what runs is gone or going.
+
+        A supervisor that has not begun finds that somebody else looks after its run. One that has begun is about to
+        say which process it started.
+        """
+        for run in self.runs():
+            self.never(*run)
+        for one in self._starting:
+            one.wait()  # until it is nobody's child
+        self._starting.clear()
+        last = time.monotonic() + BEGIN_S
+        for run in list(self.runs()):
+            while self.pid(*run) is None and not self.lost(*run) and time.monotonic() < last:
+                time.sleep(0.002)
+            if self.status(*run) is None:
+                self.kill(*run)
+
     def runs(self) -> Iterator[tuple[int, int]]:
         """(core id, restarts) of every run there is a folder of."""
-        for place in sorted(self.folder.iterdir()):
-            core_id, _, restarts = place.name.partition(".")
+        for name in sorted(os.listdir(self.folder)):
+            core_id, _, restarts = name.partition(".")
             if core_id.isdigit() and restarts.isdigit():
                 yield int(core_id), int(restarts)
+
+
+def _number(path: Path) -> int | None:
+    text = read_record(path)
+    return int(text) if text is not None and text.isdigit() else None

@@ -2,13 +2,17 @@
 
 Run as ``python -S supervisor.py FOLDER``, on the standard library alone. It is no child of the daemon, so that jobs
 go on while the daemon is away. In FOLDER: ``spec.json`` (what to run), then ``pid`` (of the script, which leads a
-session and process group of its own), and at the end ``exit`` (its wait status), written whole or not at all. Before
-anything else it writes ``supervisor``, unless somebody has: however often it is started, a script runs once.
+session and process group of its own), and at the end ``exit`` (its wait status). Before anything else it writes
+``supervisor``, unless somebody has: however often it is started, a script runs once.
+
+The daemon has made these files before, blank and of full size (`RECORD` bytes), and they are filled in place: what is
+to be said of a run that was begun needs no room on the disk.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -21,6 +25,9 @@ from typing import Any
 
 LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
 LINGER_S = 3600.0
+KEPT = 9  # descriptor on which a child says that its script could not be started
+RECORD = 48
+"""Bytes of a small file; one that is not filled yet ends with a blank, as one that is being filled."""
 
 
 def main(folder: str) -> None:
@@ -28,14 +35,13 @@ def main(folder: str) -> None:
     _leave(folder)
     with open(os.path.join(folder, "spec.json"), encoding="utf-8", errors="surrogateescape") as file:
         spec = json.load(file)
-    status = _run(folder, spec)
+    status, child = _run(folder, spec)
     with contextlib.suppress(OSError):
         os.unlink(spec["script"])
         os.rmdir(os.path.dirname(spec["script"]))
     _write(os.path.join(folder, "exit"), str(status))
     _tell(spec, status)
-    with open(os.path.join(folder, "pid"), encoding="ascii") as file:
-        _linger(int(file.read()))
+    _linger(child)  # the folder is the daemon's from now on
 
 
 def _leave(folder: str) -> None:
@@ -57,36 +63,45 @@ def _claim(folder: str) -> bool:
     """Become the one supervisor of this run: its id, and when it started, because ids are used again."""
     with open("/proc/self/stat", encoding="ascii", errors="replace") as file:
         since = file.read().rpartition(")")[2].split()[19]
-    mine = os.path.join(folder, f"supervisor.{os.getpid()}")
-    _write(mine, f"{os.getpid()} {since}")
+    return claim(os.path.join(folder, "supervisor"), f"{os.getpid()} {since}")
+
+
+def claim(path: str, text: str) -> bool:
+    """Fill a small file unless somebody has, or is about to."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        os.link(mine, os.path.join(folder, "supervisor"))
-    except FileExistsError:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.pread(descriptor, RECORD, 0).strip():
+            return False
+        _fill(descriptor, text)
+        return True
+    except BlockingIOError:
         return False
     finally:
-        os.unlink(mine)
-    return True
+        os.close(descriptor)
 
 
-def _run(folder: str, spec: dict[str, Any]) -> int:
-    """Start the script and wait for it; its wait status."""
+def _run(folder: str, spec: dict[str, Any]) -> tuple[int, int]:
+    """Start the script and wait for it; its wait status, and which process it was."""
+    started, failed = os.pipe()
     child = os.fork()
     if not child:
         try:
-            _become(folder, spec)
-        except OSError:
-            pass
+            _become(spec, failed)
+        except Exception:
+            with contextlib.suppress(OSError):
+                os.write(KEPT, b"x")
         finally:
-            os._exit(LAUNCH_FAILED if not os.environ.get("SLURMSIM_STARTED") else 1)
+            os._exit(LAUNCH_FAILED)
+    os.close(failed)
     _write(os.path.join(folder, "pid"), str(child))
     if os.path.exists(os.path.join(folder, "stop")):
         os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
     if not os.path.exists(os.path.join(folder, "stop")):
         _kill(child)
-    if os.path.exists(os.path.join(folder, "unlaunched")):
-        return LAUNCH_FAILED
-    return status
+    with open(started, "rb") as news:
+        return (LAUNCH_FAILED if news.read() else status), child
 
 
 def _linger(group: int) -> None:
@@ -104,10 +119,10 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _become(folder: str, spec: dict[str, Any]) -> None:
-    """In the child: files, folder, limits, then the script itself."""
+def _become(spec: dict[str, Any], failed: int) -> None:
+    """In the child: files, folder, limits, then the script itself. What fails is told on the descriptor `KEPT`."""
     os.setsid()
-    _write(os.path.join(folder, "unlaunched"), "")
+    os.dup2(failed, KEPT, inheritable=False)
     os.umask(int(spec["umask"]))
     os.chdir(spec["work_dir"])
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if spec["append"] else os.O_TRUNC)
@@ -116,13 +131,13 @@ def _become(folder: str, spec: dict[str, Any]) -> None:
     error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
     for number, descriptor in ((0, source), (1, out), (2, error)):
         os.dup2(descriptor, number)
-    os.closerange(3, 4096)
+    os.closerange(3, KEPT)
+    os.closerange(KEPT + 1, 4096)
     for name, value in spec["rlimits"].items():
         with contextlib.suppress(ValueError, OSError, AttributeError):
             resource.setrlimit(getattr(resource, name), (value, value))
     for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
-    os.unlink(os.path.join(folder, "unlaunched"))
     script = spec["script"]
     environment = {**spec["environment"], "SLURM_TASK_PID": str(os.getpid())}
     try:
@@ -132,13 +147,27 @@ def _become(folder: str, spec: dict[str, Any]) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    """Write a small file whole."""
-    part = f"{path}.part"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    os.write(descriptor, text.encode())
+    """Fill a small file."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _fill(descriptor, text)
+    finally:
+        os.close(descriptor)
+
+
+def _fill(descriptor: int, text: str) -> None:
+    os.pwrite(descriptor, f"{text:<{RECORD - 1}}\n".encode(), 0)
     os.fsync(descriptor)
-    os.close(descriptor)
-    os.rename(part, path)
+
+
+def read_record(path: str | os.PathLike[str]) -> str | None:
+    """What a small file says, None for one that is not there or not filled. (Older releases made them when needed.)"""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return None
+    return text.strip() if text.strip() and not text.endswith(" ") else None
 
 
 def _tell(spec: dict[str, Any], status: int) -> None:

@@ -18,6 +18,9 @@ from slurmsim.trace.jsonfile import read_json
 from slurmsim.trace.staging import MANIFEST
 from slurmsim.trace.writer import TABLES, VERSION_KEY
 
+UNIX = 631_152_000
+"""Later than this (1990) a time can only be a Unix time; earlier, seconds since a log began."""
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow.parquet as pq
@@ -139,25 +142,40 @@ class Trace:
         """A text column as codes, shape (n_rows,), and the list they point into."""
         return text_codes(self.read(table, [name]).column(name))
 
-    def jobs_frame(self) -> pd.DataFrame:
-        """``jobs`` as a pandas frame: nullable columns as Int64, texts as str."""
-        return _frame(self.jobs, "jobs")
+    @property
+    def epoch(self) -> int | None:
+        """Unix time of the trace's second 0; None when its times are only seconds since a log began."""
+        workload = self.manifest.get("workload")
+        epoch = int((workload.get("epoch") if isinstance(workload, dict) else 0) or 0)
+        submits = self.ints("jobs", "submit")[0]
+        return epoch if len(submits) and epoch + int(submits.min()) >= UNIX else None
 
-    def requeued_frame(self) -> pd.DataFrame:
-        """``requeued`` as a pandas frame."""
-        return _frame(self.requeued, "requeued")
+    def jobs_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``jobs`` as a pandas frame: nullable columns as Int64, texts as str.
 
-    def events_frame(self) -> pd.DataFrame:
-        """``events`` as a pandas frame."""
-        return _frame(self.events, "events")
+        Columns that hold instants (`schema.INSTANTS`) are dates in UTC where `epoch` is known, missing ones NaT; else,
+        or without `dates`, the seconds that the file has.
+        """
+        return self._frame("jobs", dates)
 
-    def usage_frame(self) -> pd.DataFrame:
-        """``usage`` as a pandas frame."""
-        return _frame(self.usage, "usage")
+    def requeued_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``requeued`` as a pandas frame; `dates` as for `jobs_frame`."""
+        return self._frame("requeued", dates)
 
-    def shares_frame(self) -> pd.DataFrame:
-        """``shares`` as a pandas frame."""
-        return _frame(self.shares, "shares")
+    def events_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``events`` as a pandas frame; `dates` as for `jobs_frame`."""
+        return self._frame("events", dates)
+
+    def usage_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``usage`` as a pandas frame; `dates` as for `jobs_frame`."""
+        return self._frame("usage", dates)
+
+    def shares_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``shares`` as a pandas frame; `dates` as for `jobs_frame`."""
+        return self._frame("shares", dates)
+
+    def _frame(self, table: str, dates: bool) -> pd.DataFrame:
+        return _frame(self._whole(table), table, self.epoch if dates else None)
 
     def __repr__(self) -> str:
         return f"Trace({str(self.path)!r}{', partial' if self.partial else ''})"
@@ -196,7 +214,8 @@ def _check(found: pa.Schema, table: str, file: Path) -> None:
             raise WorkloadError("column is missing", file=str(file), field=name)
 
 
-def _frame(table: pa.Table, name: str) -> pd.DataFrame:
+def _frame(table: pa.Table, name: str, epoch: int | None) -> pd.DataFrame:
+    """The table as a frame; instants as dates when the Unix time of second 0 is given."""
     import pandas as pd
 
     def series(column: str, kind: str) -> Any:
@@ -204,6 +223,10 @@ def _frame(table: pa.Table, name: str) -> pd.DataFrame:
             codes, values = text_codes(table.column(column))
             return pd.Series(np.array(values, object)[codes], dtype="str")
         data = int_values(table.column(column))
+        if epoch is not None and column in schema.INSTANTS:
+            moments = np.where(data == NULL, 0, data + epoch).astype("datetime64[s]")
+            moments[data == NULL] = np.datetime64("NaT")
+            return pd.Series(moments).dt.tz_localize("UTC")
         if kind == "int64":
             return data
         return pd.arrays.IntegerArray(np.where(data == NULL, 0, data), data == NULL)

@@ -105,11 +105,15 @@ SHARES: dict[str, tuple[str, str]] = {
     "fair_share_ppm": ("int64?", "fair-share factor in millionths, null for accounts (FairShare)"),
 }
 
+INSTANTS = ("submit", "last_submit", "begin", "eligible", "start", "end", "held_since", "time")
+"""Columns that hold a time of day, and not a length of time: dates where the workload has them."""
+
 SUMMARY_KEYS: tuple[str, ...] = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "first_submit", "last_end",
     "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",
+    "mean_wait_so_far_s",
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
-    "refused", "requeues", "requeued_cpu_s", "wall_s", "jobs_per_s", "passes",
+    "refused", "dropped", "requeues", "requeued_cpu_s", "wall_s", "jobs_per_s", "passes",
     "backfilled",
     "peak_rss_bytes", "policy", "seed",
 )  # fmt: skip

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.metrics.estimate import Estimate
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-BAND = (5.0, 95.0)  # percentiles over replicates
 SAME_S = 60.0  # a start that moves by less than this neither gains nor loses
 
 
@@ -18,9 +19,11 @@ SAME_S = 60.0  # a start that moves by less than this neither gains nor loses
 class Effect:
     """Mean wait of some jobs in both replays, seconds, and how it differs.
 
-    `low`, `high`: the 5th and 95th percentile of the difference over the replicates, each with its own jitter, the
-    same in both replays; None without replicates. `gain`, `lose`: shares of the jobs that start more than 60 s
-    earlier, later, in the unjittered pair.
+    Each pair of replays (one without jitter, the replicates with one of their own, the same in both of a pair) gives a
+    mean before, one after and their difference, over the jobs that started in both; `baseline_s` and `changed_s` are
+    the means of those over the pairs. `low`, `high`: the 95 % interval of the mean difference (Student's t of the
+    paired differences), so the estimate is its centre; None without replicates. `jobs`, `gain`, `lose`: how many jobs
+    started in both of the unjittered pair, and which shares of them start more than 60 s earlier, later.
     """
 
     name: str
@@ -57,14 +60,16 @@ def effect(
         return None
     a, b = baseline[both], changed[both]
     shift = b - a
-    differences = []
+    means = [(float(a.mean()), float(b.mean()))]
     for x, y in pairs:
         kept = rows & ~np.isnan(x) & ~np.isnan(y)
         if kept.any():
-            differences.append(float((y[kept] - x[kept]).mean()))
-    band = np.percentile(differences, BAND).tolist() if differences else (None, None)
+            means.append((float(x[kept].mean()), float(y[kept].mean())))
+    before, after = (float(np.mean(column)) for column in zip(*means, strict=True))
+    found = Estimate.of([y - x for x, y in means])
+    low, high = (None, None) if found.half is None else (after - before - found.half, after - before + found.half)
     return Effect(
-        name, int(both.sum()), float(a.mean()), float(b.mean()), band[0], band[1],
+        name, int(both.sum()), before, after, low, high,
         float((shift < -SAME_S).mean()), float((shift > SAME_S).mean()),
     )  # fmt: skip
 

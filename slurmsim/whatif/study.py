@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
+from slurmsim.metrics.wait import mean, percentile
 from slurmsim.preparation import Prepared, RunOptions, prepare
 from slurmsim.replay import execute
 from slurmsim.report.series import size_classes
+from slurmsim.report.shortfall import shortfalls
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace, read_trace
 from slurmsim.whatif.effect import Effect, Floats, by_class, effect
@@ -64,6 +66,18 @@ class Study:
     jitter_s: int
     interrupted: bool = False
     findings: tuple[str, ...] = field(default=())
+    shared: tuple[dict[str, Any], dict[str, Any]] = field(default=({}, {}))
+
+    @property
+    def missing(self) -> list[str]:
+        """What must be said before any mean: what was refused, never started or left out, in which replay."""
+        lines = shortfalls(("before", "after"), self.summaries)
+        n = self.shared[0].get("jobs")
+        started = [s["jobs"] - s["never_started"] for s in self.summaries]
+        if n is not None and any(count != n for count in started):
+            lines.append(f"Waits are compared over the {n:,} jobs that started in both ({started[0]:,} before, "
+                         f"{started[1]:,} after).")  # fmt: skip
+        return lines
 
     @property
     def conclusion(self) -> str:
@@ -77,7 +91,7 @@ class Study:
         word = "shorter" if e.difference_s < 0 else "longer"
         if e.low is None:
             return f"Mean wait {size:,.0f} s {word}; without replicates nobody knows how much of that is chance."
-        band = f"{e.low:+,.0f} to {e.high:+,.0f} s over {self.replicates} replicates"
+        band = f"{e.low:+,.0f} to {e.high:+,.0f} s, 95 % of {self.replicates} replicates and the log"
         if not e.clear:
             return f"No clear effect on the mean wait ({e.difference_s:+,.0f} s; {band})."
         off = self.fit.mean_replayed_s is not None and self.fit.mean_logged_s is not None
@@ -128,7 +142,7 @@ def study(question: Question, progress: Progress | None = None) -> Study:
     classes = _classes(first.workload, traces[0], order, a, b, pairs)
     return Study(
         grade(logged, a), overall, classes, traces[0], traces[1], (summaries[0], summaries[1]), len(pairs),
-        question.jitter_s, interrupted, tuple(dict.fromkeys(findings)),
+        question.jitter_s, interrupted, tuple(dict.fromkeys(findings)), (_shared(a, a, b), _shared(b, a, b)),
     )  # fmt: skip
 
 
@@ -201,6 +215,15 @@ def _on(order: npt.NDArray[np.int64], ids: npt.NDArray[np.int64], values: Floats
     _, a, b = np.intersect1d(order, ids, assume_unique=True, return_indices=True)
     found[a] = values[b]
     return found
+
+
+def _shared(waits: Floats, a: Floats, b: Floats) -> dict[str, Any]:
+    """Wait figures of the jobs that started in both replays, under the names of the summary."""
+    both = waits[~np.isnan(a) & ~np.isnan(b)]
+    return {
+        "jobs": len(both), "mean_wait_s": mean(both), "median_wait_s": percentile(both, 50),
+        "p95_wait_s": percentile(both, 95), "max_wait_s": float(both.max()) if len(both) else None,
+    }  # fmt: skip
 
 
 def _logged_waits(workload: Workload) -> Floats:

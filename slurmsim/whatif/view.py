@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HEADER = ("", "jobs", "mean wait before", "after", "difference", "band", "start earlier", "start later")
+_SHARED = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s")  # of the jobs that started in both
 _KEYS = (
-    "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s", "mean_bounded_slowdown", "utilization", "makespan_s",
-    "completed", "timeout", "never_started", "refused", "backfilled",
+    "refused", "never_started", "dropped", "mean_wait_so_far_s", "utilization", "makespan_s", "completed", "timeout",
+    "backfilled",
 )  # fmt: skip
 
 
 def as_text(found: Study) -> str:
     """The answer for a terminal: fit, conclusion, tables."""
-    blocks = [found.fit.sentence, found.conclusion]
+    blocks = ["\n".join(found.missing)] if found.missing else []
+    blocks += [found.fit.sentence, found.conclusion]
     if found.interrupted:
         blocks.append(f"Interrupted: the band rests on {found.replicates} replicates.")
     blocks.append(table([("measure", "before", "after"), *_summary_rows(found)]))
@@ -41,10 +43,12 @@ def as_text(found: Study) -> str:
 def as_dict(found: Study) -> dict[str, Any]:
     """The answer for programs."""
     return {
+        "missing": found.missing,
         "conclusion": found.conclusion,
         "fit": {**asdict(found.fit), "sentence": found.fit.sentence},
         "overall": _effect(found.overall) if found.overall is not None else None,
         "by": {what: [_effect(e) for e in effects] for what, effects in found.by.items()},
+        "both_started": {"before": found.shared[0], "after": found.shared[1]},
         "baseline": found.summaries[0],
         "changed": found.summaries[1],
         "replicates": found.replicates,
@@ -59,7 +63,7 @@ def write(found: Study, folder: Path) -> list[Path]:
     from slurmsim.trace.jsonfile import to_json
 
     drawn = [(name, caption, render(figure, "png")) for name, caption, figure in figures(found)]
-    blocks = [page.heading("What if?", found.fit.sentence, found.conclusion)]
+    blocks = [page.heading("What if?", *found.missing, found.fit.sentence, found.conclusion)]
     if found.fit.verdict == "poor":
         blocks.append(page.banner("The baseline does not fit the log: nothing below says anything about this site."))
     if found.interrupted:
@@ -78,8 +82,8 @@ def figures(found: Study) -> Iterator[tuple[str, str, Figure]]:
     """File name, caption and figure of each picture."""
     both = compare([found.baseline.path, found.changed.path])
     shown = {what: effects for what, effects in found.by.items() if effects and what != "user"}
-    yield "whatif-waits", "Mean wait before and after, by class of jobs; whiskers: 5 % to 95 % of the change over the "\
-        "replicates.", classes(shown)  # fmt: skip
+    caption = "Mean wait before and after, by class of jobs; whiskers: 95 % interval of the change."
+    yield "whatif-waits", caption, classes(shown)
     yield (
         "whatif-moved",
         "Share of each account's and user's jobs that start more than a minute earlier or later.",
@@ -135,7 +139,11 @@ def moved(shown: dict[str, list[Effect]]) -> Figure:
 
 def _summary_rows(found: Study) -> list[Sequence[str]]:
     before, after = found.summaries
-    return [(key, summary_value(key, before.get(key)), summary_value(key, after.get(key))) for key in _KEYS]
+    rows: list[Sequence[str]] = [
+        (f"{key}, jobs of both", *(summary_value(key, one.get(key)) for one in found.shared)) for key in _SHARED
+    ]
+    rows += [(key, summary_value(key, before.get(key)), summary_value(key, after.get(key))) for key in _KEYS]
+    return rows
 
 
 def _row(e: Effect) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
+from slurmsim.numerals import is_number
 from slurmsim.report.noderows import spans
 from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes
@@ -121,7 +122,7 @@ class Jobs:
     def find(self, name: str) -> int | None:
         """The row of ``ID`` or ``ARRAY_TASK``."""
         array, underscore, task = name.partition("_")
-        if not array.isdecimal() or (underscore and not task.isdecimal()):
+        if not is_number(array) or (underscore and not is_number(task)):
             return None
         if not underscore:
             return self.row.get(int(array))

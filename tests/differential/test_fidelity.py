@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -28,12 +27,20 @@ MORE = ("extras.builtin", "mixed.backfill", "mixed.multifactor")
 COMMON = ("mixed.builtin", "mixed.builtin.run2", "mixed.builtin.run3", "mixed.builtin.run5", "heavy.builtin",
           "heavy.builtin.run2")  # fmt: skip
 REPEATED = {"mixed.builtin": 5, "heavy.builtin": 3, "grid.builtin": 4, "grid.backfill": 5}  # how often
-# Everything 22.05 recorded without accounting, and how many seconds no order of events explains.
-RECORDED = {
-    **dict.fromkeys((f"{w}.{c}" for w in ("mixed", "heavy", "grid", "extras")
-                     for c in ("builtin", "backfill", "multifactor")), 0),
-    "repeat/mixed.builtin.run2": 0, "repeat/mixed.backfill.run2": 0, "repeat/mixed.backfill.run3": 2,
-    "repeat/grid.backfill.run2": 0, "repeat/grid.multifactor.run2": 0,
+# All recordings that are bundled. Seconds no order of events explains are allowed where they are listed, and recorded
+# starts our next pass does not make: nodes of one job that were free again at different moments, mostly.
+RECORDED = sorted(
+    path.name.removesuffix(".json")
+    for path in BUNDLED.glob("*.json")
+    if not path.name.endswith((".workload.json", ".moments.json"))
+)
+UNEXPLAINED = {
+    "grid.builtin.run3": 2, "mixed.backfill.run3": 2,
+    "mixed.backfill.26.05": 3, "extras.multifactor.26.05": 2, "mixed.multifactor.26.05": 34,
+}  # fmt: skip
+SLOW = {"extras.multifactor.26.05", "mixed.multifactor.26.05"}  # many orders are tried in vain: half a minute each
+MISSED = {
+    "grid.builtin.run3": 1, "mixed.backfill.26.05": 1, "extras.multifactor.26.05": 5, "mixed.multifactor.26.05": 3,
 }  # fmt: skip
 
 
@@ -135,6 +142,23 @@ def test_more_recordings_in_step(name: str) -> None:
     demand_locked(found)
 
 
+def test_cpus_that_no_recording_names_are_found_out_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether job 76 had ended when job 57 got n[04,12,23-24] shows a second later, in what n04 has left."""
+    recording = read_recording(BUNDLED / "puzzle.fairshare.json")
+    step = replay_in_step(recording)
+    assert step.unexplained == []
+    assert 613 in step.reordered
+    assert step.nodes == {j.id: j.nodes for j in recording.jobs}
+    cpus = dict(zip(step.held[57].indices().tolist(), np.asarray(step.held[57].cpus).tolist(), strict=True))
+    assert cpus == {3: 4, 11: 8, 22: 8, 23: 4}  # counted from n01; as real Slurm says of this case
+    locked = replay_locked(step.recording, step.held)
+    assert (locked.on_nodes, locked.missed) == (len(recording.jobs), [])
+    # the CPUs of the usual order do not do: neither in step nor, with nobody telling better, locked
+    assert replay_locked(step.recording).on_nodes < 100
+    monkeypatch.setattr("slurmsim.fidelity.instep.MAX_RECONSIDERED", 0)
+    assert _explain(step.recording, limit=1) is None
+
+
 def wrong(name: str, **parameters: str) -> Recording:
     recording = read_recording(BUNDLED / f"{name}.json")
     cluster = recording.cluster
@@ -186,17 +210,31 @@ def test_a_log_is_graded_against_its_own_starts(tmp_path: Path, capsys: pytest.C
     assert [line.split()[0] for line in capsys.readouterr().out.split("\n\n")] == ["recording", "log"]
 
 
-@pytest.mark.parametrize("name", RECORDED)
-def test_every_recording(name: str) -> None:
-    folder = os.environ.get("SLURMSIM_GOLDEN")
-    if not folder:
-        pytest.skip("set SLURMSIM_GOLDEN to the folder with the recordings of real Slurm")
-    replays = Path(folder) / "replay"
-    workload = replays / f"{Path(name).name.partition('.')[0]}.workload.json"
-    step = replay_in_step(read_recording(replays / f"{name}.json", workload))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in RECORDED]
+)
+def test_every_recording_in_step_and_locked(name: str) -> None:
+    step = replay_in_step(read_recording(BUNDLED / f"{name}.json"))
     jobs = step.recording.jobs
-    assert share_of_nodes([j.nodes for j in jobs], [step.nodes.get(j.id, "") for j in jobs]) == 1.0
-    assert len(step.unexplained) <= RECORDED[name]
+    assert len(step.unexplained) <= UNEXPLAINED.get(name, 0)
+    if name not in UNEXPLAINED:
+        assert share_of_nodes([j.nodes for j in jobs], [step.nodes.get(j.id, "") for j in jobs]) == 1.0
+    locked = replay_locked(step.recording, step.held)
+    assert locked.starts == len(jobs)
+    assert locked.starts - locked.on_nodes <= MISSED.get(name, 0)
+    assert locked.share_in_time >= 0.97
+    assert locked.share_of_reasons >= 0.99
+
+
+def test_known_misses_stay_within_the_bars() -> None:
+    """22.05: 99.5 % of the locked starts of all recordings, 97 % of each; 24.11 and 26.05: 95 % of each."""
+    jobs = {name: len(read_recording(BUNDLED / f"{name}.json").jobs) for name in RECORDED}
+    newer = {name for name in RECORDED if name.partition(".2")[2][:4] in ("4.11", "6.05")}
+    older = jobs.keys() - newer
+    assert 10 <= len(newer) < len(older)
+    assert sum(MISSED.get(name, 0) for name in older) <= 0.005 * sum(jobs[name] for name in older)
+    assert all(MISSED.get(name, 0) <= (0.05 if name in newer else 0.03) * jobs[name] for name in RECORDED)
+    assert MISSED.keys() | UNEXPLAINED.keys() <= jobs.keys()
 
 
 @pytest.mark.parametrize(

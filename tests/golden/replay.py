@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import known
 from fake_machine import install
 from quiet import Quiet
+from same_jobs import SameJobs
 
 UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
@@ -161,7 +163,7 @@ class Session:
 
     def _ended(self, command: subprocess.Popen[bytes]) -> bool:
         """Wait for the command, or until it only waits itself."""
-        for patience in (0.25, 0.0):
+        for patience in (0.25 if self.real else 2.0, 0.0):  # looking at all processes costs more than the command
             try:
                 command.wait(patience)
                 return True
@@ -290,9 +292,25 @@ def replay(path: Path, jobs: str, times: bool = False, up_s: int | None = None, 
 def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: int) -> Group:
     """Run it once, slurmctld having been up for `up_s`."""
     group = Group(recording["group"], up_s)
+    began = time.monotonic()
+    for step, code, out, error in asked(recording, find_conf(path, recording), jobs, up_s):
+        group.outcomes.append(compare(step, code, out, error, recording["volatile"]))
+        if times:
+            print(f"{time.monotonic() - began:6.2f} {step['n']}: {step['cmd'][:80]}", file=sys.stderr)
+        began = time.monotonic()
+    return group
+
+
+def asked(
+    recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None
+) -> Iterator[tuple[dict[str, Any], int, str, str]]:
+    """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors.
+
+    With `same`, what a command names by its id is the job of the same submission.
+    """
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
-    session = Session(recording, find_conf(path, recording), mode, up_s)
+    session = Session(recording, conf, mode, up_s)
     at = 0.0
     try:
         for step in recording["steps"]:
@@ -306,14 +324,14 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
                 session.until(at)
             else:
                 at = max(at, step["t"])
-                began = time.monotonic()
                 session.until(at)
-                group.outcomes.append(compare(step, *session.run(step["user"], step["cmd"]), recording["volatile"]))
-                if times:
-                    print(f"{time.monotonic() - began:6.2f} {step['n']}: {step['cmd'][:80]}", file=sys.stderr)
+                command = step["cmd"] if same is None else same.ours(step["cmd"])
+                code, out, error = session.run(step["user"], command)
+                if same is not None:
+                    same.learn(step["cmd"], step["stdout"], out)
+                yield step, code, out, error
     finally:
         session.close()
-    return group
 
 
 def compare(step: dict[str, Any], code: int, out: str, error: str, volatile: list[list[str]]) -> Outcome:

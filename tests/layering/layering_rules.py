@@ -46,7 +46,17 @@ LAYERS: dict[str, Layer] = {
     "vocabulary": Layer(
         tuple(
             f"slurmsim.{name}"
-            for name in ("errors", "states", "hostlist", "tres", "duration", "releases", "release_changes")
+            for name in (
+                "errors",
+                "states",
+                "hostlist",
+                "numerals",
+                "tres",
+                "duration",
+                "releases",
+                "release_changes",
+                "version",
+            )
         ),
         sealed=True,
     ),
@@ -92,7 +102,13 @@ LAYERS: dict[str, Layer] = {
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol slurmd commands"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol slurmd commands snapshot"),
+    ),
+    # The core's columns are NumPy's: whoever writes them down has to know them.
+    "snapshot": Layer(
+        ("slurmsim.slurmctld.snapshot",),
+        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld"),
+        _set("numpy"),
     ),
     "pytest plugin": Layer(("slurmsim.pytest_plugin",), ALL, _set("pytest")),
     "root": Layer(

@@ -1,6 +1,7 @@
 """A cluster on a file system of one MiB, which fills up and is emptied again. Run as root of a name space of one's own.
 
-``unshare --map-root-user --mount python full_disk_session.py FOLDER`` prints one JSON object: what was answered when.
+``unshare --map-root-user --mount python full_disk_session.py FOLDER [FLAG]`` prints one JSON object: what was answered
+when. With FLAG, a file elsewhere, scripts run until it is there; else jobs are simulated.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +69,12 @@ def fill(folder: Path) -> Path:
     return path
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, flag: Path | None) -> None:
     """Mount the file system, and do it there."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "none", str(folder)], check=True)
     s = Session(folder)
     try:
-        print(json.dumps(session(s, folder)))
+        print(json.dumps(session(s, folder) if flag is None else ends(s, folder, flag)))
     finally:
         s.slurmsim("down")
 
@@ -97,5 +99,40 @@ def session(s: Session, folder: Path) -> dict[str, Any]:
     return told
 
 
+def ends(s: Session, folder: Path, flag: Path) -> dict[str, Any]:
+    """Start scripts, fill the disk, and let them end."""
+    told: dict[str, Any] = {"up": s.slurmsim("up", "--rate", "2")}
+    script = f"while [ ! -e {flag} ]; do sleep 0.05; done; exit 5"
+    for _ in range(4):
+        s.run("sbatch", "--export=NONE", "-o", "/dev/null", "--wrap", script)
+    wait(s, ["RUNNING"] * 4)
+    ballast = fill(folder)
+    while s.submit()["code"] == 0:  # the journal has taken some room in advance
+        pass
+    time.sleep(3)  # and the clock is in it, too
+    os.kill(s.pid(), signal.SIGKILL)
+    told["up again"] = s.slurmsim("up")
+    while s.submit()["code"] == 0:
+        pass
+    told["free"] = os.statvfs(folder).f_bavail
+    flag.touch()
+    wait(s, ["FAILED"] * 4)
+    told["ended"] = s.run("sacct", "-X", "-n", "-P", "-j", "1,2,3,4", "-o", "State,ExitCode")["out"].split()
+    os.kill(s.pid(), signal.SIGKILL)
+    ballast.unlink()
+    told["emptied"] = s.slurmsim("up")
+    told["still"] = s.run("sacct", "-X", "-n", "-P", "-j", "1,2,3,4", "-o", "State,ExitCode")["out"].split()
+    return told
+
+
+def wait(s: Session, states: list[str]) -> None:
+    """Wait until the first jobs are in these states."""
+    last = time.monotonic() + 60
+    while (found := s.run("squeue", "-h", "-t", "all", "-S", "i", "-o", "%T")["out"].split())[: len(states)] != states:
+        if time.monotonic() > last:
+            raise TimeoutError(f"{found}, not {states}")
+        time.sleep(0.1)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -1,12 +1,16 @@
-"""A live cluster under load whose daemon is killed again and again: what `test_kill` looks at afterwards."""
+"""A live cluster under load whose daemon is killed, stopped, frozen and started again and again, also twice at once.
+
+What `test_kill` looks at afterwards.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
-import socket
-import struct
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -14,15 +18,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from processes import daemons, wait_until
+
+from slurmsim.errors import ConfigError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
-from slurmsim.protocol import SOCKET, Client, Refusal, Unreachable, connect
+from slurmsim.protocol import Client, Refusal, Unreachable
+from slurmsim.slurmctld.state_folder import holder
 
 FIELDS = ("job_id", "array_job_id", "array_task_id", "name", "job_state", "state_reason", "exit_code", "priority",
           "submit_time", "eligible_time", "start_time", "end_time", "nodes", "restart_cnt", "time_limit", "user_name",
           "account", "partition", "dependency", "num_cpus")  # fmt: skip
 FINAL = ("COMPLETED", "FAILED", "CANCELLED")
 RATE = 20.0
+PAUSE_S = 0.6
+MOVES = ("restart", "freeze", "kill and start twice", "stop and start twice", "interrupt the start", "kill the start")
+"""What is done to the daemon beside killing it."""
 
 
 @dataclass
@@ -48,6 +59,7 @@ class Session:
         self.ran = folder / "ran"
         self.ran.touch()
         self.told = Acknowledged()
+        self.moves: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._over = threading.Event()
         conf = folder / "slurm.conf"
@@ -136,21 +148,89 @@ class Session:
     # -- the daemon -------------------------------------------------------------------------------------------------
 
     def pid(self) -> int:
-        with connect(str(self.folder / SOCKET), 10) as connection:
-            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        return int(struct.unpack("3i", peer)[0])
+        """The one daemon there is, which holds the folder."""
+        (found,) = daemons(self.folder)
+        assert holder(self.folder) == found
+        return found
 
-    def kill(self) -> None:
+    def kill(self, *, start: bool = True) -> None:
         """kill -9, and start again at once."""
+        self.moves["kill"] += 1
         pid = self.pid()
         os.kill(pid, signal.SIGKILL)
-        while os.path.exists(f"/proc/{pid}"):  # our child: reap it
-            try:
-                os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                break
-            time.sleep(0.002)
+        self._wait_for(pid)
+        if start:
+            self.start()
+
+    def stop(self) -> None:
+        pid = self.pid()
+        daemon.stop(self.folder)
+        self._wait_for(pid)
+
+    def start(self) -> None:
         daemon.start(self.folder, daemon.prepare(self.folder, Settings()))
+        self.pid()
+
+    def _wait_for(self, pid: int) -> None:
+        """Wait until that daemon is gone; it may be a child of this process."""
+        wait_until(lambda: pid not in daemons(self.folder))
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+    def move(self, kind: str) -> None:
+        """One of `MOVES`; one daemon runs afterwards."""
+        self.moves[kind] += 1
+        if kind == "restart":
+            self.stop()
+            self.start()
+        elif kind == "freeze":
+            self._freeze()
+        elif kind.endswith("twice"):
+            if kind.startswith("kill"):
+                self.kill(start=False)
+            else:
+                self.stop()
+            self._twice()
+        else:
+            self.kill(start=False)
+            self._half_started(signal.SIGINT if kind.startswith("interrupt") else signal.SIGKILL)
+        self.pid()
+
+    def _freeze(self) -> None:
+        """A daemon that does nothing for a while is still there."""
+        pid = self.pid()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            daemon.prepare(self.folder, Settings())
+        except ConfigError as refused:
+            assert f"(process {pid})" in str(refused)
+        else:
+            raise AssertionError("there would be two daemons")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def _twice(self) -> None:
+        """Two who start at once: one does."""
+        starting = [self._up() for _ in range(2)]
+        said = [one.communicate(timeout=120)[1] for one in starting]
+        assert sorted(one.returncode for one in starting) == [0, 2], said
+        assert sum("a cluster is running there (process " in text for text in said) == 1, said
+
+    def _half_started(self, number: int) -> None:
+        """Whoever starts it is ended at some moment; then somebody else starts it, unless it runs."""
+        starting = self._up()
+        self._over.wait(self.random.uniform(0.1, 1.0))
+        starting.send_signal(number)
+        starting.communicate(timeout=120)
+        # one that was ready runs on; any other ends as soon as it sees that nobody waits
+        wait_until(lambda: daemon.is_alive(self.folder) or not daemons(self.folder))
+        if not daemon.is_alive(self.folder):
+            self.start()
+
+    def _up(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "slurmsim", "up", "--state", str(self.folder)]
+        environ = {**os.environ, "XDG_STATE_HOME": str(self.folder.parent / "state")}
+        return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         return daemon.call(self.folder, name, timeout_s=None, **arguments)

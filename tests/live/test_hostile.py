@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -9,6 +10,8 @@ import random
 import resource
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +24,8 @@ from slurmsim.live import daemon
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import MAX_REQUEST, SOCKET, Client, Refusal, connect, pack
+from slurmsim.slurmctld.bodies import Bodies
+from slurmsim.slurmctld.connections import READ_S
 
 CONNECTIONS = 2000
 FIELDS = ["name", "script", "min_nodes", "time_limit", "array_inx", "environment", "partition", "features", "nice",
@@ -135,6 +140,57 @@ def test_thousands_of_connections_and_slow_readers(folder: Path) -> None:
     assert answers(folder) < 5
 
 
+@pytest.mark.parametrize("sent", [0, 1 << 20, 14 << 20])
+def test_who_announces_much_and_stalls_holds_nobody_up(folder: Path, sent: int) -> None:
+    stalled = []
+    try:
+        for _ in range(10):
+            connection = raw(folder)
+            connection.settimeout(5)
+            stalled.append(connection)
+            with contextlib.suppress(OSError):  # hung up on, when the others need the room
+                connection.sendall(struct.pack(">I", 15 << 20) + b" " * sent)
+        began = time.monotonic()
+        assert Client(str(folder), timeout_s=60).call("submit", job=job(comment="", script="#" * (1 << 20)))
+        assert time.monotonic() - began < READ_S / 2  # they would be hung up on after READ_S
+    finally:
+        for connection in stalled:
+            connection.close()
+
+
+def test_unfinished_messages_share_a_bounded_memory() -> None:
+    async def talk() -> list[bytes | None]:
+        bodies, most = Bodies(budget=1 << 20), 0
+        readers = [asyncio.StreamReader() for _ in range(4)]
+        writers = [_Writer(reader) for reader in readers]
+        tasks = [asyncio.ensure_future(bodies.read(r, w, 400 << 10)) for r, w in zip(readers, writers, strict=True)]
+        for reader in readers:  # the first one stalls, and has to go when the others need its room
+            reader.feed_data(b"x" * (300 << 10))
+            for _ in range(5):
+                await asyncio.sleep(0)
+                most = max(most, bodies.total)
+        assert most <= 1 << 20
+        for reader in readers[1:]:
+            reader.feed_data(b"x" * (100 << 10))
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert bodies.total == 0
+        return [one if isinstance(one, bytes) else None for one in found]
+
+    found = asyncio.run(talk())
+    assert found[0] is None
+    assert [len(one or b"") for one in found[1:]] == [400 << 10] * 3
+
+
+class _Writer:
+    """As much of a StreamWriter as is used."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self.transport, self.reader = self, reader
+
+    def abort(self) -> None:
+        self.reader.feed_eof()
+
+
 def test_a_full_disk(folder: Path) -> None:
     client, told = Client(str(folder)), []
     with raw(folder) as connection:
@@ -161,15 +217,23 @@ def test_a_full_disk(folder: Path) -> None:
     assert Client(str(folder)).call("every_job", fields=["job_id"])["columns"]["job_id"] == told
 
 
-@pytest.mark.parametrize("torn", [1, 5, 40])
-def test_a_torn_last_line(folder: Path, torn: int) -> None:
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_cut_journal_is_refused_and_salvaged(folder: Path, cut: int) -> None:
     client = Client(str(folder))
     for _ in range(3):
         client.call("submit", job=job())
     daemon.stop(folder)
     journal = folder / "journal"
-    journal.write_bytes(journal.read_bytes()[:-torn] + b"\0" * 100)
-    daemon.start(folder, daemon.prepare(folder, Settings()))
+    journal.write_bytes(data := journal.read_bytes()[:-cut] + b"\0" * 100)
+    with pytest.raises(slurmsim.errors.OutputError, match=r"cannot be read \(acknowledged up to .*up --salvage"):
+        daemon.start(folder, daemon.prepare(folder, Settings()))
+    assert journal.read_bytes() == data
+    command = [sys.executable, "-m", "slurmsim", "up", "--salvage", "--state", str(folder)]
+    environ = {**os.environ, "XDG_STATE_HOME": str(folder.parent)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "are lost; the damaged journal is journal.damaged-1" in done.stderr
+    assert (folder / "journal.damaged-1").read_bytes() == data
     ids = client.call("every_job", fields=["job_id"])["columns"]["job_id"]
     assert ids in ([1, 2], [1, 2, 3])  # the last line may be about the clock
     assert client.call("submit", job=job())["job_id"] == len(ids) + 1

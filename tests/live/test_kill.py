@@ -1,4 +1,4 @@
-"""The daemon is killed at random moments under load, and keeps every promise it made.
+"""The daemon is killed, stopped, frozen and started twice at random moments under load, and keeps all its promises.
 
 ``SLURMSIM_KILLS=100`` for the long version.
 """
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kill_session import Session
+from kill_session import MOVES, PAUSE_S, Session
+from processes import daemons
 
 from slurmsim.live import daemon
 from slurmsim.protocol import Client
@@ -29,10 +30,17 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 def test_kills_under_load(session: Session) -> None:
     session.begin()
-    for _ in range(KILLS):
-        session._over.wait(session.random.uniform(0.0, 0.6))
-        session.kill()
+    moves = list(MOVES)  # each once, then as it comes
+    while session.moves["kill"] < KILLS or moves:
+        session._over.wait(session.random.uniform(0.0, PAUSE_S))
+        if moves:
+            session.move(moves.pop())
+        elif session.random.random() < 0.3:
+            session.move(session.random.choice(MOVES))
+        else:
+            session.kill()
     session.end()
+    assert len(daemons(session.folder)) == 1
     # the queue, priorities, ids, usage: on a clock that stands still a restart gives all of it back
     session.call("clock", action="freeze")
     session.call("clock", action="step", seconds=300)
@@ -66,7 +74,8 @@ def test_kills_under_load(session: Session) -> None:
     for job_id in told.cancelled:
         states = {row["job_state"] for row in rows if job_id in (row["job_id"], row["array_job_id"])}
         assert states <= {"COMPLETED", "FAILED", "CANCELLED"}, (job_id, states)
-    print(f"{KILLS + 1} kills, {len(told.jobs)} jobs acknowledged, {len(rows)} rows, {len(runs)} scripts ran, "
+    done = ", ".join(f"{count} times {move}" for move, count in session.moves.most_common())
+    print(f"{done}; {len(told.jobs)} jobs acknowledged, {len(rows)} rows, {len(runs)} scripts ran, "
           f"{told.unanswered} calls unanswered")  # fmt: skip
     assert len(told.jobs) >= KILLS
     assert runs or KILLS < 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import slurmsim
 from slurmsim.protocol import Client
 
 
@@ -118,3 +120,29 @@ def test_a_step_is_signalled_and_cancelled(up: Up) -> None:
     lines = (up.folder / "out.txt").read_text().splitlines()
     assert lines[-1] == "ended 137"
     assert any("*** STEP 1.0 ON n1 CANCELLED AT " in line for line in lines)
+
+
+def test_status_for_people_and_programs(up: Up) -> None:
+    up.slurmsim("up", "--frozen", "--nodes", "3", "--start", "2026-01-05T08:00:00Z")
+    before = json.loads(up.slurmsim("status", "--json"))
+    up.run("sbatch -N 1 -a 0-4 --wrap 'sleep 60'; sbatch -N 3 --exclusive --wrap 'sleep 60'; sbatch -H --wrap true")
+    up.slurmsim("clock", "step", "10")
+    found = json.loads(up.slurmsim("status", "--json"))
+    assert found["pid"] == before["pid"] != os.getpid() and os.path.exists(f"/proc/{found['pid']}")
+    assert found["clock"] == {"now": 1_767_600_010, "mode": "frozen", "rate": 1.0}
+    assert found["queue"] == {"pending": 2, "running": 5, "suspended": 0, "ended": 0}
+    assert found["nodes"]["total"] == 3
+    journal = Path(found["journal"]["path"])
+    assert found["journal"]["entries"] == journal.read_bytes().count(b"\n") - 1 > before["journal"]["entries"]
+    assert found["journal"]["bytes"] == len(journal.read_bytes().rstrip(b"\0")) > before["journal"]["bytes"]
+    assert 10e6 < found["memory_bytes"] < 1e9
+    assert found["uptime_s"] > before["uptime_s"] >= 0
+    assert found["version"] == slurmsim.__version__
+    shown = dict(line.split(maxsplit=1) for line in up.slurmsim("status").splitlines())
+    assert list(shown) == ["cluster", "daemon", "clock", "nodes", "jobs", "journal"]
+    assert f"process {found['pid']}, up 0" in shown["daemon"] and "frozen" in shown["clock"]
+    assert shown["jobs"] == "2 pending, 5 running; scripts are simulated"
+    up.slurmsim("clock", "until-idle")
+    assert json.loads(up.slurmsim("status", "--json"))["queue"] == {
+        "pending": 1, "running": 0, "suspended": 0, "ended": 6
+    }  # fmt: skip

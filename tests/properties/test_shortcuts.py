@@ -28,6 +28,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Start, load_policy
+from slurmsim.releases import RELEASES
 from slurmsim_policies.backfill import Shadow
 from slurmsim_policies.slurm_backfill import SlurmBackfill, _Cycle
 from slurmsim_policies.slurm_backfill_hopeless import Hopeless
@@ -56,9 +57,11 @@ def planning_all(world: World) -> ClusterSpec:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("release", RELEASES)
 @given(world=worlds(parameters=BACKFILL))
-def test_planning_no_deeper_than_something_can_start(world: World) -> None:
-    usual, other = drive(world, "backfill"), drive(world, "backfill", cluster=planning_all(world))
+def test_planning_no_deeper_than_something_can_start(world: World, release: str) -> None:
+    clusters = (dataclasses.replace(c, release=release) for c in (read_conf(world.lines), planning_all(world)))
+    usual, other = (drive(world, "backfill", cluster=cluster) for cluster in clusters)
     # by second and job: separate pools are walked one after the other, so their starts of one second may change places
     assert sorted(usual.starts) == sorted(other.starts)
 

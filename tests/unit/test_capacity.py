@@ -135,7 +135,7 @@ def test_space_free_over_has_an_inclusive_end(taken: list[tuple[int, int, int]],
     assert space.free_over(begin, begin + length) == free
 
 
-def tries(space: NodeSpace, base: int, begin: int, length: int) -> list[tuple[int, int, int]]:
+def tries(space: NodeSpace, base: int, begin: int, length: int, goes_on: bool) -> list[tuple[int, int, int]]:
     """backfill.c's walk over its slots, one start after another: the same as `openings`, without its short cuts."""
     found = []
     ends = [*space.times[1:], space.end]
@@ -148,6 +148,8 @@ def tries(space: NodeSpace, base: int, begin: int, length: int) -> list[tuple[in
             if end <= begin:
                 continue
             if first > begin + length:
+                if goes_on and not following and k + 2 < len(ends):
+                    following = ends[k + 1]
                 break
             free &= space.nodes[k]
         found.append((begin, following, free))
@@ -156,14 +158,19 @@ def tries(space: NodeSpace, base: int, begin: int, length: int) -> list[tuple[in
         begin = following
 
 
-@given(takes, st.integers(1, ALL), st.integers(0, HORIZON - 1), st.integers(0, 30), st.integers(0, UNITS))
-def test_space_openings(taken: list[tuple[int, int, int]], base: int, begin: int, length: int, need: int) -> None:
+@given(
+    takes, st.integers(1, ALL), st.integers(0, HORIZON - 1), st.integers(0, 30), st.integers(0, UNITS), st.booleans()
+)
+def test_space_openings(
+    taken: list[tuple[int, int, int]], base: int, begin: int, length: int, need: int, goes_on: bool
+) -> None:
     space, _ = space_and_table(taken)
-    usual = tries(space, base, begin, length)
-    found = list(space.openings(base, begin, length, need, 0))
+    usual = tries(space, base, begin, length, goes_on)
+    found = list(space.openings(base, begin, length, need, 0, goes_on=goes_on))
     assert [x for x in found if x[2].bit_count() >= need] == [x for x in usual if x[2].bit_count() >= need]
-    assert list(space.openings(base, begin, length, 0, 0)) == usual
-    assert list(space.openings(base, begin, length, 0, 30)) == [x for x in usual if not 0 < x[1] < 30]
+    assert list(space.openings(base, begin, length, 0, 0, goes_on=goes_on)) == usual
+    if not goes_on:
+        assert list(space.openings(base, begin, length, 0, 30)) == [x for x in usual if not 0 < x[1] < 30]
 
 
 @given(takes, st.integers(1, ALL), st.integers(0, HORIZON - 1), st.integers(0, HORIZON - 1), st.integers(1, 30))

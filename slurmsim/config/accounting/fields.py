@@ -10,6 +10,7 @@ from typing import Any
 from slurmsim.config.option import nearest
 from slurmsim.duration import DurationError, parse_duration, parse_time_limit
 from slurmsim.model.accounting import PARENT_SHARES
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_count, parse_tres
 
 USE_PARENT = 0x7FFFFFFF  # how a dump writes Fairshare=parent
@@ -220,7 +221,7 @@ def _time(text: str) -> int | None:
 
 
 def _seconds(text: str) -> int | None:
-    return int(text) if text.isdecimal() else _time_exact(text)
+    return int(text) if is_number(text) else _time_exact(text)
 
 
 def _time_exact(text: str) -> int | None:
@@ -231,7 +232,7 @@ def _time_exact(text: str) -> int | None:
 
 
 def _factor(text: str) -> float:
-    if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) is None:
+    if re.fullmatch(r"\d{1,18}(\.\d*)?|\.\d{1,18}", text) is None:
         raise ValueError(f"{text!r} is not a factor", "a number of at least 0")
     return float(text)
 

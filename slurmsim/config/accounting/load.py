@@ -11,6 +11,7 @@ from slurmsim.config.accounting.draft import Draft, fail
 from slurmsim.config.accounting.dump import ENTITY, read_dump
 from slurmsim.config.accounting.tables import header_of, read_table
 from slurmsim.config.accounting.toml_file import read_toml
+from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.option import nearest
 from slurmsim.errors import ConfigError
@@ -43,13 +44,15 @@ def load_accounting(paths: Sequence[str | Path], *, cluster: str = "", report: R
     return build(read_draft(paths, cluster=cluster, report=report), ", ".join(map(str, paths)))
 
 
-def read_draft(paths: Sequence[str | Path], *, cluster: str = "", report: Report | None = None) -> Draft:
+def read_draft(
+    paths: Sequence[str | Path], *, cluster: str = "", report: Report | None = None, files: Files = DISK
+) -> Draft:
     """The same, still to be edited and built. Raises ConfigError for what cannot be read."""
     if not paths:
         raise ConfigError("no file is given", field="--accounting", expected="FILE")
     draft = Draft(report if report is not None else Report())
     for path in paths:
-        _read(Path(path), str(path), draft, cluster)
+        _read(Path(path), str(path), draft, cluster, files)
     if cluster and draft.cluster and draft.cluster != cluster.lower():
         draft.report.warning(
             Place(str(paths[0]), None), "Cluster", draft.cluster, f"is not the ClusterName of slurm.conf, {cluster}"
@@ -77,9 +80,9 @@ def check_partitions(accounting: Accounting, cluster: ClusterSpec, report: Repor
                     report.warning(Place(), f"PartitionName={p.name} {key}", name, "the accounting data do not know it")
 
 
-def _read(path: Path, file: str, draft: Draft, cluster: str) -> None:
+def _read(path: Path, file: str, draft: Draft, cluster: str, files: Files) -> None:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = files.text(path)
     except UnicodeDecodeError as error:
         raise ConfigError(f"not UTF-8 text: {error.reason} at byte {error.start}", file=file, expected=FORMS) from None
     except OSError as error:

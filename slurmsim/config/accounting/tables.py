@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from slurmsim.config.accounting.draft import NO_QOS, ROOT, Draft, Item, Key, fail
 from slurmsim.config.findings import Place
+from slurmsim.numerals import is_number
 
 _PLACES = {"cluster", "account", "user", "partition", "parentname", "parname", "id", "parentid", "name"}
 _DEFAULT = ("defacct", "defaultaccount")
@@ -125,6 +126,6 @@ def _of_cluster(rows: list[Row], file: str, draft: Draft, cluster: str) -> list[
 
 
 def _number(text: str, place: Place) -> int:
-    if not text.strip().isdecimal():
+    if not is_number(text.strip()):
         fail(place, "ID", f"{text.strip()!r} is not a number", "a whole number")
     return int(text)

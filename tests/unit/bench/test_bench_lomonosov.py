@@ -12,9 +12,9 @@ import pytest
 from slurmsim.bench import lomonosov, runs
 from slurmsim.bench.lomonosov import LIMITS, Part, Result, parse_parts
 from slurmsim.bench.lomonosov_view import DIRECTION, MISSING, NOT, REPRODUCED, claims
-from slurmsim.bench.statistics import Estimate
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
+from slurmsim.metrics.estimate import Estimate
 
 SMALL = ("-o", "jobs=600", "-o", "jobs_per_day=30", "-o", "nodes=64", "-o", "active=4", "-o", "users=12")
 EASY = Part("regular4", "easy")

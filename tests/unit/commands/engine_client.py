@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import io as streams
 import shlex
 from pathlib import Path
 from typing import Any
 
 from slurmsim.commands.io import Io
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.start import make_engine, new_header, replay
@@ -37,20 +39,30 @@ PEOPLE = {
 class Cluster:
     """An engine, its journal, and the time."""
 
-    def __init__(self, folder: Path, conf: str = CONF, storage: str = "") -> None:
+    def __init__(self, folder: Path, conf: str = CONF, storage: str = "", accounting: str = "") -> None:
         self.folder = folder
         (folder / "slurm.conf").write_text(conf, "utf-8")
+        if accounting:
+            (folder / "accounting.txt").write_text(accounting, "utf-8")
         self.header = new_header(
             start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, storage=storage,
-            users={"alice": "2001", "bob": "2002"},
+            users={"alice": "2001", "bob": "2002"}, accounting=["accounting.txt"] if accounting else [],
         )  # fmt: skip
         self.engine = make_engine(self.header, folder)
         self.journal: list[tuple[int, str, int, str, dict[str, Any]]] = []
+        self.asked: list[tuple[tuple[int, str, int, str, dict[str, Any]], Any]] = []  # every request and its answer
         self.now = START
         self.release = "22.05"  # what commands take the daemon for
 
     def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:
-        found = self.engine.execute(self.now, name, arguments, person)
+        person = self.engine.people.by_name(person.name)
+        entry = (self.now, name, person.uid, person.name, copy.deepcopy(arguments))
+        try:
+            found = self.engine.execute(self.now, name, arguments, person)
+        except Refusal as refusal:
+            self.asked.append((entry, [refusal.number, refusal.text]))
+            raise
+        self.asked.append((entry, copy.deepcopy(found)))
         if name in self.engine.changes:
             self.journal.append((self.now, name, person.uid, person.name, arguments))
         return found
@@ -79,7 +91,7 @@ class Cluster:
     def again(self) -> Engine:
         """The engine the journal makes."""
         engine = make_engine(self.header, self.folder)
-        replay(engine, self.journal)
+        replay(engine, enumerate(self.journal, 1))
         engine.network.advance(self.now)
         return engine
 

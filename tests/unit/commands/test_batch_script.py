@@ -36,6 +36,9 @@ def words(text: str) -> list[str]:
         ("#SBATCH-N2", ["-N2"]),
         ('#SBATCH -J "" -N 2', ["-J"]),  # an empty word ends the line
         ("#SLURM -N 2", ["-N", "2"]),
+        ("#SLURMSIM runtime=90 exit=3\n#SBATCH -N 2", ["-N", "2"]),
+        ("#SLURMSIM\truntime=90\n#SBATCH -N 2", ["-N", "2"]),
+        ("#SLURMSIMPLE", ["SIMPLE"]),
         (" #SBATCH -N 2", []),
         ("##SBATCH -N 2", []),
         ("# SBATCH -N 2", []),

@@ -36,3 +36,8 @@ def test_same_choice_as_the_general_form(
         assert fast == choose(ask, at.tolist(), have.tolist(), weights.tolist(), set())
         assert sum(fast.values()) >= want
         assert len(fast) <= most
+
+
+def test_no_candidates_are_no_choice() -> None:
+    nothing = np.zeros(0, np.int64)
+    assert choose_spread(Ask(1, 1, 6, 4, False, 1, 1, False, 1, False), nothing, nothing, nothing) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -11,7 +12,7 @@ from unit.core.world import HEAD, World, simple
 from slurmsim.core.associations import AssociationTree
 from slurmsim.core.decay import decay_factor, next_reset
 from slurmsim.core.fairshare import Classic, FairTree, ShareTree
-from slurmsim.core.messages import Hold, Release
+from slurmsim.core.messages import AlterPartition, Hold, Release
 from slurmsim.core.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Limits, Qos
 
@@ -291,3 +292,14 @@ def test_without_a_database_age_and_fair_share_do_not_count() -> None:
     w.sbatch("-n1 -t 5", 60, at=0)
     w.until(0)
     assert w["1"].priority == 1
+
+
+def test_a_partition_that_changes_leaves_fair_share_and_qos_in_the_priorities() -> None:
+    w = multi("PriorityWeightFairshare=1000\nPriorityWeightQOS=500\nPriorityWeightPartition=10\n")
+    w.sbatch("-J run -N4 --exclusive -t 60 --qos high", 3000, at=0)
+    w.sbatch("-J before -n1 -t 5 --qos high", 60, at=10)
+    w.until(20)
+    w.tell(AlterPartition(replace(w.controller.partitions[0].spec, max_time_s=7200)))
+    w.sbatch("-J after -n1 -t 5 --qos high", 60, at=21)
+    w.until(30)
+    assert w["after"].priority == w["before"].priority > 1000

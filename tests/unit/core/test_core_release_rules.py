@@ -11,7 +11,8 @@ from slurmsim.core.release_rules import rules_of
 RELEASES = ("22.05", "24.11", "26.05")
 UNAVAILABLE = "Requested node configuration is not available"
 PROBLEM = "Job dependency problem"
-BASIC = "SchedulerType=sched/builtin\nPriorityType=priority/basic\n"
+PRIORITY = "PriorityType=priority/basic\n"
+BASIC = f"SchedulerType=sched/builtin\n{PRIORITY}"
 
 
 def refused(line: str, more: str = "", partition: str = "") -> list[str | None]:
@@ -98,3 +99,59 @@ def test_whether_a_dependent_job_starts_in_the_pass_of_what_it_waits_for(release
     w.until(1000)
     assert (w.start("first") == w.start("second")) is together
     assert w.start("second") is not None
+
+
+def each_release(script: list[tuple[int, str]], nodes: int) -> list[World]:
+    """The world of each release after the first cycles of backfill, everybody being planned."""
+    worlds = []
+    for release in RELEASES:
+        w = World(simple(nodes, 1, more=PRIORITY), "backfill", release=release, plan_all=True)
+        for at, line in script:
+            w.sbatch(line, run=5000, at=at)
+        w.until(100)
+        worlds.append(w)
+    return worlds
+
+
+def test_what_ends_before_the_instant_tried_is_gone() -> None:
+    """c is tried when b's plan ends. 22.05 asks for what is idle even now, 24.11 for all that is free then."""
+    script = [(0, "-J a -w n[1-2] -N2 -t 10"), (0, "-J b -N4 -t 1"), (0, "-J c -N2 -t 20")]
+    assert [w.planned("c")[1] for w in each_release(script, 4)] == ["n[3-4]", "n[1-2]", "n[1-2]"]
+
+
+def test_a_plan_begins_with_the_last_end_on_its_nodes() -> None:
+    """Both jobs are supposed gone at once; before 26.05 the later end counts, whatever is chosen."""
+    script = [(0, "-J a -w n1 -N1 -t 10"), (20, "-J b -w n2 -N1 -t 10"), (40, "-J c -N1 -t 5")]
+    found = []
+    for w in each_release(script, 2):
+        ends = {w["a"].end_limit: "a", w["b"].end_limit: "b"}
+        start, nodes = w.planned("c")
+        found.append((ends[start], nodes))
+    assert found == [("b", "n1"), ("b", "n1"), ("a", "n1")]
+
+
+@pytest.mark.parametrize(("line", "nodes"), [("-N1", "n4 n4 n1"), ("-n1", "n4 n4 n1"), ("-N2", "n[1-2] n[1-2] n[1-2]")])
+def test_a_job_of_one_node_gets_the_first_or_the_tightest_fit(line: str, nodes: str) -> None:
+    found = []
+    for release in RELEASES:
+        w = World(simple(4, 2), "backfill", release=release)
+        w.sbatch("-J busy -w n3 -N1 --exclusive -t 10", run=100)
+        w.sbatch(f"-J asked {line} -t 10", run=100)
+        w.until(5)
+        found.append(w.nodes("asked"))
+    assert found == nodes.split()
+
+
+def test_priorities_are_recalculated_without_slurmdbd() -> None:
+    """And whole nodes count with all their CPUs once backfill has tried the job: (2/4 + 8/16)/2 for (2/4 + 2/16)/2."""
+    more = "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\nPriorityCalcPeriod=1\n"
+    found = []
+    for release in RELEASES:
+        w = World(simple(4, 4, more=more), "backfill", release=release)
+        w.sbatch("-J a -N4 --exclusive -t 10", run=500)
+        w.sbatch("-J b -N2 --exclusive -t 10", run=100)
+        w.until(50)
+        before = w["b"].priority
+        w.until(70)
+        found.append((before, w["b"].priority))
+    assert found == [(312, 312), (312, 500), (312, 500)]

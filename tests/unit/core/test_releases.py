@@ -67,6 +67,19 @@ def test_moments_of_the_future_test(world: tuple[list, int], reach: int, linear:
     assert list(Releases(jobs, idle).in_batches(reach, linear)) == batches(jobs, reach, linear)  # type: ignore[arg-type]
 
 
+@given(running(), st.integers(0, (1 << N) - 1), st.integers(0, 6), st.integers(0, 2100))
+def test_moments_between_two_tries(world: tuple[list, int], reach: int, first: int, until: int) -> None:
+    """Those gone before the one do not count, nor those that end after the other."""
+    jobs, idle = world
+    releases = Releases(jobs, idle)  # type: ignore[arg-type]
+    between = [entry for entry in jobs[first:] if entry[0] <= until]
+    found = list(releases.in_batches(reach, 0, first, until))
+    assert found == [first + gone for gone in batches(between, reach, 0)]
+    for gone in found:
+        on_reach = [end for end, _, job in jobs[first:gone] if job.nodes & reach]
+        assert releases.last_end(first, gone, reach) == on_reach[-1]
+
+
 @given(running(), st.integers(0, (1 << N) - 1))
 def test_after_every_end(world: tuple[list, int], reach: int) -> None:
     jobs, idle = world

@@ -12,7 +12,7 @@ from slurmsim.trace.writer import TraceWriter
 
 DOC = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
 # What only the run itself knows.
-OF_THE_RUN = ("wall_s", "jobs_per_s", "passes", "backfilled", "peak_rss_bytes", "policy", "seed")
+OF_THE_RUN = ("dropped", "wall_s", "jobs_per_s", "passes", "backfilled", "peak_rss_bytes", "policy", "seed")
 EMPTY = {"submit": [], "start": [], "end": [], "cpus": [], "nodes": [], "state": []}
 
 

@@ -277,6 +277,28 @@ def test_broken_policies_are_listed_with_file_and_reason(
     assert "no policy is called 'best'" in capsys.readouterr().err
 
 
+class Chameleon(Scripted):
+    """A policy whose instances say when they are called."""
+
+    def __init__(self, options: dict[str, str] | None = None) -> None:
+        super().__init__(options)
+        self.event_driven = False
+
+
+def test_when_a_policy_is_called_is_asked_of_an_instance(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A class may not know (and a compiled one has something else there)."""
+    assert main(["policies", "--json"]) == 0
+    called = {row["name"]: row["event_driven"] for row in json.loads(capsys.readouterr().out)}
+    assert called | {"backfill": False, "builtin": False, "easy": True, "fcfs": True, "cpu_hours": True} == called
+    assert main(["policies", "backfill"]) == 0
+    assert "backfill  as slurmctld does" in capsys.readouterr().out
+    offer(monkeypatch, EntryPoint("good", f"{__name__}:Chameleon", slurmsim.policy.GROUP))
+    assert main(["policies", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["event_driven"] is False
+
+
 def test_options_are_read_and_refused() -> None:
     class Optional(Policy):
         name = "optional"

@@ -75,10 +75,12 @@ def test_effect_by_hand() -> None:
     pairs = [(before + k, after + 2 * k) for k in range(5)]  # means differ by k more each time
     found = effect("all", before, after, pairs, np.ones(4, np.bool_))
     assert found is not None
-    assert (found.jobs, found.baseline_s, found.changed_s) == (3, 1100 / 3, 200.0)
-    assert found.difference_s == pytest.approx(-500 / 3)
-    low, high = np.percentile([-500 / 3 + k for k in range(5)], (5, 95))
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    shift = [0, 0, 1, 2, 3, 4]  # the pair without jitter, and the replicates
+    assert found.jobs == 3
+    assert (found.baseline_s, found.changed_s) == pytest.approx((1100 / 3 + np.mean(shift), 200 + 2 * np.mean(shift)))
+    assert found.difference_s == pytest.approx(-500 / 3 + np.mean(shift))
+    half = 2.571 * np.std(shift, ddof=1) / np.sqrt(6)  # Student's t for five degrees of freedom
+    assert (found.low, found.high) == pytest.approx((found.difference_s - half, found.difference_s + half))
     assert found.clear
     assert (found.gain, found.lose) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
 
@@ -168,7 +170,8 @@ def test_a_study(log: Path, tmp_path: Path) -> None:
     assert found.fit.verdict == "good" and found.fit.error == 0.0 and found.fit.close == 1.0
     assert found.overall is not None and found.overall.jobs == N and found.overall.difference_s > 0
     assert found.overall.clear and "longer" in found.conclusion
-    assert found.overall.changed_s == pytest.approx(found.summaries[1]["mean_wait_s"])
+    assert found.shared[1]["mean_wait_s"] == pytest.approx(found.summaries[1]["mean_wait_s"])  # all started
+    assert found.missing == []
     assert seen[-1] == (8, 8)
     assert sum(e.jobs for e in found.by["user"]) == sum(e.jobs for e in found.by["nodes"]) == N
     again = study(question)

@@ -1,0 +1,65 @@
+"""Where the texts of a configuration come from: files, files whose texts are remembered, or texts remembered before."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class Files:
+    """Files as they are."""
+
+    def exists(self, path: Path) -> bool:
+        """Whether there is such a file."""
+        return path.is_file()
+
+    def text(self, path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The text of one. Raises OSError, UnicodeDecodeError."""
+        return path.read_text(encoding, errors)
+
+
+DISK = Files()
+
+
+class Remembering(Files):
+    """Files as they are, and what they said.
+
+    Attributes
+    ----------
+    texts
+        The text of every file that was read, by its name: relative to `folder` if it is in there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.texts: dict[str, str] = {}
+
+    def text(self, path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """As `Files`."""
+        found = self.texts[name_in(self.folder, path)] = super().text(path, encoding, errors)
+        return found
+
+
+class Carried(Files):
+    """Texts that were remembered stand for the files, whatever these say now."""
+
+    def __init__(self, folder: Path, texts: Mapping[str, str]) -> None:
+        self.folder, self.texts = folder, texts
+
+    def exists(self, path: Path) -> bool:
+        """As `Files`."""
+        return name_in(self.folder, path) in self.texts
+
+    def text(self, path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """As `Files`."""
+        found = self.texts.get(name_in(self.folder, path))
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return found
+
+
+def name_in(folder: Path, path: Path) -> str:
+    """The name of a file among the texts of a folder."""
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

@@ -1,0 +1,99 @@
+"""An engine written down, and taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from slurmsim.core.claims import Claim
+from slurmsim.errors import InvariantError, WorkloadError
+from slurmsim.sim.network import Pending
+from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.snapshot.graph import Decoder, Encoder, Special
+from slurmsim.slurmctld.snapshot.kinds import KINDS, SCHEMA
+from slurmsim.slurmctld.snapshot.parts import parts
+
+Tables = Iterator[dict[str, Any]]
+
+
+def take(engine: Engine) -> Tables:
+    """All of `engine`, between two requests: first its parts and what will happen, then the records they refer to.
+
+    Nothing may change until the last table has been taken.
+    """
+    if engine.network.unsettled:
+        raise InvariantError("a snapshot is taken between two turns of the controller")
+    found = parts(engine)
+    encoder = Encoder(KINDS, {part.name: part.what for part in found}, _claims(engine))
+    fields = {p.name: {name: encoder.value(getattr(p.what, name)) for name in p.fields} for p in found}
+    pending, following = engine.network.pending()
+    events = [
+        [time, priority, number, [encoder.value(call) for call in calls], encoder.value(value)]
+        for time, priority, number, calls, value in pending
+    ]
+    yield {
+        "kind": "engine", "schema": SCHEMA, "now": engine.now, "parts": fields,
+        "events": events, "next_event": following,
+    }  # fmt: skip
+    yield from encoder.chunks()
+
+
+def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
+    """Make `engine`, newly made from the configuration that `tables` were taken under, what it was then.
+
+    Raises
+    ------
+    WorkloadError
+        What was taken does not fit the engine, or this version.
+    """
+    rows = iter(tables)
+    first = next(rows, None)
+    if first is None or first.get("kind") != "engine":
+        raise WorkloadError("the snapshot does not begin with an engine")
+    if first["schema"] != SCHEMA:
+        raise WorkloadError(f"the snapshot has schema {first['schema']}", expected=f"schema {SCHEMA}")
+    found = {part.name: part for part in parts(engine)}
+    if found.keys() != first["parts"].keys():
+        other = ", ".join(sorted(found.keys() ^ first["parts"].keys()))
+        raise WorkloadError(f"the snapshot was taken under another configuration: {other}")
+    decoder = Decoder(KINDS, {name: part.what for name, part in found.items()}, _claims(engine))
+    for table in rows:
+        decoder.add(table)
+    for name, part in found.items():
+        for attribute in part.fields:
+            decoder.bind(first["parts"][name][attribute], getattr(part.what, attribute, None))
+    decoder.fill()
+    for name, part in found.items():
+        for attribute in part.fields:
+            object.__setattr__(part.what, attribute, decoder.value(first["parts"][name][attribute]))
+    pending: list[Pending] = [
+        (time, priority, number, [decoder.value(call) for call in calls], decoder.value(value))
+        for time, priority, number, calls, value in first["events"]
+    ]
+    engine.network.take_up(first["now"], pending, first["next_event"])
+    _share_requests(engine)
+    engine.controller.selector.forget_future()
+    engine.forgetting.begin_anew()
+    decoder.finish()
+
+
+def _claims(engine: Engine) -> list[Special]:
+    """Claims are compiled of limits, counters and ledgers; they are made again when these are there."""
+    limits = engine.controller.limits
+    if limits is None:
+        return []
+    keys = limits.counters.claim_keys()
+
+    def find(*key: Any) -> Claim:
+        assert engine.controller.limits is not None
+        return engine.controller.limits.counters.claim_by(key)
+
+    return [Special("claim", Claim, lambda claim: keys[id(claim)], find)]
+
+
+def _share_requests(engine: Engine) -> None:
+    """One environment for all jobs that have the same, as when they were submitted."""
+    jobs = [*engine.jobs.values(), *engine.network.live.values()]
+    found: dict[int, dict[str, Any]] = {id(live.asked): live.asked for live in jobs}  # type: ignore[misc]
+    for asked in found.values():
+        asked.update(engine.same.share(dict(asked)))  # in place: rows of earlier runs have the same requests

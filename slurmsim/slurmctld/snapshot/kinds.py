@@ -1,0 +1,265 @@
+"""The kinds of records an engine holds, and which of their attributes are state.
+
+Names of kinds and attributes are those of snapshots on people's disks: whoever changes one, or what an attribute means,
+raises `SCHEMA` and teaches `upgrades` to lead what is older over. A test compares this table with the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from slurmsim.config.accounting.draft import Draft, Item
+from slurmsim.config.findings import Place, Report
+from slurmsim.core.accounts import Accounts, Bar, Enforcement
+from slurmsim.core.accrual import Accrual
+from slurmsim.core.associations import AssociationTree, Branch, Ledger
+from slurmsim.core.claim_compiler import Compiler
+from slurmsim.core.decay import UsageBook, _Run
+from slurmsim.core.dependency import Term
+from slurmsim.core.fairshare import Classic, FairTree, ShareTree, _Level
+from slurmsim.core.gres import Demand
+from slurmsim.core.in_use import InUse, TrackedTres
+from slurmsim.core.job import Job
+from slurmsim.core.job_array import JobArray
+from slurmsim.core.job_queue import PoolQueue, Record
+from slurmsim.core.limit_counters import Held
+from slurmsim.core.limit_rules import Rules, Used
+from slurmsim.core.memory_limits import Fitted, MemoryBounds
+from slurmsim.core.nodes import Allocation, Share
+from slurmsim.core.partitions import Partition
+from slurmsim.core.pool_view import PoolView
+from slurmsim.core.queue_columns import QueueColumns
+from slurmsim.core.reservation import Reservation
+from slurmsim.core.shape import Shape
+from slurmsim.core.sharing import SharedCores
+from slurmsim.core.usage import Totals
+from slurmsim.model.accounting import Association, Limits, Qos
+from slurmsim.model.node import Gres, NodeSpec
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.model.request import GresRequest, ResourceRequest
+from slurmsim.model.reservation import ReservationSpec
+from slurmsim.model.submission import Submission
+from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.accounting_records import JobRecord
+from slurmsim.slurmctld.accounting_storage import First
+from slurmsim.slurmctld.association_database import AccountFacts, Transaction, UserFacts
+from slurmsim.slurmctld.live_job import Array, LiveJob
+from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.snapshot.graph import Kind
+from slurmsim.slurmctld.step import Step
+
+SCHEMA = 1
+"""Of kinds and parts together."""
+
+
+def _none() -> None:
+    return None
+
+
+def _kind(name: str, cls: type, fields: str, **reset: Callable[[], Any]) -> Kind:
+    return Kind(name, cls, tuple(fields.split()), reset)
+
+
+KINDS: tuple[Kind, ...] = (
+    _kind(
+        "job",
+        Job,
+        """
+        account accrue_time alloc array_key array_limit bars begin branch claims deadline depth eligible_time
+        end_limit end_time exit_code first_submit held_since id key licenses likely_nodes limit_fixed n_cpus n_nodes
+        name nodes order partition partitions planned_nodes planned_start preempt_start preempt_time priority qos
+        qos_spec queued rank reason reservation reservation_name reservations restarts scheduler shape shapes
+        special start_time state sub submit_time suspended_at suspended_s threshold time_limit_s time_min_s
+        tried_cpus user waits_for within_limits
+    """,
+    ),
+    _kind(
+        "queue entry",
+        Record,
+        """
+        alone job key need partition priority reservation shape slot unreserved
+    """,
+        standing=_none,
+    ),
+    _kind("pool", PoolQueue, "gone keys new per_partition records watched"),
+    _kind("pool view", PoolView, "_queue _shapes_seen c index mask name partitions pending units"),
+    _kind("allocation", Allocation, "cpus gres idx mask mem n_cpus n_nodes names quota runs share whole"),
+    _kind("share", Share, "cores partition sole row"),
+    _kind(
+        "shape",
+        Shape,
+        """
+        all_cores apart asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task exclusive
+        gpus_asked gres kinds least_cpus least_loaded lifted limits_met max_cpus_per_node max_nodes mem_all mem_cpu
+        mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes part_max_time_s
+        part_min_nodes partition possible request required sharing spread strict_one switches target_nodes
+        tasks_per_node tree uniform unit_need units whole
+    """,
+    ),
+    _kind("partition", Partition, "index mask name pool qos spec state tier total_cpus total_nodes"),
+    _kind("job array", JobArray, "active ended later limit live tasks waiting"),
+    _kind("dependency", Term, "kind job_id task delay_s"),
+    _kind(
+        "reservation",
+        Reservation,
+        """
+        accounts began cores end flags idle_since licenses name nodes opened order over partition purge_comp_s spec
+        start users
+    """,
+    ),
+    _kind("shared cores", SharedCores, "table partitions n_rows size rows sole_jobs sole"),
+    _kind("totals", Totals, "cpus gpus mask mem name nodes pending running size touched"),
+    _kind("bar", Bar, "text refusal by_qos reason"),
+    _kind("accounts", Accounts, "_by_partition tree enforce", _found=dict),
+    _kind("association tree", AssociationTree, "branches _accounts _users _default_account root qos qos_ledgers"),
+    _kind("branch", Branch, "children ledger parent path row spec"),
+    _kind("ledger", Ledger, "_book _row"),
+    _kind(
+        "usage book",
+        UsageBook,
+        """
+        factor names amounts _n_branches _rates _running _stays _row_of_qos _any_stays _paths _runs _young last
+        _reset_now _reset _next_reset tree billing limits
+    """,
+    ),
+    _kind("usage run", _Run, "rate rows since"),
+    _kind("share tree", ShareTree, "tree shares is_user parent children level_shares n_users"),
+    _kind(
+        "fair tree",
+        FairTree,
+        """
+        _shares _count _levels _part _parent _fixed _fixed_fs factors level_fs effective seen
+    """,
+    ),
+    _kind("fair tree level", _Level, "rows group _small above starts users is_user"),
+    _kind(
+        "classic shares",
+        Classic,
+        """
+        _oblivious _root _down _users _product _effective _norm factors _shares _damping
+    """,
+    ),
+    _kind(
+        "queue columns",
+        QueueColumns,
+        """
+        _nobody _records _free _weighted _since _branch _priority _fixed _several plugin queue
+    """,
+    ),
+    _kind("accrual", Accrual, "_counts _counted _waiting _granted _room"),
+    _kind("held", Held, "claim mask owed_s tres"),
+    _kind("used", Used, "in_use ledger"),
+    _kind("in use", InUse, "_more jobs nodes owed_s submitted tres tres_node"),
+    _kind("tracked tres", TrackedTres, "billing index names node"),
+    _kind("limit rules", Rules, "tracked safe"),
+    _kind("limit compiler", Compiler, "rules"),
+    _kind("fitted memory", Fitted, "request least_cpus over cpus_per_task"),
+    _kind("memory bounds", MemoryBounds, "per_cpu per_node"),
+    _kind("behaviour", Behaviour, "run_time state exit_code cancel_at"),
+    _kind(
+        "submission",
+        Submission,
+        """
+        job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
+        requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
+    """,
+    ),
+    _kind(
+        "request",
+        ResourceRequest,
+        """
+        min_nodes max_nodes n_tasks cpus_per_task tasks_per_node mem_per_node_mib mem_per_cpu_mib gres exclusive
+        oversubscribe constraint node_list exclude contiguous exclusive_user spread use_min_nodes switches
+        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit
+    """,
+    ),
+    _kind("gres request", GresRequest, "name type count scope"),
+    _kind(
+        "reservation spec",
+        ReservationSpec,
+        """
+        name start end nodes node_counts core_counts partition features licenses users accounts flags purge_comp_s
+    """,
+    ),
+    _kind("gres", Gres, "name type count"),
+    _kind(
+        "association",
+        Association,
+        """
+        account user parent partition shares priority limits qos default_qos is_default
+    """,
+    ),
+    _kind(
+        "limits",
+        Limits,
+        """
+        grp_tres grp_tres_mins grp_tres_run_mins grp_jobs grp_jobs_accrue grp_submit_jobs grp_wall_s max_tres
+        max_tres_per_node max_tres_mins max_jobs max_jobs_accrue max_submit_jobs max_wall_s min_prio_thresh
+    """,
+    ),
+    _kind(
+        "qos",
+        Qos,
+        """
+        name priority flags preempt preempt_mode preempt_exempt_time_s grace_time_s usage_factor usage_threshold
+        limit_factor limits max_tres_pu max_tres_pa max_tres_run_mins_pu max_tres_run_mins_pa max_jobs_pu
+        max_jobs_pa max_submit_pu max_submit_pa max_jobs_accrue_pu max_jobs_accrue_pa min_tres
+    """,
+    ),
+    _kind(
+        "node spec",
+        NodeSpec,
+        """
+        name cpus sockets cores_per_socket threads_per_core real_memory_mib tmp_disk_mib weight features gres state
+        reason core_spec_count mem_spec_limit_mib line
+    """,
+    ),
+    _kind(
+        "partition spec",
+        PartitionSpec,
+        """
+        name nodes default max_time_s default_time_s min_nodes max_nodes max_cpus_per_node def_mem_per_cpu_mib
+        def_mem_per_node_mib max_mem_per_cpu_mib max_mem_per_node_mib oversubscribe oversubscribe_max priority_tier
+        priority_job_factor state over_time_limit_s lln root_only req_resv exclusive_user allow_groups
+        allow_accounts deny_accounts allow_qos deny_qos qos grace_time_s preempt_mode suspend_time_s
+        suspend_timeout_s resume_timeout_s tres_billing_weights
+    """,
+    ),
+    _kind(
+        "live job",
+        LiveJob,
+        """
+        asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
+        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied _core
+    """,
+    ),
+    _kind("live array", Array, "id asked tasks order", _left=_none),
+    _kind(
+        "step",
+        Step,
+        """
+        number name start nodes tasks cpus memory run asked state exit_code end cancelled_by supposed
+    """,
+    ),
+    _kind("person", Person, "name uid group gid home"),
+    _kind("first", First, "db_index priority restarts original"),
+    _kind(
+        "job record",
+        JobRecord,
+        """
+        db_index original_index job_id array_job_id array_task_id array_task_str array_max_tasks assoc_id account
+        user uid gid group partition qos name state exit_code derived_ec killed_by submit eligible start end
+        suspended time_limit nodes alloc_nodes req_cpus mem_cpu mem_node tres_req tres_alloc priority flags reason
+        constraints resv_name resv_id restarts asked admin_comment comment first_cpus first_mem steps
+    """,
+    ),
+    _kind("account facts", AccountFacts, "description organization coordinators"),
+    _kind("user facts", UserFacts, "admin_level default_wckey"),
+    _kind("transaction", Transaction, "id time action actor where info"),
+    _kind("draft", Draft, "cluster qos associations defaults implicit_qos open_root", report=Report),
+    _kind("draft item", Item, "place values places aside"),
+    _kind("place", Place, "file line"),
+    _kind("gres demand", Demand, "kinds count scope is_gpu"),
+    _kind("enforcement", Enforcement, "associations limits qos safe wckeys nosteps nojobs"),
+)

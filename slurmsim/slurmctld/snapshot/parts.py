@@ -1,0 +1,109 @@
+"""What an engine always has, and which attributes of it are state: one row a part.
+
+All other attributes follow from the configuration, lead to other parts, or remember what can be worked out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from slurmsim.slurmctld.engine import Engine
+
+
+class Part(NamedTuple):
+    """One part: its name in snapshots, the object, and its attributes that are state."""
+
+    name: str
+    what: object
+    fields: tuple[str, ...]
+
+
+def parts(engine: Engine) -> list[Part]:
+    """All parts of `engine`, always in the same order."""
+    return [
+        Part(name, what, tuple(fields.split()))
+        for name, what, fields in [*_daemon(engine), *_core(engine)]
+        if what is not None
+    ]
+
+
+def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
+    yield "engine", engine, (
+        "jobs arrays last_id node_texts partition_texts reservation_texts given_cpus given_gres _node_reasons _shown"
+        " last_end _order _seen_pass"
+    )  # fmt: skip
+    yield "people", engine.people, "_by_name _by_uid"
+    yield "database", engine.database, "draft ids qos_ids accounts users transactions _next_id _next_qos"
+    yield "storage", engine.storage, "earlier _first _next_index _last_ms"
+    yield "completion log", engine.storage.completed, "written"
+    yield "statistics", engine.statistics, "since submitted started completed canceled failed requests users"
+    yield "timers", engine.timers, ""
+    yield "network", engine.network, (
+        "refused refused_reservations refused_edits behaviour n_told entering live _over _armed _voided _ends _left"
+    )  # fmt: skip
+
+
+def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
+    c = engine.controller
+    yield "controller", c, (
+        "now tree accounts created jobs running unusable generation edits backfilled limited book accrual _begin_heap"
+    )  # fmt: skip
+    yield "cluster", c.state, "partitions by_name default known_shapes n_compiled gone n_pools"
+    yield "nodes", c.table, (
+        "specs mem weight gres free_cpus free_mem free_gres n_jobs idle mixed up down total_cpus alloc_cpus used_by"
+        " cores"
+    )  # fmt: skip
+    yield "topology", c.state.tree, ""
+    yield "selector", c.selector, "asleep"
+    yield "access", c.access, "privileged closed edited"
+    yield "queue", c.queue, "pools jobs fresh unasked watcher"
+    yield "billing", c.billing, ""
+    plain = c.priority.period_s is None and hasattr(c.priority, "_next")
+    yield "priority", c.priority, (
+        "_next _array" if plain else
+        "limited_accrual part_factor shares _capacity _qos_factor _assoc_factor _book"
+    )  # fmt: skip
+    yield "usage", c.usage, "whole parts _alone"
+    yield "eligibility", c.eligibility, (
+        "left dependents _terms _never _singletons _ended _forgotten_at _ages"
+    )  # fmt: skip
+    yield "arrays", c.eligibility.arrays, "by_id"
+    yield "reservations", c.reservations, (
+        "all partial magnetic _created _next _seen _rounds _revise _lingering"
+    )  # fmt: skip
+    yield "reserved jobs", c.reservations.jobs, "waiting inside _serve_due"
+    yield "licenses", c.licenses, "total used earmarked lacking"
+    yield "deadlines", c.deadlines, "jobs _lost"
+    yield "alarms", c.alarms, "heap _count"
+    yield "completing", c.completing, "nodes _left"
+    yield "owners", c.owners, "_jobs"
+    yield "switch waits", c.patience, "_waiting"
+    yield "suspension", c.suspension, "jobs _parked _unchecked"
+    yield "node states", c.node_states, "down silent drained failing booting to_reboot asap"
+    yield "requeues", c.requeues, "_failed_launches"
+    yield "power", c.power, (
+        "off going coming since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"
+    )  # fmt: skip
+    yield "recalculation", c.recalculation, (
+        "next_at book shares columns accrual on_period on_shares wanted _thresholds"
+    )  # fmt: skip
+    yield "main scheduler", c.main, (
+        "dirty passes last_pass _came _last_pass _full_due _begun _asked_at _requested _since _now _last_loop_pass"
+    )  # fmt: skip
+    yield "obstacles", c.main.obstacles, "_up_then _served _taken _taken_at"
+    yield "preemption", c.preemption, "in_progress freed _part_modes _doomed _lapses"
+    yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at"
+    yield "policy host", c.host, "passes changed wake"
+    yield "view", c.host.view, "pools"
+    policy = c.host.policy
+    yield "policy", policy, " ".join(policy.STATE)
+    base = getattr(policy, "base", None)  # of one that stands on another
+    yield "base policy", base, " ".join(base.STATE) if base is not None else ""
+    limits = c.limits
+    yield "limits", limits, "waiting narrowed _capped _arrays _refused_arrays _swept"
+    if limits is not None:
+        yield "limit counters", limits.counters, (
+            "tree tracked version owes spendable held _compiler _branches _qos _within _met _submitted"
+        )  # fmt: skip
+        yield "limit enforcement", limits.overuse, "next_scan _watched"

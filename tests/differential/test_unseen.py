@@ -1,0 +1,189 @@
+"""The generator of unseen questions: what it draws, how it counts, how it shortens; and some of what it recorded."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden.same_jobs import SameJobs
+from unseen import oracle, ours
+from unseen.clusters import USERS
+from unseen.score import Answer, judge, table, tallies
+from unseen.sessions import Drawer, Drawn
+from unseen.shorten import shortest
+from unseen.tables import ALLOCATING, VERBS
+from unseen.workloads import KINDS, draw_workload, kind_of
+
+from slurmsim.config.accounting.load import load_accounting
+from slurmsim.config.load import parse_cluster
+from slurmsim.fidelity import read_recording
+from slurmsim.fidelity.locked import replay_locked
+
+RECORDED = Path(__file__).resolve().parents[1] / "conformance" / "unseen"
+SESSIONS = 33
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Drawn]:
+    drawer = Drawer(5)
+    return [drawer.draw(index) for index in range(SESSIONS)]
+
+
+# -- what is drawn ----------------------------------------------------------------------------------------------------
+
+
+def test_every_option_of_every_verb_comes_up(drawn: list[Drawn]) -> None:
+    asked = {(command.verb, command.option) for session in drawn for command in session.commands}
+    assert asked == {(verb.name, text) for verb in VERBS for _, text in verb.entries()}
+
+
+def test_verbs_have_their_shares(drawn: list[Drawn]) -> None:
+    commands = [command.verb for session in drawn for command in session.commands]
+    assert len(commands) == 3300
+    whole = sum(verb.share for verb in VERBS)
+    for verb in VERBS:
+        if not verb.needs and verb.name not in ALLOCATING:
+            assert commands.count(verb.name) / len(commands) == pytest.approx(verb.share / whole, rel=0.35)
+
+
+def test_a_seed_draws_the_same_again(drawn: list[Drawn]) -> None:
+    drawer = Drawer(5)
+    assert [drawer.draw(index).cases() for index in range(3)] == [session.cases() for session in drawn[:3]]
+    assert Drawer(6).draw(0).cases() != drawn[0].cases()
+
+
+def test_clusters_are_configurations_slurmsim_reads(drawn: list[Drawn], tmp_path: Path) -> None:
+    for session in drawn[:10]:
+        cluster, _ = parse_cluster(session.cluster.files["slurm.conf"].splitlines(), session.name)
+        assert 2 <= len(cluster.partitions) <= 4
+        if "sacctmgr.txt" in session.cluster.files:
+            folder = session.cluster.write(tmp_path / session.name)
+            assert {a.user for a in load_accounting([folder / "sacctmgr.txt"]).associations} >= set(USERS)
+
+
+def test_workloads_of_twenty_have_their_kinds_and_name_jobs_before_them() -> None:
+    assert {kind: [kind_of(index) for index in range(20)].count(kind) for kind in KINDS} == KINDS
+    for index in range(20):
+        _, workload = draw_workload(3, index)
+        before: set[str] = set()
+        for job in workload["jobs"]:
+            assert job.get("dependency", "").partition(":")[2] in before | {""}
+            before.add(job["id"])
+    assert draw_workload(3, 0)[1] == draw_workload(3, 0)[1] != draw_workload(4, 0)[1]
+
+
+# -- how it is counted ------------------------------------------------------------------------------------------------
+
+
+def step(n: int, verb: str, command: str = "x") -> dict[str, Any]:
+    return {"n": n, "verb": verb, "option": "-x", "cmd": command}
+
+
+def answer(*lines: str, code: int = 0) -> Answer:
+    return Answer(code, list(lines), [])
+
+
+def test_a_difference_that_only_shifts_ids_counts_once() -> None:
+    real = [answer("Submitted batch job 7"), answer("8 PD"), answer("8 R"), answer("9 R")]
+    mine = [answer("Submitted batch job 6"), answer("7 PD"), answer("7 CD"), answer("9 R")]
+    found = judge("s", [(step(n, "sbatch"), a, b, True) for n, (a, b) in enumerate(zip(real, mine, strict=True))])
+    assert [one.verdict for one in found] == ["different", "repeat", "different", "equal"]
+    ids = judge("s", [(step(1, "sbatch"), answer("job 7"), answer("job 6"), True),
+                      (step(2, "sbatch"), answer("job 9"), answer("job 8"), True),
+                      (step(3, "sbatch"), answer("job 9"), answer("job 5"), True)])  # fmt: skip
+    assert [one.verdict for one in ids] == ["different", "repeat", "different"]
+
+
+def test_what_prints_nothing_or_headings_alone_does_not_count() -> None:
+    cases = [("squeue", answer("JOBID PARTITION")), ("sacct", answer("JobID State", "----- -----")),
+             ("scontrol show", answer())]  # fmt: skip
+    assert [judge("s", [(step(1, verb), a, a, True)])[0].verdict for verb, a in cases] == ["no effect"] * 3
+    assert judge("s", [(step(1, "squeue"), answer("JOBID", "1"), answer("JOBID", "1"), True)])[0].verdict == "equal"
+    assert judge("s", [(step(1, "scancel"), answer(code=1), answer(code=1), True)])[0].verdict == "equal"
+
+
+def test_what_real_slurm_answers_differently_itself_does_not_count() -> None:
+    found = judge("s", [(step(1, "sinfo"), answer("a 1"), answer("a 2"), False)])
+    assert found[0].verdict == "unsure"
+    assert tallies(found)["sinfo"].asked == 0
+    assert "| sinfo | 0 |" in table(found)
+
+
+def test_a_command_that_names_a_job_names_the_same_one_here() -> None:
+    same = SameJobs()
+    same.learn("sbatch --wrap x", "Submitted batch job 8\n", "Submitted batch job 6\n")
+    same.learn("j=$(sbatch --parsable)", "JobId=9 JobName=a", "JobId=7 JobName=a")
+    asked = "scontrol update jobid=8,9_1 nice=8 && scontrol show job 8; squeue -j 9 -n 9; scontrol hold 8 10"
+    named = "scontrol update jobid=6,7_1 nice=8 && scontrol show job 6; squeue -j 7 -n 9; scontrol hold 6 10"
+    assert same.ours(asked) == named
+    assert same.ours("sbatch -n 8 -d afterok:8:9+8 --wrap 'sleep 8'") == "sbatch -n 8 -d afterok:6:7+8 --wrap 'sleep 8'"
+    assert same.ours("scancel -s 9 9_8 n08; sleep 8") == "scancel -s 9 7_8 n08; sleep 8"
+
+
+# -- how it is shortened ----------------------------------------------------------------------------------------------
+
+
+def test_the_shortest_form_keeps_what_is_needed() -> None:
+    assert shortest(list(range(40)), lambda items: {7, 23} <= set(items), 500) == [7, 23]
+    assert shortest([1], lambda items: True, 10) == [1]
+
+
+def test_the_cap_is_kept() -> None:
+    tried: list[int] = []
+
+    def differs(items: list[int]) -> bool:
+        tried.append(len(items))
+        return 7 in items and 23 in items
+
+    found = shortest(list(range(40)), differs, 5)
+    assert len(tried) == 5 and {7, 23} <= set(found)
+
+
+# -- what was recorded ------------------------------------------------------------------------------------------------
+
+
+# Of each session run here, how many commands may differ; of each workload, how many starts may be missed. What is
+# measured is in docs/fidelity.md: these only keep it from getting worse. Sessions also differ by a few from run to run.
+DIFFERENT = {"second/s13": 14}
+MISSED = {"first/w06": 0, "first/w03": 0, "second/w00": 0, "second/w03": 0}
+
+
+def unpacked(name: str, kind: str) -> Any:
+    return json.loads(lzma.decompress((RECORDED / f"{name}.{kind}.xz").read_bytes()))
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_commands_of_recorded_sessions(name: str, tmp_path: Path) -> None:
+    kept = unpacked(name, "session")
+    for file, text in kept["conf"].items():
+        (tmp_path / file).write_text(text, "utf-8")
+    found = ours.compare(name, kept["recording"], tmp_path / "slurm.conf")
+    wrong = [one for one in found if one.verb != "scene" and one.verdict == "different"]
+    assert sum(one.verdict == "equal" for one in found) > 60
+    assert len(wrong) <= DIFFERENT[name], "\n".join(f"{one.command}\n{one.difference()}" for one in wrong)
+
+
+@pytest.mark.parametrize("name", MISSED)
+def test_starts_of_recorded_workloads(name: str, tmp_path: Path) -> None:
+    kept = unpacked(name, "workload")
+    for file, text in kept["files"].items():
+        (tmp_path / file).write_text(text, "utf-8")
+    found = replay_locked(read_recording(tmp_path / kept["recording"]))
+    assert found.starts > 40
+    assert found.starts - found.on_nodes <= MISSED[name]
+
+
+@pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")
+def test_the_oracle_answers_a_session(tmp_path: Path) -> None:
+    drawn = Drawer(1).draw(3)  # without a database: up in seconds
+    drawn.steps = drawn.steps[:6]
+    recording = oracle.record_session(drawn.cluster, drawn.cases(), drawn.name)
+    commands = [step for step in recording["steps"] if "cmd" in step]
+    assert [step["cmd"] for step in commands] == [c.text for c in [*drawn.scene, *drawn.commands]]
+    assert ours.up_s_of(recording) >= 1
+    assert shutil.which("bash") and os.path.exists("/usr/sbin/slurmctld")

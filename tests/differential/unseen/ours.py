@@ -1,0 +1,51 @@
+"""What slurmsim answers: a recorded session asked of a live cluster, by the driver of the golden sessions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
+import replay
+from same_jobs import SameJobs
+
+from unseen.score import Answer, Judged, judge
+from unseen.sessions import BOOT
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+
+
+def answers(recording: dict[str, Any], conf: Path, up_s: int) -> list[Answer]:
+    """Our answer to each command of `recording`, in order."""
+    return [
+        _answer(code, out, error, recording["volatile"])
+        for _, code, out, error in replay.asked(recording, conf, up_s=up_s, same=SameJobs())
+    ]
+
+
+def recorded(recording: dict[str, Any]) -> list[Answer]:
+    """Real Slurm's."""
+    volatile = recording["volatile"]
+    return [_answer(s["rc"], s["stdout"], s["stderr"], volatile) for s in recording["steps"] if "cmd" in s]
+
+
+def _answer(code: int | None, out: str, error: str, volatile: list[list[str]]) -> Answer:
+    return Answer(code, replay.normal(out, volatile).splitlines(), replay.normal(error, volatile).splitlines())
+
+
+def up_s_of(recording: dict[str, Any]) -> int:
+    """How long slurmctld had been up when the recording began, as the scene's first command says."""
+    for step in recording["steps"]:
+        if step.get("cmd") == BOOT and (at := _TIME.search(step["stdout"])):
+            return max(replay.start_of(recording) - replay.start_of({"start": at[0]}), 1)
+    return replay.guess_up_s(replay.start_of(recording))
+
+
+def compare(name: str, recording: dict[str, Any], conf: Path, again: dict[str, Any] | None = None) -> list[Judged]:
+    """Every command of a session judged; `again` is a second recording of it."""
+    steps = [step for step in recording["steps"] if "cmd" in step]
+    real = recorded(recording)
+    sure = [True] * len(real) if again is None else [a == b for a, b in zip(real, recorded(again), strict=True)]
+    return judge(name, zip(steps, real, answers(recording, conf, up_s_of(recording)), sure, strict=True))

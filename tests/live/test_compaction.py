@@ -1,0 +1,255 @@
+"""The journal is made short, by a running daemon and by a stop, and nothing is lost, whenever the daemon dies."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import slurmsim
+from slurmsim.errors import OutputError, SlurmSimError
+from slurmsim.live import daemon
+from slurmsim.live.settings import Settings
+from slurmsim.protocol import Client
+from slurmsim.slurmctld.compaction import BYTES_VARIABLE
+from slurmsim.slurmctld.journal import read
+
+START = "2026-01-05T08:00:00Z"
+CONF = """\
+ClusterName=c
+SlurmctldHost=h
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=bf_interval=30
+KillWait=30
+MinJobAge=120
+JobCompType=jobcomp/filetxt
+JobCompLoc=/var/log/done.txt
+NodeName=n[1-2] CPUs=4 Weight=1
+NodeName=n[3-4] CPUs=4 Weight=5
+PartitionName=p Nodes=ALL Default=YES MaxTime=60
+PartitionName=q Nodes=ALL MaxTime=INFINITE
+"""
+SACCT = ["sacct", "-a", "-X", "-D", "-P", "-S", "2026-01-01", "-E", "2026-12-01",
+         "-o", "JobID,State,ExitCode,Submit,Start,End,NodeList"]  # fmt: skip
+
+
+def cluster(folder: Path) -> slurmsim.Cluster:
+    conf = folder.parent / "slurm.conf"
+    if not conf.exists():
+        conf.write_text(CONF)
+    return slurmsim.cluster(conf=conf, frozen=True, start=START, folder=folder)
+
+
+def load(c: slurmsim.Cluster, n: int = 60) -> None:
+    """Jobs enough for a stop to make a snapshot; most are over and forgotten, some run, some wait."""
+    for k in range(n):
+        job = {"name": f"j{k}", "script": f"#!/bin/sh\nsleep {20 + k % 7 * 40}\n", "work_dir": "/", "time_limit": 10,
+               "min_cpus": 1 + k % 5, "environment": {"A": "b"}}  # fmt: skip
+        c.client.call("submit", job=job)
+        if k % 10 == 0:
+            c.step(30)
+
+
+def shown(c: slurmsim.Cluster) -> tuple[str, str]:
+    return (c.run(["squeue", "-a", "-t", "all", "-o", "%i %T %r %N %S %Q"], check=True).stdout,
+            c.run(SACCT, check=True).stdout)  # fmt: skip
+
+
+def snapshots(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("snapshot-*"))
+
+
+def test_a_stop_leaves_a_snapshot_and_a_short_journal(tmp_path: Path) -> None:
+    with cluster(tmp_path / "c") as c:
+        load(c)
+        c.step(300)
+        load(c, 12)
+        before = shown(c)
+        log = (c.folder / "var/log/done.txt").read_text()
+        c.stop()
+        found = read(c.folder / "journal")
+        assert found.header["snapshot"]["file"] == f"snapshot-{found.header['after']}"
+        assert snapshots(c.folder) == [found.header["snapshot"]["file"]]
+        assert not found.entries
+        c.start()
+        assert shown(c) == before
+        assert (c.folder / "var/log/done.txt").read_text() == log
+        c.step(600)
+        load(c, 3)
+        later = shown(c)
+        c.stop()
+        assert len(read(c.folder / "journal").entries) > 3  # too few for another snapshot: they are carried out again
+        c.start()
+        assert shown(c) == later
+
+
+def test_ids_go_on_behind_a_snapshot(tmp_path: Path) -> None:
+    with cluster(tmp_path / "c") as c:
+        load(c)
+        c.stop()
+        c.start()
+        assert c.client.call("submit", job={"script": "#!/bin/sh\n", "work_dir": "/"})["job_id"] == 61
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "another's"])
+def test_a_snapshot_that_cannot_be_used_is_said(tmp_path: Path, damage: str) -> None:
+    with cluster(tmp_path / "c") as c:
+        load(c)
+        c.stop()
+        path = c.folder / snapshots(c.folder)[0]
+        good = path.read_bytes()
+        if damage == "gone":
+            path.unlink()
+        elif damage == "cut":
+            path.write_bytes(good[:-50])
+        else:
+            with cluster(tmp_path / "d") as other:
+                load(other)
+                other.stop()
+                path.write_bytes((other.folder / snapshots(other.folder)[0]).read_bytes())
+        with pytest.raises(SlurmSimError, match=path.name):
+            c.start()
+        path.write_bytes(good)
+        c.start()
+        assert len(c.jobs()) == 60
+
+
+def test_a_snapshot_nobody_stands_on_is_removed(tmp_path: Path) -> None:
+    with cluster(tmp_path / "c") as c:
+        load(c, 3)
+        c.stop()
+        (c.folder / "snapshot-99").write_text("half")
+        (c.folder / "snapshot-7.part").write_text("half")
+        c.start()
+        assert not snapshots(c.folder)
+
+
+# -- while the daemon runs --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A daemon in a process of its own that makes a snapshot of every 20,000 bytes."""
+    monkeypatch.setenv(BYTES_VARIABLE, "20000")
+    (tmp_path / "slurm.conf").write_text(CONF)
+    found = tmp_path / "c"
+    daemon.start(found, daemon.prepare(found, Settings(conf=str(tmp_path / "slurm.conf"), mode="frozen", start=START)))
+    yield found
+    with contextlib.suppress(OutputError):
+        daemon.stop(found)
+
+
+def submit(folder: Path, n: int) -> list[int]:
+    client = Client(str(folder))
+    job = {"name": "j", "script": "#!/bin/sh\nsleep 100\n", "work_dir": "/", "environment": {"A": "b" * 200}}
+    return [int(client.call("submit", job=job)["job_id"]) for _ in range(n)]
+
+
+def until(condition: Any, seconds: float = 60) -> None:
+    last = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < last
+        time.sleep(0.02)
+
+
+def pid_of(folder: Path) -> int:
+    return int(daemon.call(folder, "status")["pid"])
+
+
+def test_a_running_daemon_makes_its_journal_short(folder: Path) -> None:
+    given = submit(folder, 120)
+    until(lambda: len(snapshots(folder)) == 1 and json.dumps(read(folder / "journal").header["after"]) != "0")
+    daemon.call(folder, "clock", action="step", seconds=1000)
+    given += submit(folder, 100)
+    until(lambda: (folder / "journal").stat().st_size < 400_000)
+    os.kill(pid_of(folder), signal.SIGKILL)
+    until(lambda: not daemon.is_alive(folder))
+    daemon.start(folder, daemon.prepare(folder, Settings()))
+    assert read(folder / "journal").header["after"] > 0
+    assert submit(folder, 1)[0] not in given
+    rows = daemon.call(folder, "every_job", fields=["job_id"], after=-1, most=2000)
+    assert sorted(rows["columns"]["job_id"])[: len(given)] == given == list(range(1, 221))
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+def test_kills_at_any_moment_lose_nothing(folder: Path) -> None:
+    """Most of the time a snapshot is being made, or takes its place."""
+    given: list[int] = []
+    for pause in (0.0, 0.02, 0.05, 0.1, 0.2):
+        given += submit(folder, 60)
+        time.sleep(pause)
+        os.kill(pid_of(folder), signal.SIGKILL)
+        until(lambda: not daemon.is_alive(folder))
+        daemon.start(folder, daemon.prepare(folder, Settings()))
+    rows = daemon.call(folder, "every_job", fields=["job_id"], after=-1, most=2000)
+    assert sorted(rows["columns"]["job_id"]) == given == list(range(1, 301))
+    until(lambda: not [name for name in snapshots(folder) if name.endswith(".part")])
+
+
+# -- another configuration --------------------------------------------------------------------------------------------
+
+
+def edit(c: slurmsim.Cluster, *changes: tuple[str, str]) -> None:
+    conf = c.folder / "slurm.conf"
+    text = conf.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    conf.write_text(text)
+
+
+def test_a_changed_conf_holds_from_now_on(tmp_path: Path) -> None:
+    with cluster(tmp_path / "c") as c:
+        load(c, 8)
+        c.step(40)
+        done = c.run(SACCT, check=True).stdout.splitlines()
+        c.stop()
+        edit(c, ("MaxTime=60", "MaxTime=5"), ("Weight=1", "Weight=9"), ("bf_interval=30", "bf_interval=60"),
+             ("PartitionName=q Nodes=ALL MaxTime=INFINITE", "PartitionName=r Nodes=n4"))  # fmt: skip
+        c.start()
+        for line in done:
+            if "|COMPLETED|" in line or "|RUNNING|" in line:
+                job, state = line.split("|")[:2]
+                assert f"{job}|{state}|" in c.run(SACCT, check=True).stdout
+        shown = c.run(["sinfo", "-h", "-o", "%P %l %N"], check=True).stdout
+        assert "p* 5:00" in shown
+        assert "r infinite n4" in shown
+        assert "q" not in shown
+        assert "Weight=9" in c.run(["scontrol", "show", "node", "n1"], check=True).stdout
+        c.until_idle()
+        long = c.client.call("submit", job={"script": "#!/bin/sh\n", "work_dir": "/", "time_limit": 6})["job_id"]
+        c.step(60)
+        assert (c.job(long).state, c.job(long).reason) == ("PENDING", "PartitionTimeLimit")
+        late = c.client.call("submit", job={"script": "#!/bin/sh\nsleep 5\n", "work_dir": "/", "time_limit": 4})[
+            "job_id"
+        ]
+        c.step(60)
+        assert c.job(late).nodes == ["n3"]  # the light ones are heavy now
+        before = c.run(SACCT, check=True).stdout
+        c.stop()
+        c.start()
+        assert c.run(SACCT, check=True).stdout == before
+
+
+def test_reconfigure_of_a_running_cluster(tmp_path: Path) -> None:
+    with cluster(tmp_path / "c") as c:
+        load(c, 12)
+        before = c.run(["squeue", "-o", "%i %T %N"], check=True).stdout
+        edit(c, ("KillWait=30", "KillWait=77"), ("MaxTime=60", "MaxTime=50"))
+        assert c.run(["scontrol", "reconfigure"]).returncode == 0
+        assert c.run(["squeue", "-o", "%i %T %N"], check=True).stdout == before
+        assert "KillWait                = 77 sec" in c.run(["scontrol", "show", "config"], check=True).stdout
+        edit(c, ("PartitionName=p Nodes=ALL Default=YES", "PartitionName=pp Nodes=ALL Default=YES"))
+        refused = c.run(["scontrol", "reconfigure"])
+        assert refused.returncode == 1
+        assert "partition p is gone and has jobs" in refused.stderr
+        edit(c, ("PartitionName=pp", "PartitionName=p"))
+        c.until_idle()
+        assert {job.state for job in c.jobs()} == {"COMPLETED"}
