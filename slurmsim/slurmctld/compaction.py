@@ -143,7 +143,8 @@ class Compaction:
         journal = self._history.journal
         note_decisions(engine, journal)
         journal.sync()
-        state = {"mode": clock.mode, "rate": clock.rate}
+        # the configuration of now: one that comes while the child writes is among the entries since
+        state = {"mode": clock.mode, "rate": clock.rate, "texts": self._history.configuration.texts}
         return Point(journal.last, journal.size, state, self._history.folder / f"{SNAPSHOT}{journal.last}")
 
     def _write(self, engine: Engine, point: Point, rows: int) -> None:

@@ -153,7 +153,7 @@ class History:
         """Let the journal begin anew behind a snapshot that is on the disk, with the `entries` since."""
         self.store.checkpoint()
         kept = {name: value for name, value in self.header.items() if name not in ("after", "snapshot")}
-        header = {**kept, **clock, "texts": self.configuration.texts, "snapshot": {"file": snapshot.name, "crc": crc}}
+        header = {**kept, **clock, "snapshot": {"file": snapshot.name, "crc": crc}}
         self.header = self.journal.begin(header, after, entries)
         self.remove_snapshots(but=self.header["snapshot"])
 
