@@ -1,6 +1,6 @@
 """Ask real Slurm and slurmsim what nobody has asked: ``python -m unseen`` in tests/differential (`make unseen`).
 
-``sessions`` and ``workloads`` draw, record and compare; ``compare`` looks again at what was recorded;
+``sessions`` and ``workloads`` draw, record and compare; ``record`` only records, ``compare`` only compares;
 ``shorten`` leaves commands (or jobs) out while a session (or workload) differs. All need a seed and a folder.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,37 +32,49 @@ def record_session(drawn: Drawn) -> dict[str, Any]:
     return recording
 
 
-def sessions(seed: int, folder: Path, count: int) -> None:
-    """Draw and record `count` sessions, those already there left alone, and compare them all."""
+def record_sessions(seed: int, folder: Path, count: int, at_once: int) -> None:
+    """Draw and record `count` sessions, those already there left alone; they mostly wait, so some go at once."""
     drawer = Drawer(seed)
-    for index in range(count):
-        drawn = drawer.draw(index)
-        path = folder / f"{drawn.name}.json"
-        if not path.exists():
-            recording = record_session(drawn)
-            drawn.cluster.write(folder / "conf" / drawn.name)
-            path.write_text(json.dumps(recording), "utf-8")
-            print(f"{drawn.name}: recorded", file=sys.stderr, flush=True)
-    compare(folder)
+    drawn = [drawer.draw(index) for index in range(count)]
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(lambda one: _keep_session(one, folder), drawn))
 
 
-def workloads(seed: int, folder: Path, count: int) -> None:
-    """Draw, record and compare `count` workloads."""
-    for index in range(count):
-        name = f"w{index:02}"
-        if not (folder / f"{name}.json").exists():
-            cluster, workload = draw_workload(seed, index)
-            try:
-                recording = oracle.record_workload(cluster, workload, name)
-            except (RuntimeError, TimeoutError) as error:
-                print(f"{name}: not recorded: {error}", file=sys.stderr, flush=True)
-                continue
-            (folder / f"{name}.workload.json").write_text(json.dumps(workload), "utf-8")
-            if "sacctmgr.txt" in cluster.files:
-                (folder / f"{name}.sacctmgr.txt").write_text(cluster.files["sacctmgr.txt"], "utf-8")
-            (folder / f"{name}.json").write_text(json.dumps(recording), "utf-8")
-            print(f"{name}: recorded", file=sys.stderr, flush=True)
-    compare_workloads(folder)
+def _keep_session(drawn: Drawn, folder: Path) -> None:
+    path = folder / f"{drawn.name}.json"
+    if path.exists():
+        return
+    try:
+        recording = record_session(drawn)
+    except (RuntimeError, TimeoutError) as error:
+        print(f"{drawn.name}: not recorded: {error}", file=sys.stderr, flush=True)
+        return
+    drawn.cluster.write(folder / "conf" / drawn.name)
+    path.write_text(json.dumps(recording), "utf-8")
+    print(f"{drawn.name}: recorded", file=sys.stderr, flush=True)
+
+
+def record_workloads(seed: int, folder: Path, count: int, at_once: int) -> None:
+    """Draw and record `count` workloads, those already there left alone."""
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(lambda index: _keep_workload(seed, index, folder), range(count)))
+
+
+def _keep_workload(seed: int, index: int, folder: Path) -> None:
+    name = f"w{index:02}"
+    if (folder / f"{name}.json").exists():
+        return
+    cluster, workload = draw_workload(seed, index)
+    try:
+        recording = oracle.record_workload(cluster, workload, name)
+    except (RuntimeError, TimeoutError) as error:
+        print(f"{name}: not recorded: {error}", file=sys.stderr, flush=True)
+        return
+    (folder / f"{name}.workload.json").write_text(json.dumps(workload), "utf-8")
+    if "sacctmgr.txt" in cluster.files:
+        (folder / f"{name}.sacctmgr.txt").write_text(cluster.files["sacctmgr.txt"], "utf-8")
+    (folder / f"{name}.json").write_text(json.dumps(recording), "utf-8")
+    print(f"{name}: recorded", file=sys.stderr, flush=True)
 
 
 def compare(folder: Path) -> None:
@@ -134,11 +147,12 @@ def shorten_workload(seed: int, index: int) -> None:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("all", "sessions", "workloads", "compare", "shorten"))
+    parser.add_argument("what", choices=("all", "sessions", "workloads", "record", "compare", "shorten"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("unseen-recordings"))
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
+    parser.add_argument("--at-once", type=int, default=1, help="how many clusters of real Slurm side by side")
     parser.add_argument("--session", type=int, help="shorten: which session")
     parser.add_argument("--number", type=int, help="shorten: which of its commands")
     parser.add_argument("--workload", type=int, help="shorten: which workload")
@@ -147,12 +161,13 @@ def main() -> int:
         print(f"SKIPPED: {oracle.VARIABLE} names no oracle kit that can run here (root, Slurm's programs)")
         return 0
     args.folder.mkdir(parents=True, exist_ok=True)
-    if args.what in ("all", "sessions"):
-        sessions(args.seed, args.folder, args.sessions)
-    if args.what in ("all", "workloads"):
-        workloads(args.seed, args.folder, args.workloads)
-    if args.what == "compare":
+    if args.what in ("all", "sessions", "record"):
+        record_sessions(args.seed, args.folder, args.sessions, args.at_once)
+    if args.what in ("all", "workloads", "record"):
+        record_workloads(args.seed, args.folder, args.workloads, args.at_once)
+    if args.what in ("all", "sessions", "compare"):
         compare(args.folder)
+    if args.what in ("all", "workloads", "compare"):
         compare_workloads(args.folder)
     if args.what == "shorten" and args.workload is not None:
         shorten_workload(args.seed, args.workload)
