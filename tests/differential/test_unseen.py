@@ -178,6 +178,23 @@ def test_starts_of_recorded_workloads(name: str, tmp_path: Path) -> None:
     assert found.starts - found.on_nodes <= MISSED[name]
 
 
+def test_a_newer_release_is_asked_in_its_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = [tmp_path / "kit" / "newer.py", tmp_path / "roots" / "slurm26.05" / "usr" / "sbin" / "slurmctld"]
+    for program in programs:
+        program.parent.mkdir(parents=True)
+        program.touch()
+    monkeypatch.setenv(oracle.VARIABLE, str(tmp_path / "kit"))
+    monkeypatch.setenv(oracle.ROOTS, str(tmp_path / "roots"))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert oracle.kit("24.11") is None
+    kit = oracle.kit("26.05")
+    assert kit is not None and kit.command[1:] == [str(programs[0]), "26.05"]
+    assert kit.place(Path("/tmp/asked"), "out.json") == "/share/out.json"
+    assert kit.run_folder(Path("/tmp/asked")) == (
+        "/var/tmp/asked", tmp_path / "roots" / "slurm26.05" / "var" / "tmp" / "asked",
+    )  # fmt: skip
+
+
 @pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")
 def test_the_oracle_answers_a_session(tmp_path: Path) -> None:
     drawn = Drawer(1).draw(3)  # without a database: up in seconds

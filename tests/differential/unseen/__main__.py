@@ -1,7 +1,8 @@
 """Ask real Slurm and slurmsim what nobody has asked: ``python -m unseen`` in tests/differential (`make unseen`).
 
 ``sessions`` and ``workloads`` draw, record and compare; ``record`` only records, ``compare`` only compares;
-``shorten`` leaves commands (or jobs) out while a session (or workload) differs. All need a seed and a folder.
+``shorten`` leaves commands (or jobs) out while a session (or workload) differs. All need a seed and a folder; a
+newer release than 22.05 (``--release``) needs a root of its own as well.
 """
 
 from __future__ import annotations
@@ -23,29 +24,29 @@ SESSIONS, WORKLOADS = 33, 20
 COMMAND_TRIES, WORKLOAD_TRIES = 40, 12
 
 
-def record_session(drawn: Drawn) -> dict[str, Any]:
+def record_session(drawn: Drawn, release: str) -> dict[str, Any]:
     """What real Slurm answers; each command with its verb and option."""
-    recording = oracle.record_session(drawn.cluster, drawn.cases(), drawn.name)
+    recording = oracle.record_session(drawn.cluster, drawn.cases(), drawn.name, release)
     steps = [step for step in recording["steps"] if "cmd" in step]
     for command, step in zip([*drawn.scene, *drawn.commands], steps, strict=True):
         step["verb"], step["option"] = command.verb, command.option
     return recording
 
 
-def record_sessions(seed: int, folder: Path, count: int, at_once: int) -> None:
+def record_sessions(seed: int, folder: Path, count: int, at_once: int, release: str) -> None:
     """Draw and record `count` sessions, those already there left alone; they mostly wait, so some go at once."""
     drawer = Drawer(seed)
     drawn = [drawer.draw(index) for index in range(count)]
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(lambda one: _keep_session(one, folder), drawn))
+        list(pool.map(lambda one: _keep_session(one, folder, release), drawn))
 
 
-def _keep_session(drawn: Drawn, folder: Path) -> None:
+def _keep_session(drawn: Drawn, folder: Path, release: str) -> None:
     path = folder / f"{drawn.name}.json"
     if path.exists():
         return
     try:
-        recording = record_session(drawn)
+        recording = record_session(drawn, release)
     except (RuntimeError, TimeoutError) as error:
         print(f"{drawn.name}: not recorded: {error}", file=sys.stderr, flush=True)
         return
@@ -54,19 +55,19 @@ def _keep_session(drawn: Drawn, folder: Path) -> None:
     print(f"{drawn.name}: recorded", file=sys.stderr, flush=True)
 
 
-def record_workloads(seed: int, folder: Path, count: int, at_once: int) -> None:
+def record_workloads(seed: int, folder: Path, count: int, at_once: int, release: str) -> None:
     """Draw and record `count` workloads, those already there left alone."""
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(lambda index: _keep_workload(seed, index, folder), range(count)))
+        list(pool.map(lambda index: _keep_workload(seed, index, folder, release), range(count)))
 
 
-def _keep_workload(seed: int, index: int, folder: Path) -> None:
+def _keep_workload(seed: int, index: int, folder: Path, release: str) -> None:
     name = f"w{index:02}"
     if (folder / f"{name}.json").exists():
         return
     cluster, workload = draw_workload(seed, index)
     try:
-        recording = oracle.record_workload(cluster, workload, name)
+        recording = oracle.record_workload(cluster, workload, name, release)
     except (RuntimeError, TimeoutError) as error:
         print(f"{name}: not recorded: {error}", file=sys.stderr, flush=True)
         return
@@ -101,7 +102,7 @@ def compare_workloads(folder: Path) -> None:
         command(["fidelity", "--markdown", *files])
 
 
-def shorten_session(seed: int, index: int, number: int) -> None:
+def shorten_session(seed: int, index: int, number: int, release: str) -> None:
     """The shortest session in which the command `number` of a session still differs."""
     drawer = Drawer(seed)
     for k in range(index):
@@ -112,7 +113,7 @@ def shorten_session(seed: int, index: int, number: int) -> None:
 
     def differs(commands: list[Command]) -> bool:
         asked = replace(drawn, scene=commands, steps=[last])
-        recording = record_session(asked)
+        recording = record_session(asked, release)
         conf = asked.cluster.write(Path(oracle.scratch()) / asked.name) / "slurm.conf"
         return ours.compare(asked.name, recording, conf)[-1].verdict == "different"
 
@@ -120,7 +121,7 @@ def shorten_session(seed: int, index: int, number: int) -> None:
         print(f"{command.user}$ {command.text}")
 
 
-def shorten_workload(seed: int, index: int) -> None:
+def shorten_workload(seed: int, index: int, release: str) -> None:
     """The smallest part of a workload in which a recorded start is still missed."""
     from slurmsim.fidelity import read_recording
     from slurmsim.fidelity.locked import replay_locked
@@ -133,7 +134,7 @@ def shorten_workload(seed: int, index: int) -> None:
             return False
         folder = Path(oracle.scratch())
         part = {**workload, "jobs": jobs}
-        recording = oracle.record_workload(cluster, part, "w")
+        recording = oracle.record_workload(cluster, part, "w", release)
         (folder / "w.workload.json").write_text(json.dumps(part), "utf-8")
         (folder / "w.json").write_text(json.dumps(recording), "utf-8")
         if "sacctmgr.txt" in cluster.files:
@@ -153,28 +154,29 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
     parser.add_argument("--at-once", type=int, default=1, help="how many clusters of real Slurm side by side")
+    parser.add_argument("--release", default=oracle.OWN_RELEASE, help="which Slurm is asked: 22.05, 24.11, 26.05")
     parser.add_argument("--session", type=int, help="shorten: which session")
     parser.add_argument("--number", type=int, help="shorten: which of its commands")
     parser.add_argument("--workload", type=int, help="shorten: which workload")
     args = parser.parse_args()
-    if args.what != "compare" and oracle.kit() is None:
-        print(f"SKIPPED: {oracle.VARIABLE} names no oracle kit that can run here (root, Slurm's programs)")
+    if args.what != "compare" and oracle.kit(args.release) is None:
+        print(f"SKIPPED: {oracle.VARIABLE} names no oracle kit that can run {args.release} here (root, its programs)")
         return 0
     args.folder.mkdir(parents=True, exist_ok=True)
     if args.what in ("all", "sessions", "record"):
-        record_sessions(args.seed, args.folder, args.sessions, args.at_once)
+        record_sessions(args.seed, args.folder, args.sessions, args.at_once, args.release)
     if args.what in ("all", "workloads", "record"):
-        record_workloads(args.seed, args.folder, args.workloads, args.at_once)
+        record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):
         compare(args.folder)
     if args.what in ("all", "workloads", "compare"):
         compare_workloads(args.folder)
     if args.what == "shorten" and args.workload is not None:
-        shorten_workload(args.seed, args.workload)
+        shorten_workload(args.seed, args.workload, args.release)
     elif args.what == "shorten":
         if args.session is None or args.number is None:
             parser.error("shorten needs --session and --number, or --workload")
-        shorten_session(args.seed, args.session, args.number)
+        shorten_session(args.seed, args.session, args.number, args.release)
     return 0
 
 

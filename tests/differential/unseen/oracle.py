@@ -1,4 +1,8 @@
-"""The real Slurm that is asked: the oracle kit, whose folder SLURMSIM_ORACLE names."""
+"""The real Slurm that is asked: the oracle kit, whose folder SLURMSIM_ORACLE names.
+
+Release 22.05 is the machine's own. A newer one lives in a root of its own below the folder ORACLE_ROOTS names, as the
+kit's newer.py builds it; there what is asked is a folder at /share.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +16,63 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unseen.clusters import Cluster
 
-VARIABLE = "SLURMSIM_ORACLE"
+VARIABLE, ROOTS = "SLURMSIM_ORACLE", "ORACLE_ROOTS"
+OWN_RELEASE = "22.05"
 BEGIN = "2026-01-05 08:00:00"
 RATE = 10
 GOLDEN_S, REPLAY_S = 600, 500  # what never ends is given up
 
 
-def kit() -> Path | None:
-    """The kit's program; None where there is none, or nothing it could start."""
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """The kit's program for one release. With a `root` it runs in there, and sees of this machine what is shared."""
+
+    command: list[str]
+    root: Path | None = None
+
+    def place(self, shared: Path, name: str) -> str:
+        """What the kit calls the file or folder `name` below the shared folder."""
+        return f"/share/{name}" if self.root else str(shared / name)
+
+    def run_folder(self, shared: Path) -> tuple[str, Path]:
+        """Where the cluster lives: as the kit calls it, and as this machine does."""
+        if self.root is None:
+            return str(shared / "run"), shared / "run"
+        inside = f"var/tmp/{shared.name}"
+        return f"/{inside}", self.root / inside
+
+
+def kit(release: str = OWN_RELEASE) -> Kit | None:
+    """The kit for a release; None where there is none, or nothing it could start."""
     folder = os.environ.get(VARIABLE)
-    program = Path(folder, "oracle.py") if folder else None
-    usable = program is not None and program.is_file() and os.path.exists("/usr/sbin/slurmctld") and os.geteuid() == 0
-    return program if usable else None
+    if not folder or os.geteuid():
+        return None
+    if release == OWN_RELEASE:
+        program, root = Path(folder, "oracle.py"), None
+        command, slurmctld = [sys.executable, str(program)], Path("/usr/sbin/slurmctld")
+    else:
+        program, root = Path(folder, "newer.py"), Path(os.environ.get(ROOTS, "/tmp"), f"slurm{release}")
+        command, slurmctld = [sys.executable, str(program), release], root / "usr/sbin/slurmctld"
+    return Kit(command, root) if program.is_file() and slurmctld.exists() else None
 
 
-def record_session(cluster: Cluster, cases: str, name: str) -> dict[str, Any]:
+def record_session(cluster: Cluster, cases: str, name: str, release: str = OWN_RELEASE) -> dict[str, Any]:
     """What real Slurm answers to a case file, as a recording."""
-    return _ask("run-golden", cluster, f"{name}.cases", cases, name, 1, GOLDEN_S)
+    return _ask(_Question("run-golden", f"{name}.cases", cases, 1, GOLDEN_S), cluster, name, release)
 
 
-def record_workload(cluster: Cluster, workload: dict[str, Any], name: str) -> dict[str, Any]:
+def record_workload(
+    cluster: Cluster, workload: dict[str, Any], name: str, release: str = OWN_RELEASE,
+) -> dict[str, Any]:  # fmt: skip
     """What real Slurm does with a workload, as a recording."""
-    return _ask("run-replay", cluster, f"{name}.workload.json", json.dumps(workload), name, RATE, REPLAY_S)
+    question = _Question("run-replay", f"{name}.workload.json", json.dumps(workload), RATE, REPLAY_S)
+    return _ask(question, cluster, name, release)
 
 
 def _clock(log: str, recording: dict[str, Any]) -> dict[str, int]:
@@ -52,29 +86,49 @@ def _clock(log: str, recording: dict[str, Any]) -> dict[str, int]:
     return {"slurmctld_since": begun, "start": first_submitted - first["submit"]}
 
 
-def _ask(verb: str, cluster: Cluster, file: str, text: str, name: str, rate: int, most_s: int) -> dict[str, Any]:
-    program = kit()
-    if program is None:
-        raise SystemExit(f"{VARIABLE} names no oracle kit that can run here (needs root and Slurm's programs)")
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the kit is told to do, with which file, how fast its clock goes and when it is given up."""
+
+    verb: str
+    file: str
+    text: str
+    rate: int
+    most_s: int
+
+
+def _ask(question: _Question, cluster: Cluster, name: str, release: str) -> dict[str, Any]:
+    asked = kit(release)
+    if asked is None:
+        raise SystemExit(f"{VARIABLE} names no oracle kit that can run {release} here (needs root, Slurm's programs)")
     with tempfile.TemporaryDirectory(prefix="unseen-") as top:
-        place = Path(top)
-        place.chmod(0o755)  # the users' programs load the kit's clock from it
-        conf = cluster.write(place / name)
-        (place / file).write_text(text, "utf-8")
-        out, run = place / "out.json", place / "run"
-        command = [sys.executable, str(program), verb, str(conf), str(place / file), "-o", str(out), "--dir", str(run),
-                   "--rate", str(rate), "--date", BEGIN]  # fmt: skip
+        shared = Path(top)
+        shared.chmod(0o755)  # the users' programs load the kit's clock from it
+        cluster.write(shared / name)
+        (shared / question.file).write_text(question.text, "utf-8")
+        run, run_here = asked.run_folder(shared)
+        command = [*asked.command, question.verb, asked.place(shared, name), asked.place(shared, question.file),
+                   "-o", asked.place(shared, "out.json"), "--dir", run, "--rate", str(question.rate),
+                   "--date", BEGIN]  # fmt: skip
+        environment = {**os.environ, "ORACLE_SHARE": top}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=most_s, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=question.most_s, check=False, env=environment
+            )
         except subprocess.TimeoutExpired:
-            raise TimeoutError(f"{name}: no end after {most_s} s") from None
+            raise TimeoutError(f"{name}: no end after {question.most_s} s") from None
         finally:
-            subprocess.run([sys.executable, str(program), "stop", "--dir", str(run)], capture_output=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{name}: {done.stderr.strip() or done.stdout.strip()}")
-        found: dict[str, Any] = json.loads(out.read_text("utf-8"))
-        if verb == "run-replay":
-            found |= {"epoch": _clock((run / "log" / "slurmctld.log").read_text("utf-8", "replace"), found)}
+            stop = [*asked.command, "stop", "--dir", run]
+            subprocess.run(stop, capture_output=True, check=False, env=environment)
+        try:
+            if done.returncode:
+                raise RuntimeError(f"{name}: {done.stderr.strip() or done.stdout.strip()}")
+            found: dict[str, Any] = json.loads((shared / "out.json").read_text("utf-8"))
+            if question.verb == "run-replay":
+                log = (run_here / "log" / "slurmctld.log").read_text("utf-8", "replace")
+                found |= {"epoch": _clock(log, found)}
+        finally:
+            shutil.rmtree(run_here, ignore_errors=True)
     return found
 
 
