@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import lzma
 import os
 import shutil
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 import pytest
 from golden.same_jobs import SameJobs
-from unseen import oracle, ours
+from unseen import kept, oracle, ours
 from unseen.clusters import USERS
 from unseen.score import Answer, judge, table, tallies
 from unseen.sessions import Drawer, Drawn
@@ -153,16 +151,10 @@ DIFFERENT = {"second/s13": 14}
 MISSED = {"first/w06": 0, "first/w03": 0, "second/w00": 0, "second/w03": 0}
 
 
-def unpacked(name: str, kind: str) -> Any:
-    return json.loads(lzma.decompress((RECORDED / f"{name}.{kind}.xz").read_bytes()))
-
-
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_commands_of_recorded_sessions(name: str, tmp_path: Path) -> None:
-    kept = unpacked(name, "session")
-    for file, text in kept["conf"].items():
-        (tmp_path / file).write_text(text, "utf-8")
-    found = ours.compare(name, kept["recording"], tmp_path / "slurm.conf")
+    recording = kept.unpack(RECORDED / f"{name}.session.xz", tmp_path)
+    found = ours.compare(name, recording, tmp_path / "slurm.conf")
     wrong = [one for one in found if one.verb != "scene" and one.verdict == "different"]
     assert sum(one.verdict == "equal" for one in found) > 60
     assert len(wrong) <= DIFFERENT[name], "\n".join(f"{one.command}\n{one.difference()}" for one in wrong)
@@ -170,10 +162,7 @@ def test_commands_of_recorded_sessions(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MISSED)
 def test_starts_of_recorded_workloads(name: str, tmp_path: Path) -> None:
-    kept = unpacked(name, "workload")
-    for file, text in kept["files"].items():
-        (tmp_path / file).write_text(text, "utf-8")
-    found = replay_locked(read_recording(tmp_path / kept["recording"]))
+    found = replay_locked(read_recording(tmp_path / kept.unpack(RECORDED / f"{name}.workload.xz", tmp_path)))
     assert found.starts > 40
     assert found.starts - found.on_nodes <= MISSED[name]
 
@@ -193,6 +182,26 @@ def test_a_newer_release_is_asked_in_its_root(tmp_path: Path, monkeypatch: pytes
     assert kit.run_folder(Path("/tmp/asked")) == (
         "/var/tmp/asked", tmp_path / "roots" / "slurm26.05" / "var" / "tmp" / "asked",
     )  # fmt: skip
+
+
+def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+    recorded, again = tmp_path / "recorded", tmp_path / "again"
+    (recorded / "conf" / "s00").mkdir(parents=True)
+    again.mkdir()
+    texts = {
+        "s00.json": '{"steps": []}',
+        "w01.json": '{"jobs": []}',
+        "w01.workload.json": "{}",
+        "conf/s00/slurm.conf": "x",
+    }
+    for name, text in texts.items():
+        (recorded / name).write_text(text, "utf-8")
+    kept.pack(recorded, tmp_path / "kept")
+    assert kept.unpack(tmp_path / "kept" / "s00.session.xz", again) == {"steps": []}
+    assert kept.unpack(tmp_path / "kept" / "w01.workload.xz", again) == "w01.json"
+    assert {path.name: path.read_text("utf-8") for path in again.iterdir()} == {
+        Path(name).name: text for name, text in texts.items() if name != "s00.json"
+    }
 
 
 @pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")

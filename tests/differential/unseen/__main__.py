@@ -1,8 +1,8 @@
 """Ask real Slurm and slurmsim what nobody has asked: ``python -m unseen`` in tests/differential (`make unseen`).
 
-``sessions`` and ``workloads`` draw, record and compare; ``record`` only records, ``compare`` only compares;
-``shorten`` leaves commands (or jobs) out while a session (or workload) differs. All need a seed and a folder; a
-newer release than 22.05 (``--release``) needs a root of its own as well.
+``sessions`` and ``workloads`` draw, record and compare; ``record`` only records, ``compare`` only compares, ``keep``
+compresses what was recorded; ``shorten`` leaves commands (or jobs) out while a session (or workload) differs. All need
+a seed and a folder; a newer release than 22.05 (``--release``) needs a root of its own as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unseen import oracle, ours, score
+from unseen import kept, oracle, ours, score
 from unseen.sessions import Command, Drawer, Drawn
 from unseen.shorten import shortest
 from unseen.workloads import draw_workload
@@ -148,9 +148,10 @@ def shorten_workload(seed: int, index: int, release: str) -> None:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("all", "sessions", "workloads", "record", "compare", "shorten"))
+    parser.add_argument("what", choices=("all", "sessions", "workloads", "record", "compare", "shorten", "keep"))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("unseen-recordings"))
+    parser.add_argument("--into", type=Path, default=Path("unseen-kept"), help="keep: where the compressed files go")
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
     parser.add_argument("--at-once", type=int, default=1, help="how many clusters of real Slurm side by side")
@@ -159,6 +160,9 @@ def main() -> int:
     parser.add_argument("--number", type=int, help="shorten: which of its commands")
     parser.add_argument("--workload", type=int, help="shorten: which workload")
     args = parser.parse_args()
+    if args.what == "keep":
+        kept.pack(args.folder, args.into)
+        return 0
     if args.what != "compare" and oracle.kit(args.release) is None:
         print(f"SKIPPED: {oracle.VARIABLE} names no oracle kit that can run {args.release} here (root, its programs)")
         return 0
