@@ -19,14 +19,14 @@ class Admission(Lifecycle):
     def _submit(self, fact: Submit) -> None:
         sub = fact.sub
         try:
-            self.admit(sub)
+            self.admit(sub, again=fact.again)
         except SubmitError as error:
             where = ",".join(sub.partitions)
             self.events.append((self.now, "REFUSE", sub.job_id, REFUSED, error.text, where, "", None, ""))
             self.actions.append(Refused(sub, error.text))
 
-    def admit(self, sub: Submission) -> Job:
-        """Take a submission in. Raises SubmitError with Slurm's text, changing nothing."""
+    def admit(self, sub: Submission, *, again: bool = False) -> Job:
+        """Take a submission in, or a job `again` that no limit refuses. Raises SubmitError, changing nothing."""
         if sub.job_id in self.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
         partitions, shapes = self.state.compiled(sub)
@@ -42,12 +42,12 @@ class Admission(Lifecycle):
             job.licenses = self.licenses.wanted(sub.licenses)
         self.set_time_limit(job)
         if self.limits is not None:
-            self.limits.admit(job)
+            self.limits.admit(job, again=again)
         shape, shapes = job.shape, job.shapes
         plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
         if plain and job.bars is None and not job.threshold and job.time_limit_s in shape.limits_met:
             job.within_limits = self.edits  # its like has been admitted before
-        else:
+        elif not again:
             self._check_admission(job)
         independent = not sub.dependency and sub.array_task_id is None
         if not independent:

@@ -146,8 +146,8 @@ class Limits:
         """These take the place of `before`, which was told what comes at this instant."""
         self._arrays, self._refused_arrays = before._arrays, before._refused_arrays
 
-    def admit(self, job: Job) -> None:
-        """Test a submission and keep it to the nodes it may get.
+    def admit(self, job: Job, *, again: bool = False) -> None:
+        """Test a submission, but none of a job taken in `again`, and keep it to the nodes it may get.
 
         Raises SubmitError with the limit's name and Slurm's text; nothing has changed then.
         """
@@ -161,7 +161,7 @@ class Limits:
         for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True)):
             claim = self.counters.claim(job, partition)
             assert claim is not None
-            if n_jobs:  # a later task was accepted with the first
+            if n_jobs and not again:  # a later task was accepted with the first
                 demand = self._asked(job, 1.0, partition, shape)
                 demand.n_jobs = n_jobs
                 reason = next((r.reason for r in claim.submit if r.broken(demand)), None)

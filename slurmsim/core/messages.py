@@ -343,10 +343,11 @@ class DeleteReservation:
 
 @dataclass(slots=True)
 class Submit:
-    """sbatch."""
+    """sbatch; `again`: a job that has ended is requeued, which no limit refuses (_job_requeue_op)."""
 
     order: ClassVar[int] = 3
     sub: Submission
+    again: bool = False
 
 
 Fact = (

@@ -128,13 +128,16 @@ class _Jobs:
             self._tell(Requeue(core.id))
 
     def _again(self, live: LiveJob) -> None:
-        """A job that has ended is submitted once more, under its id."""
+        """A job that has ended is submitted once more, under its id, account and QOS. Raises Refusal."""
         before, network = live.core, self.e.network
-        sub = replace(before.sub, begin=self.e.now + AGAIN_S, hold=False)
+        sub = replace(before.sub, begin=self.e.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
         network.entering[before.id] = live
         network.behaviour[before.id] = copy(self.e.behaviour_of(live.asked, live.task))
-        self._tell(Submit(sub))
+        already = len(network.refused)
+        self._tell(Submit(sub, again=True))
         network.entering.pop(before.id, None)
+        if len(network.refused) > already:  # its association is gone
+            raise Refusal(network.refused.pop()[1])
         live.core = network.core_of(before.id)
         live.core.restarts = before.restarts + 1
         network.live[before.id] = live

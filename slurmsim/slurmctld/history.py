@@ -65,21 +65,20 @@ class History:
 
     def __init__(self, folder: Path, header: Mapping[str, Any] | None, progress: Progress | None = None) -> None:
         self.folder, self.journal = folder, Journal(folder / JOURNAL)
-        self._progress = progress
         self.store = RecordStore(folder / ACCOUNTING)
         try:
-            self._open(header)
+            self._open(header, progress)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, header: Mapping[str, Any] | None) -> None:
+    def _open(self, header: Mapping[str, Any] | None, progress: Progress | None) -> None:
         path, folder = self.journal.path, self.folder
         if header is not None:
             self._check_owner(header)
         if os.path.lexists(path):
             found = self._read()
-            self.restored = self._replay(found)
+            self.restored = self._replay(found, progress)
             self.journal.open(found)
             if self.restored.upgraded:
                 self.journal.append([self.restored.now, WRITER, 0, "", {"writer": OURS}])
@@ -108,14 +107,14 @@ class History:
             found = read(path)
         return found
 
-    def _replay(self, found: Contents) -> Restored:
+    def _replay(self, found: Contents, progress: Progress | None = None) -> Restored:
         self.header = header = found.header
         self._check_owner(header)
         self.configuration = read_configuration(header, self.folder, header["texts"])
         engine = make_engine(header, self.folder, self.configuration)
         self._restore_snapshot(engine, header)
         return replay(
-            engine, watched(found.entries, self._progress), str(header["mode"]), float(header["rate"]),
+            engine, watched(found.entries, progress), str(header["mode"]), float(header["rate"]),
             writer=str(header["writer"]), journal=str(self.journal.path), first=int(header["after"]), adopt=self._adopt,
         )  # fmt: skip
 

@@ -33,6 +33,7 @@ class Starter:
         """Tell that the daemon answers, the last thing to say. Raises OutputError: nobody waits any more."""
         self._write(READY)
         os.close(self._descriptor)
+        self._descriptor = -1  # its number is soon somebody else's
 
     def _write(self, text: bytes) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io as streams
 import json
+import os
 import re
 import shlex
 import shutil
@@ -21,6 +22,7 @@ from slurmsim.commands.io import Io
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.slurmctld import journal_format1
 from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.header import new_header
 from slurmsim.slurmctld.history import History
 from slurmsim.slurmctld.journal import Journal, read
 from slurmsim.slurmctld.noting import note_decisions
@@ -380,3 +382,15 @@ def test_no_room_for_decisions_lets_them_wait(tmp_path: Path, monkeypatch: pytes
     note_decisions(engine, history.journal)
     history.journal.close()
     assert decisions([read(folder / "journal").entries[-1][1]]) == made
+
+
+def test_only_the_start_tells_how_far_it_is(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    header = new_header(start=0, mode="frozen", rate=1.0, nodes=1, cpus=1, owner=os.geteuid())
+    History(tmp_path, header).close()
+    history = History(tmp_path, None, lambda done, total: told.append((done, total)))
+    assert told
+    told.clear()
+    history.remade()  # long after the daemon is ready, when nobody listens any more
+    history.close()
+    assert told == []

@@ -158,3 +158,13 @@ def test_the_text_of_scontrol() -> None:
         "invalid flag 'x', valid options are 'Assoc, QOS, and/or Users'",
         "invalid entity: frob=1 for keyword:show assoc_mgr", "No value given for option users",
     ]  # fmt: skip
+
+
+def test_no_limit_keeps_a_finished_job_from_being_requeued(engine: Engine) -> None:
+    job = submit(engine, 5)
+    do(engine, "account_change", action="modify_qos", cond={"names": ["normal"]}, settings=[["MaxSubmitPU", "", "1"]])
+    engine.execute(START + 60, "ping", {}, ROOT)
+    submit(engine)
+    do(engine, "requeue_job", ALICE, job_id=str(job), hold=False)
+    shown = do(engine, "jobs", job_id=str(job), fields=["job_state", "account", "qos"])["columns"]
+    assert shown == {"job_state": ["PENDING"], "account": ["one"], "qos": ["normal"]}
