@@ -51,11 +51,17 @@ CHANGES: dict[str, Change] = {
         "With both `-n` and `--ntasks-per-node` SLURM_NTASKS and SLURM_TASKS_PER_NODE count the tasks of `-n`; they"
         " counted as many on every node as it may have.",
     ),
+    "frequency_by_userspace": Change(
+        "24.11", _SUBMITTING, "`--cpu-freq` with one frequency has the governor UserSpace; a range needs one named."
+    ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
     "cpus_by_socket": Change(
         "24.11", "slurmctld", "The CPUs of a job with `--ntasks-per-node` fill one socket after the other."
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
+    "new_options_of_verbose": Change(
+        "24.11", "squeue, sinfo", "`-v` tells of `only_job_state` and of the reservation's column, too."
+    ),
     "state_names_in_lower_case": Change("24.11", "squeue", "Job states a filter accepts are listed in lower case."),
     "sort_by_group_name": Change("24.11", "squeue", "`-S g` orders by group name; it ordered nothing."),
     "whole_field_names": Change(
@@ -220,11 +226,28 @@ CHANGES: dict[str, Change] = {
     ),
     # -- scontrol otherwise -----------------------------------------------------------------------------------------
     "colon_without_blank": Change("26.05", "scontrol", "No blank follows the colon of errors that `-Q` hides."),
-    "unknown_cluster_is_fatal": Change("24.11", "scontrol", "`-M` of an unknown cluster ends with a fatal error, too."),
+    "unknown_cluster_is_fatal": Change(
+        "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too."
+    ),
     "debug_of_nodes": Change(
         "24.11", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
-    "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: the operation is disabled."),
+    "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: no plugin makes them."),
+    "refused_reservation_once": Change(
+        "24.11", "scontrol", "A refused `update reservation` says so in one line; a first spoke of the reservation."
+    ),
+    "note_without_nodes": Change(
+        "24.11", "scontrol", "Only a refused reservation that names no nodes is told of partitions; any was."
+    ),
+    "nodes_of_reservations_signed": Change(
+        "24.11", "scontrol", "`update reservation` knows `Nodes+=` and `Nodes-=` (Slurm has them from 23.02)."
+    ),
+    "owner_asked_first": Change(
+        "24.11", "scontrol", "`update job` looks who asks before anything else; a job that has ended came first."
+    ),
+    "memory_of_running_jobs": Change(
+        "26.05", "scontrol", "`update job` could change the memory of a running job that has an extern step."
+    ),
     "weight_is_a_number": Change(
         "24.11", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken."
     ),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
-from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
+from slurmsim.release_changes import since
+from slurmsim.releases import RELEASES, VERSION_VARIABLE, release_of, short
+
+NO_CLUSTER = "Could not get cluster information"
 
 
 def not_reached(names: str, own: str, *, database: bool) -> list[str]:
@@ -33,6 +36,8 @@ def named_cluster(io: Io, program: str, names: str) -> str | None:
     lines = not_reached(names, own, database=bool(told.get("accounting", True)))
     for line in lines:
         io.error(f"{program}: error: {line}")
+    if lines and since(release_of(io), "unknown_cluster_is_fatal"):
+        io.error(f"{program}: fatal: {NO_CLUSTER}")
     return None if lines else own
 
 

@@ -225,12 +225,19 @@ def _words(text: str, is_value: Callable[[str], bool] = _begins_with_digit) -> l
     return words
 
 
+_ONE_VALUE = "Please specify only one value for the desired frequency (p1)"
+_RANGE_WITHOUT_GOVERNOR = (
+    f"You must explicitly choose a governor when defining a range. {_ONE_VALUE} or choose a specific governor (p3)."
+)
+
+
 def frequency(text: str, option: str, context: Context) -> dict[str, Any]:
     """``low-high:OnDemand``, ``2200000``, ``Performance``: bounds and governor."""
     head, colon, governor_text = text.partition(":")
     low_text, dash, high_text = head.partition("-")
     bad = f"Invalid {option} argument"
     found: dict[str, Any] = {"cpu_freq_min": None, "cpu_freq_max": None, "cpu_freq_gov": None}
+    by_userspace = since(context.release, "frequency_by_userspace")
     governor = _governor(low_text)
     if governor:
         if colon:
@@ -242,16 +249,28 @@ def frequency(text: str, option: str, context: Context) -> dict[str, Any]:
         found["cpu_freq_max"] = _frequency(high_text, bad)
         if _rank(found["cpu_freq_max"]) < _rank(found["cpu_freq_min"]):
             raise BadValue(f"min cpu-frec ({low_text}) must be < max cpu-freq ({high_text})", bad)
+        if by_userspace and not colon:
+            raise BadValue(_RANGE_WITHOUT_GOVERNOR, bad)
     if colon:
-        if not dash:
-            raise BadValue(f"gov on cpu-frec ({governor_text}) illegal without max", bad)
-        governor = _governor(governor_text)
-        if not governor:
-            raise BadValue(f"illegal governor: {governor_text} on --cpu-freq", bad)
+        governor = _governor_beside(governor_text, bool(dash), by_userspace, bad)
+    elif by_userspace and not governor:
+        governor = "UserSpace"
     if governor and governor not in _ALLOWED_GOVERNORS:
         raise BadValue(f"governor of {text} is not allowed in slurm.conf", bad)
     found["cpu_freq_gov"] = governor
     return found
+
+
+def _governor_beside(text: str, range_given: bool, by_userspace: bool, bad: str) -> str:
+    """The governor after a frequency or a range of them; UserSpace takes but one frequency, the others a range."""
+    governor = _governor(text)
+    if not range_given and not (by_userspace and governor in (None, "UserSpace")):
+        raise BadValue(f"gov on cpu-frec ({text}) illegal without max", bad)
+    if governor is None:
+        raise BadValue(f"illegal governor: {text} on --cpu-freq", bad)
+    if range_given and by_userspace and governor == "UserSpace":
+        raise BadValue(f"{text} governor does not support a range. {_ONE_VALUE} or choose a different governor.", bad)
+    return governor
 
 
 def _governor(text: str) -> str | None:

@@ -330,7 +330,7 @@ def token(session: Session, words: Words) -> None:
     if not since(session.release, "token_disabled"):
         session.io.error("Error fetching token")
     else:
-        session.error("slurm_fetch_token: Requested operation is presently disabled")
+        session.error("slurm_fetch_token: error with request: Required plugin type not loaded or initialized")
 
 
 def caller_id(session: Session, words: Words) -> None:

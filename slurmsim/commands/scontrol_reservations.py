@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,7 +73,8 @@ def _send(session: Session, request: dict[str, Any]) -> None:
         name = session.io.client.call("create_reservation", reservation=request)["name"]
     except FAILED_CALLS as error:
         session.complain("Error creating the reservation", text_of(error), loud=True)
-        if text_of(error) in _BUSY:
+        named = request.get("node_list") and since(session.release, "note_without_nodes")
+        if text_of(error) in _BUSY and not named:
             session.io.out(_NOTE)
         return
     session.io.out(f"Reservation created: {name}\n")
@@ -92,7 +94,10 @@ def update_reservation(session: Session, words: Words) -> str:
     try:
         session.io.client.call("update_reservation", reservation=request)
     except FAILED_CALLS as error:
-        session.complain("Error updating the reservation", text_of(error), loud=True)
+        if since(session.release, "refused_reservation_once"):
+            session.code = 1
+        else:
+            session.complain("Error updating the reservation", text_of(error), loud=True)
         return text_of(error)
     session.io.out("Reservation updated.\n")
     return ""
@@ -115,10 +120,15 @@ def _read(session: Session, words: Words, tail: str) -> dict[str, Any]:
             if tag.lower().startswith("res"):
                 continue
             raise _bad(session, f"Unknown parameter {word}.  {tail}")
-        if sign and field not in (*_LISTS, "flags", "duration"):
+        signed = (*_LISTS, "flags", "duration", *_nodes_too(session.release))
+        if sign and field not in signed:
             raise _bad(session, f"The +=/-= notation is not supported when updating {tag[:-1]}.  {tail}")
         _set(session, request, field, value, sign, word, tail)
     return request
+
+
+def _nodes_too(release: str) -> tuple[str, ...]:
+    return ("node_list",) if since(release, "nodes_of_reservations_signed") else ()
 
 
 def _field(tag: str, release: str) -> str | None:
@@ -136,6 +146,8 @@ def _set(session: Session, request: dict[str, Any], field: str, value: str, sign
             if field in request:
                 raise _bad(session, f"Parameter {word} specified more than once")
             request[field] = ",".join(sign + one for one in value.split(",")) if sign else value
+        case "node_list" if sign:
+            request[field] = ",".join(sign + one for one in re.split(r",(?!\d)", value))
         case "flags":
             request["flags"] += _flags(session, request, value, sign, tail)
         case "start_time" | "end_time":

@@ -100,7 +100,7 @@ class Session:
         own = str(self.hello.get("cluster") or "")
         if not names or not own:
             return
-        from slurmsim.commands.cluster_facts import not_reached
+        from slurmsim.commands.cluster_facts import NO_CLUSTER, not_reached
 
         lines = not_reached(names, own, database=bool(self.hello.get("accounting", True)))
         for line in lines:
@@ -108,7 +108,7 @@ class Session:
         if not lines:
             return
         if since(self.release, "unknown_cluster_is_fatal"):
-            self.io.error("scontrol: fatal: Could not get cluster information")
+            self.io.error(f"scontrol: fatal: {NO_CLUSTER}")
         raise Quit(1)
 
     def load(self, what: str, fields: list[str], **arguments: Any) -> list[dict[str, Any]]:

@@ -105,12 +105,14 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
 
 
 def _check_cluster(names: str, io: Io) -> None:
-    from slurmsim.commands.cluster_facts import Cluster
+    from slurmsim.commands.cluster_facts import NO_CLUSTER, Cluster
 
     lines = Cluster(io).not_reached(names)
     for line in lines:
         io.error(f"sdiag: error: {line}")
     if lines:
+        if since(releases.release_of(io), "unknown_cluster_is_fatal"):
+            io.error(f"sdiag: fatal: {NO_CLUSTER}")
         raise Stop(1)
 
 

@@ -50,7 +50,7 @@ def _print(asked: Asked, io: Io) -> int:
         from slurmsim.commands.verbose_text import sinfo_options_text
 
         io.out(sinfo_options_text(asked, [column.group for column in layout.columns()] if layout else []))
-        for line in plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release) if layout else ():
+        for line in _plugins(asked, io) if layout else ():
             io.error(f"sinfo: {line}")
     code = 0
     while True:
@@ -64,6 +64,10 @@ def _print(asked: Asked, io: Io) -> int:
         io.out("\n")
         io.stdout.flush()
         time.sleep(asked.iterate)
+
+
+def _plugins(asked: Asked, io: Io) -> list[str]:
+    return plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release, nodes=True)
 
 
 def _check_clusters(asked: Asked, io: Io) -> None:

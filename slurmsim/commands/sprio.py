@@ -250,12 +250,14 @@ class _Call:
             self.sort = value or ""
 
     def cluster(self, names: str) -> None:
-        from slurmsim.commands.cluster_facts import Cluster
+        from slurmsim.commands.cluster_facts import NO_CLUSTER, Cluster
 
         lines = Cluster(self.io).not_reached(names)
         for line in lines:
             self.error(line)
         if lines:
+            if since(self.release, "unknown_cluster_is_fatal"):
+                self.io.error(f"sprio: fatal: {NO_CLUSTER}")
             raise Stop(1)
 
     def ids(self, text: str) -> list[int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from slurmsim.release_changes import since
+
 if TYPE_CHECKING:
     from slurmsim.commands import sinfo_options, squeue_options
 
@@ -24,6 +26,9 @@ def squeue_options_text(asked: squeue_options.Asked) -> str:
         "start_flag  ": int(asked.start), "states      ": given.get("t"), "step_flag   ": int(asked.steps),
         "steps       ": given.get("s"), "users       ": given.get("u"), "verbose     ": asked.verbose,
     }  # fmt: skip
+    if since(asked.release, "new_options_of_verbose"):
+        at = list(rows).index("partitions  ")
+        rows = dict([*list(rows.items())[:at], ("only_job_state ", asked.only_state), *list(rows.items())[at:]])
     return f"{_RULE}{_block(rows)}{_RULE}\n\n"
 
 
@@ -53,7 +58,10 @@ def sinfo_options_text(asked: sinfo_options.Asked, kinds: Iterable[str]) -> str:
         "verbose     ": asked.verbose,
     }  # fmt: skip
     present = {*kinds, "reservation"} if asked.reservations else set(kinds)
-    flags = {name: kind in present for name, kind in _SINFO_KINDS}
+    kinds_told = list(_SINFO_KINDS)
+    if since(asked.release, "new_options_of_verbose"):
+        kinds_told.insert([kind for _, kind in kinds_told].index("root"), ("resv_name_flag   ", "resv_name"))
+    flags = {name: kind in present for name, kind in kinds_told}
     text = f"{_RULE}{_block(rows)}{_RULE}{_block({'all_flag        ': asked.all, **flags})}{_RULE}\n"
     return text.replace("default_time_flag= ", "default_time_flag =")
 

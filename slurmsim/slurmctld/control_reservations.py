@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -89,13 +90,21 @@ class _Reservations:
         except ValueError:
             raise Refusal(BAD_LICENSE) from None
 
-    def _nodes(self, text: str | None) -> tuple[str, ...]:
+    def _nodes(self, text: str | None, before: Reservation | None = None) -> tuple[str, ...]:
+        """Names of nodes; those with ``+`` and ``-`` before them beside what there is (_get_update_node_bitmap)."""
         if not text:
             return ()
         if text.upper() == "ALL":
             return ("ALL",)
         try:
-            return tuple(expand(text, MOST_NAMES))
+            if before is None or text[0] not in "+-":
+                return tuple(expand(text, MOST_NAMES))
+            names = self.e.controller.table.names
+            found = {names[i]: None for i in range(len(names)) if before.nodes >> i & 1}
+            for part in re.split(r",(?=[+-])", text):
+                named = dict.fromkeys(expand(part[1:], MOST_NAMES))
+                found = {**found, **named} if part[0] == "+" else {n: None for n in found if n not in named}
+            return tuple(found)
         except ValueError:
             raise Refusal("Invalid node name specified") from None
 
@@ -153,7 +162,7 @@ class _Reservations:
         on, off = self._flags(get("flags") or [])
         counts = get("node_cnt")
         self._tell(UpdateReservation(
-            name, get("start_time"), get("end_time"), self._duration(asked, r), self._nodes(get("node_list")),
+            name, get("start_time"), get("end_time"), self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), self._who(get("users"), "users", r.users if r else ()),
             self._who(get("accounts"), "accounts", r.accounts if r else ()), self._licenses(get("licenses")), on, off,
         ))  # fmt: skip

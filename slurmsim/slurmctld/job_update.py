@@ -72,7 +72,14 @@ def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Perso
 # -- the steps, in slurmctld's order ---------------------------------------------------------------------------------
 
 
+def _owner(u: Update) -> None:
+    if u.person.uid != u.live.person.uid and not u.operator:
+        raise Refusal(BAD_USER)
+
+
 def _authority(u: Update) -> None:
+    if since(u.engine.release, "owner_asked_first"):
+        _owner(u)
     if u.get("burst_buffer") is not None:
         raise Refusal(NOT_SUPPORTED)
     array = u.live.array
@@ -87,8 +94,7 @@ def _authority(u: Update) -> None:
         raise Refusal(FINISHED)
     if u.get("admin_comment") is not None:
         u.need_operator()
-    if u.person.uid != u.live.person.uid and not u.operator:
-        raise Refusal(BAD_USER)
+    _owner(u)
 
 
 def _partition(u: Update) -> None:
@@ -336,6 +342,8 @@ def _resources(u: Update) -> None:
         value = u.get(name)
         if value is None:
             continue
+        if name == "pn_min_memory" and u.runs and since(u.engine.release, "memory_of_running_jobs"):
+            raise Refusal("Requested operation requires extern step")  # none is, without PrologFlags=Contain
         u.need_pending()
         if restricted and not (name == "contiguous" and (u.present(name) or 0) > value):
             u.need_operator()

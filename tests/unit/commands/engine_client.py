@@ -39,7 +39,9 @@ PEOPLE = {
 class Cluster:
     """An engine, its journal, and the time."""
 
-    def __init__(self, folder: Path, conf: str = CONF, storage: str = "", accounting: str = "") -> None:
+    def __init__(
+        self, folder: Path, conf: str = CONF, storage: str = "", accounting: str = "", release: str = "22.05"
+    ) -> None:
         self.folder = folder
         (folder / "slurm.conf").write_text(conf, "utf-8")
         if accounting:
@@ -47,12 +49,13 @@ class Cluster:
         self.header = new_header(
             start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, storage=storage,
             users={"alice": "2001", "bob": "2002"}, accounting=["accounting.txt"] if accounting else [],
+            release=release,
         )  # fmt: skip
         self.engine = make_engine(self.header, folder)
         self.journal: list[tuple[int, str, int, str, dict[str, Any]]] = []
         self.asked: list[tuple[tuple[int, str, int, str, dict[str, Any]], Any]] = []  # every request and its answer
         self.now = START
-        self.release = "22.05"  # what commands take the daemon for
+        self.release = release  # what commands take the daemon for
 
     def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:
         person = self.engine.people.by_name(person.name)

@@ -1,0 +1,112 @@
+"""What newer releases answer otherwise, command by command; each row failed before its rule was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from engine_client import Cluster
+
+from slurmsim.commands import layout_values
+from slurmsim.commands.plugin_lines import plugin_lines
+from slurmsim.commands.values import BadValue, Context
+from slurmsim.releases import RELEASES
+
+CONF = """\
+ClusterName=tux
+NodeName=n[1-4] CPUs=4 RealMemory=8000
+PartitionName=main Nodes=n[1-4] Default=YES MaxTime=60
+"""
+
+
+def cluster_of(release: str, folder: Path) -> Cluster:
+    made = Cluster(folder, CONF, release=release)
+    made.submit("alice", num_tasks=1)
+    made.now += 10
+    return made
+
+
+def answers(command: str, folder: Path, user: str = "root", before: str = "") -> list[str]:
+    """What each release prints, output before errors."""
+    found = []
+    for release in RELEASES:
+        place = folder / release
+        place.mkdir()
+        cluster = cluster_of(release, place)
+        if before:
+            assert cluster.run(before)[0] == 0
+        _, out, error = cluster.run(command, user)
+        found.append(out + error)
+    return found
+
+
+_RESERVE = "scontrol create reservation reservationname=r starttime=now+60 duration=10 users=bob nodes=n[2-3]"
+_NOTE = "Note, unless nodes are directly requested"
+_SIGNS = "scontrol: error: The +=/-= notation is not supported when updating nodes.  No reservation update.\n"
+_DENIED = "Invalid user id for job 1\n"
+
+
+def test_only_a_reservation_without_nodes_is_told_of_partitions(tmp_path: Path) -> None:
+    found = answers(_RESERVE.replace("now+60", "now").replace("n[2-3]", "n[1-4]"), tmp_path)
+    assert [_NOTE in text for text in found] == [True, False, False]
+    assert all("Error creating the reservation: Requested nodes are busy" in text for text in found)
+
+
+def test_a_refused_update_of_a_reservation_is_told_once(tmp_path: Path) -> None:
+    found = answers("scontrol update reservationname=none duration=5", tmp_path)
+    last = "slurm_update error: Requested reservation is invalid\n"
+    assert found == ["Error updating the reservation: Requested reservation is invalid\n" + last, last, last]
+
+
+@pytest.mark.parametrize(("change", "left"), [("+=n4", "n[2-4]"), ("-=n3", "n2"), ("-=n[2-3],n4", "")])
+def test_nodes_are_added_to_reservations_and_taken_away(change: str, left: str, tmp_path: Path) -> None:
+    command = f"scontrol update reservationname=r nodes{change}"
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = cluster_of(release, place)
+        assert cluster.run(_RESERVE)[0] == 0
+        _, _, error = cluster.run(command)
+        if release == RELEASES[0]:
+            assert _SIGNS in error
+        elif left:
+            assert f"Nodes={left} " in cluster.text("scontrol show reservation r")
+
+
+def test_who_asks_is_looked_at_before_the_job(tmp_path: Path) -> None:
+    found = answers("scontrol update jobid=1 comment=x", tmp_path, user="bob", before="scancel 1")
+    assert found == ["Job has already finished for job 1\n", _DENIED, _DENIED]
+
+
+def test_memory_of_a_running_job_needs_an_extern_step(tmp_path: Path) -> None:
+    found = answers("scontrol update jobid=1 minmemorynode=50", tmp_path)
+    waits = "Job is no longer pending execution for job 1\n"
+    assert found == [waits, waits, "Requested operation requires extern step for job 1\n"]
+
+
+def test_one_more_line_of_verbose_squeue(tmp_path: Path) -> None:
+    found = answers("squeue -v", tmp_path)
+    assert ["nodes       = \nonly_job_state = false\npartitions" in text for text in found] == [False, True, True]
+
+
+def test_one_more_line_of_verbose_sinfo(tmp_path: Path) -> None:
+    found = answers("sinfo -v", tmp_path)
+    assert ["\nresv_name_flag   = false\nroot_flag" in text for text in found] == [False, True, True]
+
+
+def test_plugins_sinfo_loads() -> None:
+    assert [len(plugin_lines(None, release, nodes=True)) for release in RELEASES] == [4, 2, 0]
+    assert [len(plugin_lines(None, release)) for release in RELEASES] == [4, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "governor"),
+    [("high", "UserSpace"), ("high:userspace", "UserSpace"), ("performance", "Performance"), ("low-high", None)],
+)
+def test_one_frequency_is_for_userspace(text: str, governor: str | None) -> None:
+    asked = Context("sbatch", "24.11")
+    if governor is None:
+        with pytest.raises(BadValue):
+            layout_values.frequency(text, "--cpu-freq", asked)
+    else:
+        assert layout_values.frequency(text, "--cpu-freq", asked)["cpu_freq_gov"] == governor
