@@ -217,3 +217,13 @@ def parse_license_choice(text: str) -> tuple[tuple[tuple[str, int], ...], ...]:
     if "," in text or ";" in text:
         raise ValueError(f"{text!r} mixes | with , or ;")
     return tuple([parse_licenses(item) for item in text.split("|") if item])
+
+
+def job_defaults_text(cpus: int | None, memory: int | None) -> str | None:
+    """JobDefaults as scontrol prints them, None where there are none.
+
+    >>> job_defaults_text(2, 1000), job_defaults_text(None, 0), job_defaults_text(None, None)
+    ('DefCpuPerGPU=2,DefMemPerGPU=1000', 'DefMemPerGPU=0', None)
+    """
+    words = (("DefCpuPerGPU", cpus), ("DefMemPerGPU", memory))
+    return ",".join(f"{name}={value}" for name, value in words if value is not None) or None

@@ -16,6 +16,7 @@ from slurmsim.commands.job_checks import check_together, hint_counts
 from slurmsim.commands.layout_values import HINT_HELP, hint_settings
 from slurmsim.commands.messages import Messages, Stop
 from slurmsim.commands.values import BadValue
+from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -44,6 +45,9 @@ _GPU_SCOPES = (
     ("tres_per_socket", "gpus_per_socket"),
     ("tres_per_task", "gpus_per_task"),
 )
+_SCOPES = (("tres_per_job", "job"), ("tres_per_node", "node"), ("tres_per_socket", "socket"), ("tres_per_task", "task"))
+_COUNTS = ("num_tasks", "min_nodes", "max_nodes", "ntasks_per_node", "sockets_per_node", "cpus_per_task")
+"""What counts of GRES have to agree with, in the order of `Counts`."""
 _BASE = ("block", "cyclic", "arbitrary", "plane")
 
 
@@ -301,6 +305,7 @@ class Builder:
             job["ntasks_per_tres"] = tasks_per_gpu
         if chosen.get("user_id") is not None:
             job["user_name"] = chosen.get("user_id")
+        self._gres_counts(job)
         return job
 
     def _names_text(self) -> str:
@@ -335,6 +340,30 @@ class Builder:
         gres = self.chosen.get("gres")
         if gres and gres.lower() != "none":
             job["tres_per_node"] = f"{job['tres_per_node']},{gres}" if "tres_per_node" in job else gres
+        for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
+            if self.chosen.get(source) is not None:
+                job[field] = f"gres:gpu:{self.chosen.get(source)}"
+
+    def _gres_counts(self, job: dict[str, Any]) -> None:
+        """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
+        gres = [item for field, scope in _SCOPES for item in gres_items(job.get(field) or "", scope)]
+        if not gres and "mem_per_gpu" not in job:
+            return
+        counts = Counts(
+            job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),
+            job.get("sockets_per_node"), job.get("cpus_per_task"), job.get("cpus_per_gpu") or 0,
+            job.get("mem_per_gpu") or 0, gres,
+        )  # fmt: skip
+        try:
+            agree(counts, client=True)
+        except Disagreement as wrong:
+            self.say.error(str(wrong))
+            self.say.error("Invalid generic resource (gres) specification")
+            raise Stop(self.error_code) from None
+        for field, value in zip(_COUNTS, (counts.tasks, counts.min_nodes, counts.max_nodes, counts.tasks_per_node),
+                                strict=False):  # fmt: skip
+            if value is not None:
+                job[field] = value
 
 
 def _as_set(text: str) -> str:

@@ -88,6 +88,9 @@ def _value(
 def _assumed(name: str, default: str, given: Mapping[str, str], answer: Mapping[str, Any], release: str) -> str:
     """What holds without a word in slurm.conf, which may follow from another."""
     dbd = given.get("accountingstoragetype") == "accounting_storage/slurmdbd"
+    if name == "JobDefaults":
+        words = ((word, given.get(word.lower())) for word in ("DefCpuPerGPU", "DefMemPerGPU"))
+        return ",".join(f"{word}={text}" for word, text in words if text is not None) or default
     if name == "AccountingStorageUser" and dbd:
         return "N/A"
     if name == "MaxDBDMsgs" and dbd:

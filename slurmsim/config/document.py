@@ -79,7 +79,8 @@ def _value(value: object) -> str:
 
 def _kind(option: Option) -> str:
     kind = {"set": "present or not", "minutes": "minutes, kept in seconds", "time": "a time, kept in seconds",
-            "memory": "MiB or K, M, G, T", "words": "comma list"}.get(option.kind, option.kind)  # fmt: skip
+            "memory": "MiB or K, M, G, T", "memory or none": "MiB or K, M, G, T",
+            "words": "comma list"}.get(option.kind, option.kind)  # fmt: skip
     if option.high is not None:
         factor = 60 if option.kind == "minutes" else 1
         return f"{kind}, {(option.low or 0) // factor} to {option.high // factor}"

@@ -173,6 +173,10 @@ def _memory(text: str, _option: Option) -> int | None:
         raise ValueError(f"{text!r} is not a memory size", "MiB, or a number with K, M, G or T") from None
 
 
+def _memory_or_none(text: str, option: Option) -> int | None:
+    return None if text.lower() in ("unlimited", "infinite") else _memory(text, option) or 0
+
+
 def _memory_limit(text: str, option: Option) -> int | None:
     return 0 if text.lower() in ("unlimited", "infinite") else _memory(text, option)
 
@@ -240,6 +244,7 @@ KINDS: Mapping[str, Callable[[str, Option], Any]] = {
     "time": _time,  # minutes or D-HH:MM:SS, rounded up to minutes; seconds in the spec; None when unlimited
     "duration": _duration,  # as time, to the second
     "memory": _memory,  # MiB; 0 and UNLIMITED give None
+    "memory or none": _memory_or_none,  # MiB; UNLIMITED gives None
     "memory limit": _memory_limit,  # MiB; 0 gives None, UNLIMITED 0
     "choice": _choice,
     "exit codes": _exit_codes,

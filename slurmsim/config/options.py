@@ -126,6 +126,8 @@ _ROWS: tuple[Option, ...] = (
     _honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
     _honoured("DefMemPerCPU", "memory", None),
     _honoured("DefMemPerNode", "memory", None),
+    _honoured("DefCpuPerGPU", "count", None, "for jobs that ask for GPUs and say nothing of -c", low=0),
+    _honoured("DefMemPerGPU", "memory or none", None, "for jobs that ask for GPUs"),
     _honoured("MaxMemPerCPU", "memory", None),
     _honoured("MaxMemPerNode", "memory", None),
     # priority
@@ -193,9 +195,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("NodeFeaturesPlugins", "features never change; no node is rebooted for them", off=_NONE),
     _absent("PrioritySiteFactorPlugin", "the site factor counts as 0", off=("priority/site_factor/none",
                                                                           "site_factor/none", *_NONE)),
-    _absent("JobDefaults", "DefCpuPerGPU and DefMemPerGPU are not applied"),
-    _absent("DefCpuPerGPU", "jobs that ask for GPUs get no CPUs added", off=("0",), kind="count", low=0),
-    _absent("DefMemPerGPU", "jobs that ask for GPUs get no memory added", off=("0",), kind="memory"),
     _absent("AllowSpecResourcesUsage", "specialised cores are never given to jobs", off=("no", "0", "false", "down"),
             kind="flag"),
     _absent("FrontendName", "front-end systems are not modelled", refuse=True, gone="25.05"),

@@ -86,6 +86,8 @@ def _spec(
         max_cpus_per_node=get("maxcpuspernode"),
         def_mem_per_cpu_mib=def_cpu,
         def_mem_per_node_mib=def_node,
+        def_cpu_per_gpu=get("defcpupergpu"),
+        def_mem_per_gpu_mib=get("defmempergpu"),
         max_mem_per_cpu_mib=max_cpu,
         max_mem_per_node_mib=max_node,
         oversubscribe=share,

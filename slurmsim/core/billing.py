@@ -70,7 +70,8 @@ class Billing:
         counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
         for g in shape.request.gres:
             times = {"node": nodes, "task": shape.request.tasks}.get(g.scope, 1)
-            self._add_gres(counts, g.name, g.type, g.count * times)
+            if g.count:
+                self._add_gres(counts, g.name, g.type, g.count * times)
         return counts
 
     def capacity(self, partition: Partition) -> dict[str, int]:

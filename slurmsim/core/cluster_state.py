@@ -9,6 +9,7 @@ import numpy as np
 
 from slurmsim.bitmap import from_indices
 from slurmsim.core.gang import takes_turns
+from slurmsim.core.gres import GpuDefaults
 from slurmsim.core.memory_limits import MemoryBounds, fit_memory
 from slurmsim.core.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.nodes import Allocation, NodeTable
@@ -79,6 +80,7 @@ class ClusterState:
             self.table.cores = SharedCores(self.table, self.partitions)
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
+        self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))
         self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
@@ -208,6 +210,7 @@ def compile_shape(
         shape = Shape(
             request, partition, state.table, memory_consumable=state.selector.memory_consumable,
             memory=fit_memory(request, partition, state.table, default, limit), default_memory=default,
+            gpus=GpuDefaults.chosen(GpuDefaults(spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib), state.gpu_defaults),
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not request.switches else state.tree,
             patient=patient and state.switch_wait(request) > 0, lifted=lifted,

@@ -6,6 +6,7 @@ Mirrors select/cons_tres job_test.c (22.05): `choose` is choose_nodes with its r
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -70,12 +71,27 @@ class GresNeed:
         Per node, what it could give of each kind.
     gpus
         Per node, its GPUs, which count beside its CPUs when nodes are given up.
+    reserved
+        CPUs one of each kind takes (``--cpus-per-gpu``), 0 for none.
     """
 
-    __slots__ = ("counts", "gpus", "have")
+    __slots__ = ("counts", "gpus", "have", "reserved")
 
-    def __init__(self, counts: tuple[int, ...], have: dict[int, tuple[int, ...]], gpus: dict[int, int]) -> None:
+    def __init__(
+        self, counts: tuple[int, ...], have: dict[int, tuple[int, ...]], gpus: dict[int, int],
+        reserved: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
         self.counts, self.have, self.gpus = counts, have, gpus
+        self.reserved = reserved or (0,) * len(counts)
+
+    def brought(self, node: int, cpus: int) -> tuple[list[int], int]:
+        """How many of each kind `cpus` CPUs of a node bring, and how many CPUs that takes (gres_sched_add)."""
+        found, used = [], 0
+        for count, each in zip(self.have[node], self.reserved, strict=True):
+            brought = min(count, cpus // each) if each else count
+            found.append(brought)
+            used = max(used, brought * each)
+        return found, used or cpus
 
 
 @dataclass(slots=True)
@@ -93,6 +109,8 @@ class Ask:
     node_floor: int  # CPUs a node must offer to be used at all
     strict_one: bool
     gres: GresNeed | None = None
+    gpu_cpus: int = 0  # CPUs the GPUs of a node bring at least (min_gres_cpu), and those of the job (min_job_gres_cpu)
+    job_gpu_cpus: int = 0
 
 
 class Evaluator(Protocol):
@@ -219,7 +237,7 @@ class Taking:
 
     def __init__(self, ask: Ask, left: dict[int, int]) -> None:
         self.ask, self.left = ask, left
-        self.rem_cpus = self.rem_max = ask.min_cpus
+        self.rem_cpus = ask.min_cpus
         self.min_rem = ask.min_nodes
         self.rem_nodes = max(ask.min_nodes, ask.target_nodes)
         self.max_nodes = ask.max_nodes
@@ -229,23 +247,25 @@ class Taking:
         if ask.gres is not None:
             self.missing = list(ask.gres.counts)
             self.rem_nodes = min(ask.min_nodes, ask.target_nodes)
+        self.rem_max = max(ask.min_cpus, ask.gpu_cpus * self.rem_nodes, ask.job_gpu_cpus)
 
     def take(self, node: int) -> None:
         cpus = self.left[node]
         if not self.ask.exclusive:
             room = self.rem_max - max(self.min_rem - 1, 0) * self.ask.cpus_per_core
             if cpus > room:
-                cpus = max(room, self.ask.pn_min_cpus)
+                cpus = max(room, self.ask.pn_min_cpus, self.ask.gpu_cpus)
                 self.left[node] = cpus
         self.taken[node] = cpus
+        if self.gres is not None:
+            brought, cpus = self.gres.brought(node, cpus)
+            for k, count in enumerate(brought):
+                self.missing[k] -= count
         self.rem_cpus -= cpus
         self.rem_max -= cpus
         self.rem_nodes -= 1
         self.min_rem -= 1
         self.max_nodes -= 1
-        if self.gres is not None:
-            for k, count in enumerate(self.gres.have[node]):
-                self.missing[k] -= count
 
     def take_required(self, required: set[int]) -> bool:
         """Take the required nodes first; whether to go on (if not, the request is complete or cannot be met)."""
@@ -418,16 +438,17 @@ def _take_from(chosen: _Set, taking: Taking) -> bool:
 
 
 def distribute(
-    ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int], tasks: int = 0
-) -> list[int]:
+    ask: Ask, taken: list[int], cpus_per_task: int, tasks_per_node: int, grain: list[int], tasks: int = 0,
+    gpu_cpus: int = 0,
+) -> list[int]:  # fmt: skip
     """CPUs each chosen node finally gives; `taken` in node order, `grain` the smallest share of each node.
 
     One task to every node first, then rounds over the nodes in order, one task each where there is room, then up to
     whole shares (dist_tasks.c, block distribution). `tasks`: so many are dealt, where that is not as many as there
-    may be on these nodes.
+    may be on these nodes. `gpu_cpus`: CPUs the job's GPUs bring.
     """
     hosts = len(taken)
-    total = max(hosts * max(1, tasks_per_node), ask.min_cpus, hosts * ask.pn_min_cpus)
+    total = max(hosts * max(1, tasks_per_node), ask.min_cpus, hosts * ask.pn_min_cpus, gpu_cpus)
     if tasks:
         total = tasks * cpus_per_task
     if cpus_per_task == 1 and not tasks_per_node and sum(taken) == total:
@@ -439,10 +460,27 @@ def distribute(
         short = total // cpus_per_task - sum(room)
         if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: some get one more
             room = [r - (-short // hosts) for r in room]
-        dealt = _rounds(room, total // cpus_per_task)
+        shares = [max(share // cpus_per_task, 1) for share in grain]
+        tasks_to_deal = total // cpus_per_task
+        dealt = _rounds(room, tasks_to_deal) if max(shares) == 1 else _rounds_of_cores(room, tasks_to_deal, shares)
         least = 0 if tasks else ask.pn_min_cpus
         given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]
     return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]
+
+
+def _rounds_of_cores(room: list[int], tasks: int, shares: list[int]) -> list[int]:
+    """`_rounds` where a core takes several tasks: after the first ones a node gets as many as fill one of its cores."""
+    dealt = [1] * len(room)
+    left = tasks - len(room)
+    for sizes in itertools.chain([[int(share > 1) for share in shares]], itertools.repeat(shares)):
+        before = left
+        for k, size in enumerate(sizes):
+            more = max(min(size, room[k] - dealt[k], left), 0)
+            dealt[k] += more
+            left -= more
+        if left <= 0 or (left == before and sizes is shares):
+            return dealt
+    raise AssertionError("rounds go on until nobody has room")
 
 
 def _rounds(room: list[int], tasks: int) -> list[int]:

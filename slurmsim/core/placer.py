@@ -11,7 +11,7 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_indices, lowest, to_bools, to_indices
 from slurmsim.bitmap import runs as bit_runs
 from slurmsim.core.free_state import FreeState, Supposed
-from slurmsim.core.gres import NEAR, grant, offer, preference, totals
+from slurmsim.core.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals
 from slurmsim.core.gres import usable as usable_gres
 from slurmsim.core.nodes import Allocation, IntArray, NodeTable, Share
 from slurmsim.core.placement import Ask, choose, choose_spread, distribute, pick_equal, runs_mask
@@ -153,15 +153,21 @@ class Placer:
             if shape.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
                 free_cpus = np.where(free_cpus == self.table.cpus[idx], free_cpus, 0)
             cpus = self._usable(shape, free, idx, free_cpus)
-        have = None
+        have = near = None
         if shape.gres:
             have = usable_gres(shape.gres, free.free_gres, idx, shape.mem_gpu, free.free_mem[idx])
-            cpus = offer(shape.gres, have, cpus, shape.cpus_per_task, shape.most_tasks)
+            near = preference(shape.gres, have, cpus, shape.exclusive)
+            cpus, have = self.offer(shape, idx, have, cpus)
         keep = cpus > 0
         if not keep.all():
             idx, cpus = idx[keep], cpus[keep]
-            have = None if have is None else have[:, keep]
-        return self._place_general(shape, free, idx, cpus, have, rough, later, bias)
+            have, near = (None, None) if have is None or near is None else (have[:, keep], near[keep])
+        return self._place_general(shape, free, idx, cpus, have, near, rough, later, bias)
+
+    def offer(self, shape: Shape, idx: IntArray, have: IntArray, cpus: IntArray) -> tuple[IntArray, IntArray]:
+        """CPUs and GRES nodes `idx` can offer, `have` and `cpus` of which are free; arrays of shape (…, len(idx))."""
+        grain = self.table.grain[idx]
+        return offer(shape.gres, have, cpus, shape.cpus_per_task, shape.most_tasks, grain, shape.exclusive)
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -241,8 +247,11 @@ class Placer:
         gres: tuple[tuple[int, IntArray], ...] = ()
         if shape.gres:
             idx = to_indices(chosen)
-            each = self._tasks_of(shape, cpus if isinstance(cpus, np.ndarray) else np.full(len(idx), cpus, np.int64))
-            gres = grant(shape.gres, self.table.gres, idx, each, shape.n_tasks)
+            have = cpus if isinstance(cpus, np.ndarray) else np.full(len(idx), cpus, np.int64)
+            if shape.exclusive:
+                gres = all_of(self.table.gres, idx)
+            else:
+                gres = grant(shape.gres, self.table.gres, idx, self._tasks_of(shape, have), have)
             mem = self._memory_of_gpus(shape, gres, mem, len(idx))
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
@@ -279,12 +288,12 @@ class Placer:
         return Ask(
             min_nodes, max(shape.target_nodes, min_nodes), max_nodes, shape.min_cpus,
             shape.whole or shape.all_cores, shape.least_cpus, grain, shape.contiguous, shape.least_cpus,
-            shape.strict_one,
+            shape.strict_one, None, gpu_cpus(shape.gres, None), gpu_cpus(shape.gres, shape.min_nodes),
         )  # fmt: skip
 
     def _place_general(
-        self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None, rough: bool,
-        later: bool, bias: Bias,
+        self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None,
+        near: IntArray | None, rough: bool, later: bool, bias: Bias,
     ) -> Allocation | None:  # fmt: skip
         if len(idx) == 0 or int(cpus.sum()) < shape.min_cpus:
             return None
@@ -296,9 +305,9 @@ class Placer:
             weights = weights + ((~to_bools(bias.prefer, self.table.n)[idx]).astype(np.int64) << OUTSIDE_BITS)
         if bias.heavier:
             weights = weights + to_bools(bias.heavier, self.table.n)[idx]
-        if have is not None:
-            weights = weights * (NEAR + 1) + preference(shape.gres, have, shape.whole)
-            ask.gres = totals(shape.gres, have, idx, shape.n_tasks)
+        if have is not None and near is not None:
+            weights = weights * (NEAR + 1) + near
+            ask.gres = totals(shape.gres, have, idx)
         required = set(to_indices(shape.required).tolist()) if shape.required else set()
         if shape.counted:
             found = self._pick_counted(shape, ask, idx, cpus, weights, required)
@@ -336,7 +345,8 @@ class Placer:
         if required and not set(idx.tolist()).issuperset(required):
             return None
         order = self._order(shape, idx, cpus, weights, later)
-        counted = ask.min_nodes == ask.target_nodes == 1 and not (ask.exclusive or ask.contiguous or ask.gres)
+        plain = not (ask.exclusive or ask.contiguous or ask.gres or ask.gpu_cpus)
+        counted = plain and ask.min_nodes == ask.target_nodes == 1
         if counted and order is None and not required and shape.tree is None:
             taken = choose_spread(ask, idx, cpus, weights)
             if taken is not None:
@@ -384,7 +394,9 @@ class Placer:
             return self._whole(shape, chosen, None, len(nodes), int(table.cpus[idx].sum()))
         grain = table.grain[idx].tolist()
         dealt = shape.request.n_tasks if self.deals_tasks and shape.tasks_per_node else 0
-        given = distribute(ask, [taken[n] for n in nodes], shape.cpus_per_task, shape.tasks_per_node, grain, dealt)
+        brought = gpu_cpus(shape.gres, len(nodes))
+        each = [taken[n] for n in nodes]
+        given = distribute(ask, each, shape.cpus_per_task, shape.tasks_per_node, grain, dealt, brought)
         cpus = table.cpus[idx] if shape.all_cores else np.array(given, np.int64)
         mem: int | IntArray = shape.mem_node
         if shape.mem_all:
@@ -393,7 +405,8 @@ class Placer:
             mem = shape.mem_cpu * cpus
         gres: tuple[tuple[int, IntArray], ...] = ()
         if shape.gres:
-            gres = grant(shape.gres, free.free_gres, idx, self._tasks_of(shape, cpus), shape.n_tasks)
+            most = free.free_mem[idx] // shape.mem_gpu if shape.mem_gpu and shape.per_gpu.charged else None
+            gres = grant(shape.gres, free.free_gres, idx, self._tasks_of(shape, cpus), cpus, most)
             mem = self._memory_of_gpus(shape, gres, mem, len(idx))
         quota = -1 if shape.max_cpus_per_node is None else shape.partition.index
         return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
@@ -406,8 +419,8 @@ class Placer:
     def _memory_of_gpus(
         self, shape: Shape, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int
     ) -> int | IntArray:
-        """Memory of each node where it was asked for per GPU; `mem` otherwise."""
-        if not shape.mem_gpu:
+        """Memory of each node where the job gets it per GPU; `mem` otherwise."""
+        if not shape.per_gpu.charged:
             return mem
         gpus = np.zeros(n_nodes, np.int64)
         for kind, count in gres:

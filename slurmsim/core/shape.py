@@ -11,7 +11,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.constraints import Test, parse_constraint
-from slurmsim.core.gres import BAD_GRES, Demand, demands
+from slurmsim.core.gres import Demand, GpuDefaults, PerGpu, agreed, demands
 from slurmsim.core.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.nodes import NodeTable
 from slurmsim.core.partitions import Partition
@@ -52,6 +52,8 @@ class Shape:
         No memory was asked and none is the default: each node gives all it has.
     gres
         GRES asked for, in the order written.
+    per_gpu, mem_gpu
+        What a GPU brings; MiB a GPU of a node needs.
     kinds, counted, apart
         ``[a|b]`` as sets of nodes, one of which must serve alone; ``a*2`` as (nodes, count), `apart` when a node
         counts for one of them only.
@@ -62,11 +64,12 @@ class Shape:
 
     __slots__ = (
         "all_cores", "apart", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
-        "cpus_per_task", "exclusive", "gpus_asked", "gres", "kinds", "least_cpus", "least_loaded", "lifted",
-        "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory",
+        "cpus_per_task", "default_memory", "exclusive", "gpus_asked", "gres", "kinds", "least_cpus",
+        "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
+        "mem_gpu", "mem_node", "memory",
         "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "part_max_nodes", "part_max_time_s",
-        "part_min_nodes", "partition", "possible", "request", "required", "sharing", "spread", "strict_one", "switches",
-        "target_nodes", "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
+        "part_min_nodes", "partition", "per_gpu", "possible", "request", "required", "sharing", "spread",
+        "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +81,7 @@ class Shape:
         memory_consumable: bool,
         memory: Fitted,
         default_memory: MemoryBounds,
+        gpus: GpuDefaults,
         least_loaded: bool = False,
         tree: SwitchTree | None = None,
         patient: bool = True,
@@ -113,6 +117,8 @@ class Shape:
         self.min_cpus = max(request.min_cpus, 1)
         self.contiguous = request.contiguous
         self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
+        self.per_gpu: PerGpu = gpus.complete(request)
+        self.default_memory = default_memory
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table)
         self.max_cpus_per_node = spec.max_cpus_per_node
@@ -151,10 +157,8 @@ class Shape:
         if self.tasks_per_node and self.n_tasks:
             self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
         # totals a pending job is shown with
-        self.memory_asked = self.mem_node * self.min_nodes or self.mem_cpu * self.min_cpus
-        self.gpus_asked = sum(
-            g.count * (self.min_nodes if g.scope == "node" else 1) for g in request.gres if g.name == "gpu"
-        )
+        self.memory_asked = self._memory_asked(request, default_memory)
+        self.gpus_asked = self._gpus_asked(request)
         # whole, equal nodes and nothing else asked: a count of nodes decides
         plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
         self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members)
@@ -170,12 +174,15 @@ class Shape:
         self.part_max_time_s = None if PART_TIME_LIMIT in lifted else spec.max_time_s
 
     def _memory(self, request: ResourceRequest, consumable: bool, default: MemoryBounds) -> None:
-        """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default."""
+        """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default.
+
+        What is asked for, or given by default, per GPU comes before the other defaults.
+        """
         self.mem_node, self.mem_cpu, self.mem_all, self.mem_gpu = 0, 0, False, 0
         if not consumable:
             return
-        if request.mem_per_gpu_mib is not None:
-            self.mem_gpu = request.mem_per_gpu_mib
+        self.mem_gpu = self.per_gpu.memory
+        if self.per_gpu.charged:
             return
         if request.mem_per_node_mib is not None:
             self.mem_node, self.mem_all = request.mem_per_node_mib, request.mem_per_node_mib == 0
@@ -189,12 +196,26 @@ class Shape:
             self.mem_all = True
 
     def _gres(self, request: ResourceRequest, table: NodeTable) -> None:
-        found = demands(request, table)
-        if request.mem_per_gpu_mib is not None and not any(g.name == "gpu" for g in request.gres):
-            raise SubmitError(BAD_GRES)
+        agreed(request)
+        found = demands(request, table, self.per_gpu)
         if found is None:
             raise SubmitError(NOT_AVAILABLE)
         self.gres: tuple[Demand, ...] = found
+        if self.per_gpu.cpus:  # tasks that bring GPUs bring the CPUs of those
+            each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
+            self.cpus_per_task = max(self.cpus_per_task, each)
+
+    def _memory_asked(self, request: ResourceRequest, default: MemoryBounds) -> int:
+        """What a pending job is shown with: per GPU only where it was asked for so (job_get_tres_mem)."""
+        if request.mem_per_gpu_mib and self.mem_gpu:
+            return request.mem_per_gpu_mib * self._gpus_asked(request)
+        if self.per_gpu.charged and self.mem_gpu:
+            return (default.per_node or 0) * self.min_nodes or (default.per_cpu or 0) * self.min_cpus
+        return self.mem_node * self.min_nodes or self.mem_cpu * self.min_cpus
+
+    def _gpus_asked(self, request: ResourceRequest) -> int:
+        times = {"node": self.min_nodes, "task": request.tasks, "socket": self.min_nodes * request.sockets_per_node}
+        return sum(g.count * times.get(g.scope, 1) for g in request.gres if g.name == "gpu")
 
     def _equal_gres(self, table: NodeTable, members: np.ndarray) -> bool:
         """Whether GRES leave all candidates alike: none asked, or per node from nodes that have the same."""

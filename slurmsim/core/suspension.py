@@ -21,7 +21,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_bools, to_bools
 from slurmsim.core.free_state import Supposed
-from slurmsim.core.gres import offer, usable
+from slurmsim.core.gres import usable
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Continue, Pause, Resume, Suspend
 from slurmsim.core.nodes import Allocation
@@ -211,7 +211,7 @@ class Suspension:
                 empty &= state.free_mem >= (shape.mem_cpu * table.cpus if shape.mem_cpu else shape.mem_node)
             if shape.gres:
                 have = usable(shape.gres, state.free_gres, np.arange(table.n), shape.mem_gpu, state.free_mem)
-                empty &= offer(shape.gres, have, table.cpus, shape.cpus_per_task, shape.most_tasks) > 0
+                empty &= self.c.selector.offer(shape, np.arange(table.n), have, table.cpus)[0] > 0
             state.idle |= from_bools(empty)
         return self.c.selector.place(shape, state, within)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class PartitionSpec:
     """One PartitionName line after DEFAULT lines. Times in seconds, memory in MiB; None means unlimited or unset.
 
-    A limit on memory is 0 where there is none although the cluster has one, None where the cluster's holds.
+    A limit on memory is 0 where there is none although the cluster has one, None where the cluster's holds; so is what
+    a GPU brings.
     `oversubscribe` is NO, EXCLUSIVE, YES or FORCE with `oversubscribe_max` jobs a core.
     `state` is UP, DOWN, DRAIN or INACTIVE. `allow_groups` matters where groups are known (`ClusterSpec.groups`).
     """
@@ -48,3 +49,5 @@ class PartitionSpec:
     suspend_timeout_s: int | None = None
     resume_timeout_s: int | None = None
     tres_billing_weights: tuple[tuple[str, float], ...] = ()
+    def_cpu_per_gpu: int | None = None
+    def_mem_per_gpu_mib: int | None = None

@@ -24,7 +24,8 @@ class ResourceRequest:
     0 means all memory of each node (``--mem=0``). `n_tasks` 0 means ``-n`` was not given: one task a node, or
     `tasks_per_node` of them. `oversubscribe` is ``-s``, `exclusive` ``--exclusive``, `exclusive_user`
     ``--exclusive=user``. `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
-    seconds (None: max_switch_wait). `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only.
+    seconds (None: max_switch_wait). `cpus_given` tells that ``-c`` was written, be it ``-c 1``.
+    `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only.
     """
 
     min_nodes: int = 1
@@ -49,6 +50,8 @@ class ResourceRequest:
     mem_per_gpu_mib: int | None = None
     sockets_per_node: int = 1
     overcommit: bool = False
+    cpus_per_gpu: int = 0
+    cpus_given: bool = False
 
     @property
     def min_cpus(self) -> int:

@@ -25,6 +25,7 @@ class MoreOptions:
     switches: int = 0
     switch_wait_s: int | None = None
     mem_per_gpu_mib: int | None = None
+    cpus_per_gpu: int = 0
     sockets_per_node: int = 1
     kill_invalid: bool | None = None
     gres: list[GresRequest] = field(default_factory=list)
@@ -84,6 +85,10 @@ def _memory(found: MoreOptions, value: str) -> None:
     found.mem_per_gpu_mib = parse_memory(value)
 
 
+def _cpus(found: MoreOptions, value: str) -> None:
+    found.cpus_per_gpu = _count(value)
+
+
 def _sockets(found: MoreOptions, value: str) -> None:
     found.sockets_per_node = _count(value)
 
@@ -96,6 +101,7 @@ _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "switches": _switches,
     "exclusive": _exclusive,
     "mem-per-gpu": _memory,
+    "cpus-per-gpu": _cpus,
     "sockets-per-node": _sockets,
     "kill-on-invalid-dep": _kill_invalid,
     "gpus-per-node": _gpus("node"),

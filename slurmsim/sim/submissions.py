@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from slurmsim.errors import WorkloadError
+from slurmsim.core.gres import agreed
+from slurmsim.errors import SubmitError, WorkloadError
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -111,7 +112,7 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         raise _bad(workload, job, "tasks", f"{v['tasks']} tasks of {v['cpus_per_task']} CPUs")
     gres = _gres(workload, job, "gres", t["gres"], "node") + _gres(workload, job, "gpus", t["gpus"], "job")
     more = _more(workload, t["options"])
-    return ResourceRequest(
+    request = ResourceRequest(
         min_nodes=v["nodes"] if given else 1,
         max_nodes=maximum,
         n_tasks=max(v["tasks"], 0),
@@ -133,7 +134,13 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         switch_wait_s=more.switch_wait_s,
         mem_per_gpu_mib=more.mem_per_gpu_mib,
         sockets_per_node=more.sockets_per_node,
+        cpus_per_gpu=more.cpus_per_gpu,
+        cpus_given=v["cpus_per_task"] > 1,
     )
+    try:
+        return agreed(request)
+    except SubmitError:
+        return request  # refused when it is submitted
 
 
 def _more(workload: Workload, text: str) -> MoreOptions:

@@ -22,7 +22,8 @@ from slurmsim.slurmctld.snapshot.image import restore, take
 
 Make = Callable[[Configuration], Engine]
 KEYS = frozenset({
-    "SchedulerParameters", "BatchStartTimeout", "CompleteWait", "DefMemPerCPU", "DefMemPerNode", "EnforcePartLimits",
+    "SchedulerParameters", "BatchStartTimeout", "CompleteWait", "DefCpuPerGPU", "DefMemPerCPU", "DefMemPerGPU",
+    "DefMemPerNode", "EnforcePartLimits",
     "InactiveLimit", "JobRequeue", "KillWait", "MaxArraySize", "MaxBatchRequeue", "MaxMemPerCPU", "MaxMemPerNode",
     "MinJobAge", "OverTimeLimit", "PriorityMaxAge", "PriorityWeightAge", "PriorityWeightAssoc",
     "PriorityWeightFairshare", "PriorityWeightJobSize", "PriorityWeightPartition", "PriorityWeightQOS", "PrivateData",

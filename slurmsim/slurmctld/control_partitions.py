@@ -47,6 +47,7 @@ _TEXTS = (
     "job_defaults",
     "billing_weights",
 )
+_PER_GPU = {"DefCpuPerGPU": "def_cpu_per_gpu", "DefMemPerGPU": "def_mem_per_gpu_mib"}
 _DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 
 
@@ -105,7 +106,9 @@ class _Partitions:
         if asked.get("qos") and not self._knows_qos(str(asked["qos"])):
             raise Refusal("Invalid qos specification")
         if "job_defaults" in asked:
-            _defaults(str(asked["job_defaults"]))
+            given = dict(word.split("=") for word in filter(None, _defaults(str(asked["job_defaults"])).split(",")))
+            for name, field in _PER_GPU.items():
+                changes[field] = int(given[name]) if name in given else None
         for name, field in _SECONDS.items():
             if name in asked:
                 changes[field] = None if asked[name] is None else int(asked[name]) * 60

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.gres_ids import gres_details
 from slurmsim.slurmctld.job_details import DETAILS
 from slurmsim.slurmctld.live_job import Array, LiveJob, task_list
@@ -263,14 +264,9 @@ def _node_count(row: Row, engine: Engine) -> int:
     return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
 
 
-def _memory(row: Row, engine: Engine) -> int:
-    shape = row.core.shape
-    return int(shape.mem_cpu or shape.mem_node or 0)
-
-
 def _tasks(row: Row, engine: Engine) -> int:
     request = row.core.sub.request
-    if row.job.resized_at and not request.n_tasks:
+    if (row.job.resized_at or row.core.start_time is not None) and not request.n_tasks:
         return int(row.core.n_nodes)
     return int(request.n_tasks or request.tasks)
 
@@ -345,11 +341,7 @@ FIELDS: dict[str, Getter] = {
     "num_cpus": lambda r, e: r.core.n_cpus,
     "max_cpus": lambda r, e: 0,
     "num_tasks": _tasks,
-    "cpus_per_task": lambda r, e: r.core.shape.memory.cpus_per_task,
     "ntasks_per_node": lambda r, e: r.core.sub.request.tasks_per_node,
-    "pn_min_cpus": lambda r, e: max(int(r.job.asked.get("pn_min_cpus") or 0), r.core.shape.memory.least_cpus),
-    "pn_min_memory": _memory,
-    "mem_per_cpu": lambda r, e: bool(r.core.shape.mem_cpu),
     "pn_min_tmp_disk": _asked("pn_min_tmp_disk", 0),
     "req_nodes": _text("req_nodes"),
     "exc_nodes": _text("exc_nodes"),
@@ -402,14 +394,13 @@ FIELDS: dict[str, Getter] = {
     "cluster": lambda r, e: e.cluster.name,
     "burst_buffer": _text("burst_buffer"),
     "container": _text("container"),
-    "cpus_per_tres": _text("cpus_per_tres"),
-    "mem_per_tres": _text("mem_per_tres"),
     "het_job_id": lambda r, e: 0,
     "het_job_offset": lambda r, e: None,
     "het_job_id_set": lambda r, e: None,
     "assoc_id": lambda r, e: 0 if r.core.branch is None else e.database.id_of(r.core.branch.spec),
     "cpus_per_node": lambda r, e: e.controller.state.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None,
     "gres_detail": lambda r, e: gres_details(r.core, e),
+    **GPU_FIELDS,
     **DETAILS,
 }
 """Field -> its value for a row."""

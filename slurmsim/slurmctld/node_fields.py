@@ -14,7 +14,7 @@ from slurmsim.numerals import is_number
 from slurmsim.slurmctld.conf_facts import SLURMD_PORT
 from slurmsim.slurmctld.gres_ids import gres_used
 from slurmsim.slurmctld.live_job import task_ranges
-from slurmsim.tres import format_tres
+from slurmsim.tres import format_tres, job_defaults_text
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -234,7 +234,7 @@ def _partition_tres(p: Partition, engine: Engine) -> str:
 
 _CONF_KEYS = {
     "disable_root_jobs": "DisableRootJobs", "allow_alloc_nodes": "AllocNodes", "cpu_bind": "CpuBind",
-    "job_defaults": "JobDefaults", "select_type_parameters": "SelectTypeParameters",
+    "select_type_parameters": "SelectTypeParameters",
 }  # fmt: skip
 
 
@@ -250,6 +250,14 @@ def _told(p: Partition, engine: Engine, field: str) -> Any:
 def _told_yes(p: Partition, engine: Engine, field: str) -> bool:
     found = _told(p, engine, field)
     return found if isinstance(found, bool) else str(found).upper() == "YES"
+
+
+def _job_defaults(p: Partition, engine: Engine) -> str | None:
+    """What scontrol said, in its order, or slurm.conf."""
+    texts = engine.partition_texts.get(p.name, {})
+    if "job_defaults" in texts:
+        return texts["job_defaults"] or None
+    return job_defaults_text(p.spec.def_cpu_per_gpu, p.spec.def_mem_per_gpu_mib)
 
 
 def _weights(p: Partition, engine: Engine) -> str | None:
@@ -287,7 +295,7 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "disable_root_jobs": lambda p, e: _told_yes(p, e, "disable_root_jobs"),
     "alternate": lambda p, e: _told(p, e, "alternate"),
     "cpu_bind": lambda p, e: _told(p, e, "cpu_bind"),
-    "job_defaults": lambda p, e: _told(p, e, "job_defaults"),
+    "job_defaults": _job_defaults,
     "select_parameters": lambda p, e: _told(p, e, "select_type_parameters"),
     "billing_weights": _weights,
     "resume_timeout": lambda p, e: p.spec.resume_timeout_s,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from slurmsim.core.gres import agreed
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
@@ -66,7 +67,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
     shared = get("shared")
     nodes = get("min_nodes")
     gres = tuple(g for key, scope in _SCOPES for g in parse_tres_request(get(key) or "", scope))
-    return ResourceRequest(
+    return agreed(ResourceRequest(
         min_nodes=max(int(nodes or 1), 1),
         max_nodes=int(get("max_nodes") or nodes or 0),
         n_tasks=int(get("num_tasks") or 0),
@@ -89,7 +90,9 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         mem_per_gpu_mib=get("mem_per_gpu"),
         sockets_per_node=int(get("sockets_per_node") or 1),
         overcommit=bool(get("overcommit")),
-    )
+        cpus_per_gpu=int(get("cpus_per_gpu") or 0),
+        cpus_given=get("cpus_per_task") is not None,
+    ))  # fmt: skip
 
 
 def names_of(text: str | None) -> tuple[str, ...]:

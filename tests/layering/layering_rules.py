@@ -52,6 +52,7 @@ LAYERS: dict[str, Layer] = {
                 "hostlist",
                 "numerals",
                 "tres",
+                "gres_counts",
                 "duration",
                 "releases",
                 "release_changes",

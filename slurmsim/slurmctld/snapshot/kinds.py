@@ -18,7 +18,7 @@ from slurmsim.core.claim_compiler import Compiler
 from slurmsim.core.decay import UsageBook, _Run
 from slurmsim.core.dependency import Term
 from slurmsim.core.fairshare import Classic, FairTree, ShareTree, _Level
-from slurmsim.core.gres import Demand
+from slurmsim.core.gres import Demand, PerGpu
 from slurmsim.core.in_use import InUse, TrackedTres
 from slurmsim.core.job import Job
 from slurmsim.core.job_array import JobArray
@@ -49,7 +49,7 @@ from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 from slurmsim.slurmctld.step import Step
 
-SCHEMA = 1
+SCHEMA = 2
 """Of kinds and parts together."""
 
 
@@ -90,10 +90,11 @@ KINDS: tuple[Kind, ...] = (
         "shape",
         Shape,
         """
-        all_cores apart asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task exclusive
+        all_cores apart asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task
+        default_memory exclusive
         gpus_asked gres kinds least_cpus least_loaded lifted limits_met max_cpus_per_node max_nodes mem_all mem_cpu
         mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes part_max_time_s
-        part_min_nodes partition possible request required sharing spread strict_one switches target_nodes
+        part_min_nodes partition per_gpu possible request required sharing spread strict_one switches target_nodes
         tasks_per_node tree uniform unit_need units whole
     """,
     ),
@@ -171,7 +172,7 @@ KINDS: tuple[Kind, ...] = (
         """
         min_nodes max_nodes n_tasks cpus_per_task tasks_per_node mem_per_node_mib mem_per_cpu_mib gres exclusive
         oversubscribe constraint node_list exclude contiguous exclusive_user spread use_min_nodes switches
-        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit
+        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given
     """,
     ),
     _kind("gres request", GresRequest, "name type count scope"),
@@ -223,7 +224,7 @@ KINDS: tuple[Kind, ...] = (
         def_mem_per_node_mib max_mem_per_cpu_mib max_mem_per_node_mib oversubscribe oversubscribe_max priority_tier
         priority_job_factor state over_time_limit_s lln root_only req_resv exclusive_user allow_groups
         allow_accounts deny_accounts allow_qos deny_qos qos grace_time_s preempt_mode suspend_time_s
-        suspend_timeout_s resume_timeout_s tres_billing_weights
+        suspend_timeout_s resume_timeout_s tres_billing_weights def_cpu_per_gpu def_mem_per_gpu_mib
     """,
     ),
     _kind(
@@ -260,6 +261,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("draft", Draft, "cluster qos associations defaults implicit_qos open_root", report=Report),
     _kind("draft item", Item, "place values places aside"),
     _kind("place", Place, "file line"),
-    _kind("gres demand", Demand, "kinds count scope is_gpu"),
+    _kind("gres demand", Demand, "kinds count scope is_gpu cpus reserved total"),
+    _kind("brought by a gpu", PerGpu, "cpus memory reserved charged"),
     _kind("enforcement", Enforcement, "associations limits qos safe wckeys nosteps nojobs"),
 )

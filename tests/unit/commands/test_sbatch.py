@@ -142,11 +142,11 @@ def test_memory_options_override_variables_but_not_each_other(tmp_path: Path) ->
 
 
 def test_environment_of_the_job(tmp_path: Path) -> None:
-    words = ["-N2", "-n4", "-c2", "--export=A,B=3", "-J", "n", "-d", "singleton", "--open-mode=t", "-G1"]
+    words = ["-N2", "-n4", "-c2", "--export=A,B=3", "-J", "n", "-d", "singleton", "--open-mode=t", "-G2"]
     environment = Run([*words, "--wrap=x"], tmp_path, A="1", HOME="/h").job["environment"]
     assert "HOME" not in environment
     wanted = {
-        "A": "1", "B": "3", "SLURM_NTASKS": "4", "SLURM_NPROCS": "4", "SLURM_CPUS_PER_TASK": "2", "SLURM_GPUS": "1",
+        "A": "1", "B": "3", "SLURM_NTASKS": "4", "SLURM_NPROCS": "4", "SLURM_CPUS_PER_TASK": "2", "SLURM_GPUS": "2",
         "SLURM_EXPORT_ENV": "A,B=3", "SLURM_GET_USER_ENV": "1", "SLURM_JOB_NAME": "n", "SLURM_OPEN_MODE": "t",
         "SLURM_JOB_DEPENDENCY": "singleton",
     }  # fmt: skip
@@ -343,3 +343,28 @@ def test_hostile_text_stays_data(tmp_path: Path) -> None:
     name = "a'b\"c\n$(x) ü \udcff"
     job = Run(["-J", name, "--comment", name, "-p", name, "--wrap=x"], tmp_path).job
     assert (job["name"], job["comment"], job["partition"]) == (name, name, name)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--gpus=2 -c3 --cpus-per-gpu=2", "--cpus-per-gpu is mutually exclusive with --cpus-per-task"),
+        ("--mem-per-gpu=100", "Requested mem_per_tres=gres:gpu:100 but did not request any GPU."),
+        ("--gpus=5 --gpus-per-node=2",
+         "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node"),
+        ("--gpus=4 --gpus-per-task=2 -n3", "Failed to validate job spec. Based on --gpus and --gpus-per-task number "
+         "of requested tasks differ from -n/--ntasks."),
+        ("--gpus=2 -N3", "Failed to validate job spec, --gpus < -N"),
+    ],
+)  # fmt: skip
+def test_counts_of_gpus_that_contradict_each_other(tmp_path: Path, words: str, message: str) -> None:
+    run = Run([*words.split(), script(tmp_path)], tmp_path)
+    assert (run.rc, run.daemon.asked) == (1, [])
+    assert run.err == f"sbatch: error: {message}\nsbatch: error: Invalid generic resource (gres) specification\n"
+
+
+def test_counts_that_follow_from_gpus_are_sent(tmp_path: Path) -> None:
+    job = Run(["--gpus=4", "--gpus-per-node=2", "--cpus-per-gpu=3", "--mem-per-gpu=1G", script(tmp_path)], tmp_path).job
+    assert (job["min_nodes"], job["max_nodes"]) == (2, 2)
+    assert (job["cpus_per_tres"], job["mem_per_tres"]) == ("gres:gpu:3", "gres:gpu:1024")
+    assert Run(["--gpus=4", "--gpus-per-task=2", script(tmp_path)], tmp_path).job["num_tasks"] == 2

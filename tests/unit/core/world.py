@@ -12,11 +12,13 @@ import argparse
 import heapq
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.controller import Controller
+from slurmsim.core.gres import agreed
 from slurmsim.core.job import Job
 from slurmsim.core.messages import (
     Boot,
@@ -34,6 +36,7 @@ from slurmsim.core.messages import (
     ReservationRefused,
     Submit,
 )  # fmt: skip
+from slurmsim.errors import SubmitError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
@@ -267,7 +270,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("-J", dest="name", default="")
     add("-N", dest="nodes", default="")
     add("-n", dest="tasks", type=int, default=0)
-    add("-c", dest="cpus", type=int, default=1)
+    add("-c", dest="cpus", type=int, default=0)
     add("-t", dest="limit", default=None)
     add("-p", dest="partitions", default="")
     add("-w", dest="node_list", default="")
@@ -291,8 +294,11 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--gres", default="")
     add("--gpus", default="")
     add("--gpus-per-node", dest="gpus_node", default="")
+    add("--gpus-per-socket", dest="gpus_socket", default="")
+    add("--sockets-per-node", dest="sockets", type=int, default=1)
     add("--gpus-per-task", dest="gpus_task", default="")
     add("--mem-per-gpu", dest="mem_gpu", type=int, default=None)
+    add("--cpus-per-gpu", dest="cpus_gpu", type=int, default=0)
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
@@ -337,7 +343,7 @@ def _gres(asked: argparse.Namespace) -> tuple[GresRequest, ...]:
     found = []
     for text, prefix, scope in (
         (asked.gres, "", "node"), (asked.gpus, "gpu:", "job"), (asked.gpus_node, "gpu:", "node"),
-        (asked.gpus_task, "gpu:", "task"),
+        (asked.gpus_task, "gpu:", "task"), (asked.gpus_socket, "gpu:", "socket"),
     ):  # fmt: skip
         for item in filter(None, text.split(",")):
             name, *rest = (prefix + item).split(":")
@@ -353,12 +359,15 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
     if dash and asked.tasks:
         max_nodes = max(min(max_nodes, asked.tasks), min_nodes)
     request = ResourceRequest(
-        min_nodes, max_nodes, asked.tasks, asked.cpus, asked.per_node, asked.mem, asked.mem_per_cpu,
+        min_nodes, max_nodes, asked.tasks, asked.cpus or 1, asked.per_node, asked.mem, asked.mem_per_cpu,
         _gres(asked), asked.exclusive == "node", asked.oversubscribe, asked.constraint,
         _hosts(asked.node_list), _hosts(asked.exclude), asked.contiguous, asked.exclusive == "user", asked.spread,
         asked.use_min_nodes, int(asked.switches.partition("@")[0] or 0),
         int(asked.switches.partition("@")[2]) if "@" in asked.switches else None, asked.mem_gpu,
+        sockets_per_node=asked.sockets, cpus_per_gpu=asked.cpus_gpu, cpus_given=bool(asked.cpus),
     )  # fmt: skip
+    with suppress(SubmitError):  # the controller refuses it
+        request = agreed(request)
     options: Mapping[str, Any] = {} if task is None else {
         "array_job_id": first, "array_task_id": task, "array_limit": int(asked.array.partition("%")[2] or 0) or None,
     }  # fmt: skip

@@ -1,0 +1,160 @@
+"""Counts of GRES beside counts of tasks and nodes: whether they agree, and what follows from them.
+
+sbatch asks this before it sends a request, slurmctld before it takes one. Mirrors gres_job_state_validate and
+_test_gres_cnt (common/gres.c, 22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from slurmsim.numerals import is_number
+
+
+class Disagreement(ValueError):
+    """The counts contradict each other; the text is what Slurm logs."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a job asks for; None is what nobody said."""
+
+    tasks: int | None = None
+    min_nodes: int | None = None
+    max_nodes: int | None = None
+    tasks_per_node: int | None = None
+    sockets_per_node: int | None = None
+    cpus_per_task: int | None = None
+    cpus_per_gpu: int = 0
+    mem_per_gpu: int = 0
+    gres: list[tuple[str, str, int, str]] = field(default_factory=list)
+    """Name, type, count and scope (job, node, socket or task) of each."""
+
+
+def agree(asked: Counts, *, client: bool = False) -> None:
+    """Set what follows from the GRES asked for: tasks, nodes, sockets. Raises Disagreement.
+
+    A `client` refuses ``-c`` beside ``--cpus-per-gpu``, too.
+
+    >>> both = Counts(gres=[("gpu", "", 4, "job"), ("gpu", "", 2, "node")])
+    >>> agree(both)
+    >>> both.min_nodes, both.max_nodes
+    (2, 2)
+    """
+    exact = asked.min_nodes is not None and asked.min_nodes == asked.max_nodes
+    if exact and asked.tasks is None and any(scope == "task" for *_, scope in asked.gres):
+        assert asked.min_nodes is not None
+        if asked.tasks_per_node:
+            asked.tasks = asked.min_nodes * asked.tasks_per_node
+        elif asked.cpus_per_task is None:
+            asked.tasks = asked.min_nodes
+    if asked.mem_per_gpu and not any(name == "gpu" for name, *_ in asked.gres):
+        raise Disagreement(f"Requested mem_per_tres=gres:gpu:{asked.mem_per_gpu} but did not request any GPU.")
+    for (name, _), counts in _by_kind(asked.gres).items():
+        _one(asked, name, counts, client)
+
+
+def gres_items(text: str, scope: str) -> list[tuple[str, str, int, str]]:
+    """What of ``gres:gpu:a:2,gres:nvme`` can be read, as `Counts` has it.
+
+    >>> gres_items("gres:gpu:a:2,nvme", "node")
+    [('gpu', 'a', 2, 'node'), ('nvme', '', 1, 'node')]
+    """
+    found = []
+    for item in filter(None, text.split(",")):
+        name, *rest = item.removeprefix("gres:").removeprefix("gres/").split(":")
+        count = int(rest.pop()) if rest and is_number(rest[-1]) and len(rest[-1]) < 19 else 1
+        if count and len(rest) <= 1:
+            found.append((name, rest[0] if rest else "", count, scope))
+    return found
+
+
+def _by_kind(gres: Iterable[tuple[str, str, int, str]]) -> dict[tuple[str, str], dict[str, int]]:
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for name, kind, count, scope in gres:
+        found.setdefault((name, kind), {})[scope] = count
+    return found
+
+
+def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None:
+    total, node = counts.get("job", 0), counts.get("node", 0)
+    socket, task = counts.get("socket", 0), counts.get("task", 0)
+    per_node = f"--gres={name}/--{name}s-per-node"
+    if total and max(node, task, socket) > total:
+        raise Disagreement(f"Failed to ensure --{name}s >= {per_node} >= --{name}s-per-socket")
+    if node and max(task, socket) > node:
+        raise Disagreement(f"Failed to ensure --{name}s >= --{name}s-per-task")
+    if socket and asked.sockets_per_node is None:
+        raise Disagreement(f"--{name}s-per-socket option requires --sockets-per-node specification")
+    if client and asked.cpus_per_gpu and name == "gpu" and asked.cpus_per_task is not None:
+        raise Disagreement(f"--cpus-per-{name} is mutually exclusive with --cpus-per-task")
+    if total and node:
+        _nodes(asked, name, total, node, per_node)
+    if node and socket and node % socket:
+        raise Disagreement(f"Failed to validate job spec, {per_node} not multiple of --{name}s-per-socket.")
+    if task:
+        total = _tasks(asked, name, total, task)
+    if node and task:
+        _tasks_per_node(asked, name, node, task, per_node)
+    needed = asked.cpus_per_gpu * task if name == "gpu" else 0
+    if needed and asked.cpus_per_task is not None and asked.cpus_per_task != needed:
+        raise Disagreement(
+            f"Failed to validate job spec. Based on --cpus-per-{name} and --{name}s-per-task requested number of cpus "
+            "differ from -c/--cpus-per-task."
+        )
+    if total and asked.min_nodes is not None and total < asked.min_nodes:
+        raise Disagreement(f"Failed to validate job spec, --{name}s < -N")
+    if total and asked.max_nodes is not None:
+        asked.max_nodes = min(asked.max_nodes, total)
+
+
+def _nodes(asked: Counts, name: str, total: int, node: int, per_node: str) -> None:
+    """So many nodes as the total makes with so many on each."""
+    if total % node:
+        raise Disagreement(f"Failed to validate job spec, --{name}s is not multiple of {per_node}")
+    nodes = total // node
+    low, high = asked.min_nodes, asked.max_nodes
+    if (low is not None and nodes < low) or (high is not None and nodes > high):
+        raise Disagreement(
+            f"Failed to validate job spec. Based on --{name} and {per_node} required nodes ({nodes}) doesn't fall "
+            f"between min_nodes ({_number(low)}) and max_nodes ({_number(high)}) boundaries."
+        )
+    asked.min_nodes = asked.max_nodes = nodes
+
+
+def _tasks(asked: Counts, name: str, total: int, task: int) -> int:
+    """So many tasks as the total makes; the total that so many tasks make where there was none."""
+    if total:
+        if total % task:
+            raise Disagreement(f"Failed to validate job spec, --{name}s not multiple of --{name}s-per-task")
+        if asked.tasks is None:
+            asked.tasks = total // task
+        elif asked.tasks != total // task:
+            raise Disagreement(
+                f"Failed to validate job spec. Based on --{name}s and --{name}s-per-task number of requested tasks "
+                "differ from -n/--ntasks."
+            )
+        return total
+    if asked.tasks is None:
+        raise Disagreement(
+            f"Failed to validate job spec. --{name}s-per-task used without either --{name}s or -n/--ntasks is not "
+            "allowed."
+        )
+    return asked.tasks * task
+
+
+def _tasks_per_node(asked: Counts, name: str, node: int, task: int, per_node: str) -> None:
+    if node % task:
+        raise Disagreement(f"Failed to validate job spec, {per_node} not multiple of --{name}s-per-task.")
+    if not asked.tasks_per_node:
+        asked.tasks_per_node = node // task
+    elif asked.tasks_per_node != node // task:
+        raise Disagreement(
+            f"Failed to validate job spec. Based on {per_node} and --{name}s-per-task requested number of tasks per "
+            "node differ from --ntasks-per-node."
+        )
+
+
+def _number(count: int | None) -> int:
+    return 0xFFFFFFFE if count is None else count

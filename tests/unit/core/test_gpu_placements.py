@@ -1,0 +1,112 @@
+"""CPUs, memory and GPUs of jobs that ask for GPUs, as a real slurmctld gave them (gpu_placements.txt)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from world import World
+
+from slurmsim.hostlist import expand
+
+_ONE, _BIG = "Sockets=1 CoresPerSocket=8", "Sockets=1 CoresPerSocket=16"
+_THREADS = "Sockets=1 CoresPerSocket=8 ThreadsPerCore=2"
+
+
+def _conf(parameters: str, small: str, big: str, more: str, partitions: str) -> str:
+    return f"""ClusterName=gpus
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters={parameters}
+GresTypes=gpu
+{more}
+NodeName=n[1-2] {small} RealMemory=8000 Gres=gpu:a:2
+NodeName=n[3-4] {big} RealMemory=16000 Gres=gpu:b:4
+NodeName=n5 {big} RealMemory=16000
+PartitionName=main Nodes=ALL Default=YES
+{partitions}
+"""
+
+
+CLUSTERS = {
+    "plain": _conf(
+        "CR_Core_Memory", _ONE, _BIG, "",
+        "PartitionName=defs Nodes=ALL DefCpuPerGPU=3 DefMemPerGPU=1500\n"
+        "PartitionName=some Nodes=ALL DefMemPerGPU=500 DefMemPerCPU=300",
+    ),
+    "defs": _conf(
+        "CR_Core_Memory", _ONE, _BIG, "DefCpuPerGPU=2\nDefMemPerGPU=1000\nDefMemPerCPU=100",
+        "PartitionName=own Nodes=ALL DefCpuPerGPU=4\nPartitionName=zero Nodes=ALL DefCpuPerGPU=0 DefMemPerGPU=0",
+    ),
+    "threads": _conf(
+        "CR_Core_Memory", _THREADS, _THREADS, "DefCpuPerGPU=3\nDefMemPerGPU=1000\nDefMemPerCPU=100",
+        "PartitionName=small Nodes=ALL DefCpuPerGPU=0",
+    ),
+    "cpu": _conf("CR_CPU", _ONE, _BIG, "DefCpuPerGPU=2", ""),
+}  # fmt: skip
+
+
+def _recorded() -> list[tuple[str, str, str]]:
+    found, cluster = [], ""
+    for line in Path(__file__).with_name("gpu_placements.txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            cluster = line.strip("[]")
+        elif line and not line.startswith("#"):
+            asked, _, given = line.partition(" | ")
+            found.append((cluster, asked, given))
+    return found
+
+
+def _given(world: World, name: str) -> dict[str, str]:
+    alloc, table = world[name].alloc, world.controller.table
+    assert alloc is not None
+    found = {}
+    for at, node in enumerate(alloc.indices().tolist()):
+        cpus, mem, *gpus = (
+            v if isinstance(v, int) else int(v[at]) for v in (alloc.cpus, alloc.mem, *dict(alloc.gres).values())
+        )
+        found[table.names[node]] = f"{cpus}/{mem}/{sum(gpus)}"
+    return found
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_gpus_bring_cpus_and_memory(cluster: str) -> None:
+    differ, world = [], World(CLUSTERS[cluster])
+    for case, (_, asked, given) in enumerate(case for case in _recorded() if case[0] == cluster):
+        names = []
+        for k, line in enumerate(asked.split(" ;; ")):
+            names.append(f"j{case}.{k}")
+            world.sbatch(f"-J {names[-1]} {line.replace('=1G', '=1024')}", run=None)
+            world.until(world.now + 60)
+        name = names[-1]
+        if name in world.refused:
+            ours: object = "refused"
+        elif world[name].alloc is None:
+            ours = "waits"
+        else:
+            ours = _given(world, name)
+        shares = (word.split("=") for word in given.split() if "=" in word)
+        expected: object = {node: share for nodes, share in shares for node in expand(nodes)} or given
+        if ours != expected:
+            differ.append(f"{asked}: {ours}, not {expected}")
+        for one in names:
+            world.scancel(one)
+        world.until(world.now + 60)
+    assert not differ, "\n".join(differ)
+
+
+def test_memory_that_is_not_there_is_not_promised() -> None:
+    world = World(CLUSTERS["plain"])
+    world.sbatch("-J first -w n3 -n1 --mem=13000", run=1000)
+    world.until(60)
+    world.sbatch("-J second --gpus=b:6 --mem-per-gpu=1500", run=1000)
+    world.until(120)
+    assert _given(world, "second") == {"n3": "1/3000/2", "n4": "1/6000/4"}
+
+
+def test_counts_per_job_and_task() -> None:
+    """Cases beside the recording: which node, by how many GPUs all tasks can use."""
+    world = World(CLUSTERS["plain"])
+    world.sbatch("-J one --gpus-per-task=1 -n1 --mem=10", run=1000)
+    world.until(60)
+    assert _given(world, "one") == {"n1": "1/10/1"}
