@@ -12,6 +12,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from unseen.workloads import draw_workload
 
 SESSIONS, WORKLOADS = 33, 20
 COMMAND_TRIES, WORKLOAD_TRIES = 40, 12
+AGAIN = "again"  # the folder of second recordings
 
 
 def record_session(drawn: Drawn, release: str) -> dict[str, Any]:
@@ -34,11 +36,16 @@ def record_session(drawn: Drawn, release: str) -> dict[str, Any]:
 
 
 def record_sessions(seed: int, folder: Path, count: int, at_once: int, release: str) -> None:
-    """Draw and record `count` sessions, those already there left alone; they mostly wait, so some go at once."""
+    """Draw and record `count` sessions twice, those already there left alone; they mostly wait, so some go at once.
+
+    What real Slurm itself answers differently the second time is not asked of slurmsim (its loops have another phase).
+    """
     drawer = Drawer(seed)
     drawn = [drawer.draw(index) for index in range(count)]
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(lambda one: _keep_session(one, folder, release), drawn))
+        for place in (folder, folder / AGAIN):
+            place.mkdir(exist_ok=True)
+            list(pool.map(_keep_session, drawn, repeat(place), repeat(release)))
 
 
 def _keep_session(drawn: Drawn, folder: Path, release: str) -> None:
@@ -83,7 +90,7 @@ def compare(folder: Path) -> None:
     judged = []
     for path in sorted(folder.glob("s*.json")):
         recording = json.loads(path.read_text("utf-8"))
-        again = folder / "again" / path.name
+        again = folder / AGAIN / path.name
         second = json.loads(again.read_text("utf-8")) if again.exists() else None
         found = ours.compare(path.stem, recording, folder / "conf" / path.stem / "slurm.conf", second)
         judged += found
