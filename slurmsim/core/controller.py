@@ -197,6 +197,8 @@ class Controller(Admission):
         if self.recalculation.next_at < now:
             self.recalculation.catch_up(now)
         self.now = now
+        if not self.event_driven:
+            self.main.go_round(now)
         if len(facts) > 1:
             facts.sort(key=_order)
         if self.limits is not None:

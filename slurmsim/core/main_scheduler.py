@@ -114,6 +114,23 @@ class MainScheduler:
         if not self.enabled:
             self.c.host.changed = True
 
+    def go_round(self, now: int) -> None:
+        """The loop's rounds before the facts of `now` that nobody was woken for.
+
+        A pass over an empty queue, or a full one where nothing changed, does nothing; but the next is not sooner than
+        batch_sched_delay after it. Facts of one instant that come one after the other come after the loop's round.
+        """
+        last = now if self.ticks else now - 1
+        idle = not self.c.queue.jobs
+        if idle and self._requested:
+            due = max(self._last_loop_pass + self.delay, self._since + self.ticks)
+            if due <= last:
+                self._last_loop_pass, self._requested = due, False
+        if (idle or not self.dirty) and last - self.c.start_time >= self.interval > 0:
+            full = last - (last - self.c.start_time) % self.interval
+            if full > self._last_loop_pass:
+                self._last_loop_pass, self._requested = full, self._requested and self._since >= full
+
     def _next_full(self, now: int) -> int:
         """First full pass at or after `now`; they keep the phase of slurmctld's start."""
         since = now - self.c.start_time
@@ -134,7 +151,7 @@ class MainScheduler:
         """Make the pass that is due at `now`, if any."""
         if not self.enabled or not self.dirty:
             return
-        full = self._full_due or self._next_full(now) == now
+        full = self._full_due or (self._next_full(now) == now and not (self.ticks and self._last_loop_pass == now))
         if now - self._last_pass < self.min_gap:
             self._full_due = full
             return

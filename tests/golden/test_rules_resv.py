@@ -78,7 +78,7 @@ def test_reservations_first_part() -> None:
 
 def test_reservations_of_cores_flexible_and_maintenance() -> None:
     """reservations, second part."""
-    w = world(start=452)
+    w = world(start=422)
     w.tell(CreateReservation(reserve("rc", 514, 30, "carol", "n1", cores=2)), 514)
     w.sbatch("-J d1 -w n1 -n2 -t 10", 500, at=514)
     w.sbatch("-J d2 -w n1 -n1 -t 10", 500, at=514)
