@@ -84,12 +84,11 @@ class SlurmBackfill(Policy):
         would repeat themselves in an unchanged cluster are left out, but not their effect on when the next one comes:
         see `_after_quiet`.
         """
-        if not view.n_queued:
-            self._started = False
-            return None
         if self.interval == -1:
             return None
         soonest = self._last_cycle + self.interval
+        if not view.n_queued:  # a cycle that finds nobody is one all the same: the next counts from it
+            return max(now, soonest) if changed or self._started else None
         if self.every_cycle or self._started:
             return max(now, soonest)
         if changed:

@@ -29,10 +29,21 @@ class PolicyHost:
         self.policy = policy
         self.view = View(controller)
         self.passes = 0
-        self.changed = False  # something happened since the policy was last called
+        self._changed, self._changed_at = False, controller.start_time
         self.wake: int | None = None
         self._label = policy.label or policy.name
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
+
+    @property
+    def changed(self) -> bool:
+        """Whether something happened since the policy was last called."""
+        return self._changed
+
+    @changed.setter
+    def changed(self, happened: bool) -> None:
+        self._changed = happened
+        if happened:
+            self._changed_at = self.c.now
 
     def count_no_more(self, job: Job) -> None:
         """`job` is suspended: from now on counting units does not tell what its pool can do."""
@@ -51,8 +62,6 @@ class PolicyHost:
             if not self.changed and not due:
                 return
         else:
-            if not self.c.queue.jobs:
-                self.changed = False  # nothing waits that the change could matter to
             at = self.policy.next_time(self.view, now, self.changed)
             if not due and (at is None or at > now):
                 return
@@ -66,7 +75,8 @@ class PolicyHost:
         while True:
             if self.policy.event_driven and self.c.limits is not None:
                 self.c.limits.sweep()
-            self.changed = False
+            # slurmctld compares whole seconds: what happened in the second of a cycle is news to the next one too
+            self.changed = self._changed and self._changed_at == self.c.now and not self.c.event_driven
             self.passes += 1
             self.run()
             if self.policy.event_driven and self.c.limits is not None:

@@ -94,7 +94,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "obstacles", c.main.obstacles, "_up_then _served _taken _taken_at"
     yield "preemption", c.preemption, "in_progress freed _part_modes _doomed _lapses"
     yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at"
-    yield "policy host", c.host, "passes changed wake"
+    yield "policy host", c.host, "passes _changed _changed_at wake"
     yield "view", c.host.view, "pools"
     policy = c.host.policy
     yield "policy", policy, " ".join(policy.STATE)

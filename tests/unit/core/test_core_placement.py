@@ -246,7 +246,8 @@ def test_recorded_gpus() -> None:
     assert w.reasons("w1 w2 w3") == {"w1": "Resources", "w2": "Priority", "w3": "Priority"}
     assert (w.nodes("c2"), w["c2"].n_cpus) == ("n[2-4]", 20)  # CPUs only: it passes
     planned = {n: w.planned(n)[0] for n in ("w1", "w2", "w3")}
-    assert planned == {"w1": 308 + 9, "w2": 608, "w3": 608}  # w1: c2's own limit ends at 5:17
+    assert w.start("c2") == 20  # recorded: at 22
+    assert planned == {"w1": 320, "w2": 608, "w3": 608}  # w1: when c2's own limit ends
     w.until(130)
     assert {n: w.nodes(n) for n in ("w1", "w2", "w3")} == {"w1": "n1", "w2": "n1", "w3": "n[3-4]"}
     assert w.start("w1") == w["g1"].end_time and w.shares("w3") == "1(x2)"
