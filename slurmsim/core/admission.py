@@ -8,6 +8,7 @@ from slurmsim.core.messages import Refused, Submit
 from slurmsim.core.owners import Owners
 from slurmsim.core.partitions import Partition
 from slurmsim.core.shape import NOT_AVAILABLE, Shape
+from slurmsim.core.top_priority import is_top
 from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
@@ -69,6 +70,8 @@ class Admission(Lifecycle):
             job.priority = min(self.priority.submit(job, self.now))
             if independent and sub.begin is None:
                 self.enqueue(job)
+                if job.queued and not self.event_driven and job.reason == Reason.NONE and not is_top(self.queue, job):
+                    self.set_reason(job, Reason.PRIORITY)
             else:
                 self.eligibility.consider(job)
             if self.limits is not None and job.queued:

@@ -1,7 +1,7 @@
 """Allocations start when they are asked for, if they can: who asks for one sits waiting (job_allocate in job_mgr.c).
 
 Batch jobs wait for a pass even on an empty cluster; srun and salloc get their nodes within their own request when
-nobody of higher priority waits for the same partition.
+nobody of higher priority waits (`top_priority`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.core.messages import StartAtOnce
+from slurmsim.core.top_priority import is_top
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -32,15 +33,10 @@ class AtSubmit:
             return
         for record in c.queue.jobs.get(job.id, ()):
             kept = c.keeps_out(job, record.partition, record.shape)  # asked first, whoever else waits
-            if kept is not None or not self._first(record):
+            if kept is not None or not is_top(c.queue, job):
                 c.set_reason(job, kept or Reason.PRIORITY)
             elif self._start(record):
                 return
-
-    def _first(self, record: Record) -> bool:
-        """Whether nobody of higher priority waits for its partition."""
-        others = (other for records in self.c.queue.jobs.values() for other in records)
-        return not any(o.partition is record.partition and o.priority > record.priority for o in others)
 
     def _start(self, record: Record) -> bool:
         c, job = self.c, record.job

@@ -94,7 +94,7 @@ class PoolQueue:
         self.gone: list[tuple[Job, int | None]] = []
         self.per_partition: defaultdict[int, int] = defaultdict(int)
 
-    def insert(self, record: Record) -> int:
+    def insert(self, record: Record) -> None:
         keys, key = self.keys, record.key
         at = len(keys) if not keys or keys[-1] < key else bisect_left(keys, key)
         keys.insert(at, key)
@@ -102,7 +102,6 @@ class PoolQueue:
         if self.watched:
             self.new.append(record)
         self.per_partition[record.partition.index] += 1
-        return at
 
     def leave(self, job: Job, end_limit: int | None) -> None:
         """Note that `job` gave its nodes back (`end_limit`: until when it could have kept them) or left unstarted."""
@@ -147,40 +146,36 @@ class JobQueue:
     def __contains__(self, job_id: int) -> bool:
         return job_id in self.jobs
 
-    def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> bool:
-        """Put `job` in, for its `wanted` partitions; returns whether some job of one of its pools is ahead of it."""
+    def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> None:
+        """Put `job` in, for its `wanted` partitions."""
         fifo = self.fifo
         fields = zip(job.partitions, job.shapes, priorities, strict=True)
         records = [Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields]
         kept = tuple(records if wanted is None else [r for r, ok in zip(records, wanted, strict=True) if ok])
-        behind = False
         for record in kept:
-            behind = self.pools[record.partition.pool].insert(record) > 0 or behind
+            self.pools[record.partition.pool].insert(record)
         self.jobs[job.id] = kept
         if self.watcher is not None:
             for at, record in enumerate(records):
                 if wanted is None or wanted[at]:
                     self.watcher.added(record, at)
         self.fresh[job.id] = job
-        return behind
 
     def add_through(
         self, reservations: Sequence[Reservation | None], job: Job, priorities: tuple[int, ...],
         wanted: tuple[bool, ...] | None,
-    ) -> bool:  # fmt: skip
+    ) -> None:  # fmt: skip
         """The same with a record for each of `reservations` (None: outside of any)."""
-        behind = False
         records = []
         for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
             for reservation in reservations if wanted is None or wanted[at] else ():
                 record = Record(job, partition, shape, priority, self.fifo, reservation)
-                behind = self.pools[partition.pool].insert(record) > 0 or behind
+                self.pools[partition.pool].insert(record)
                 records.append(record)
                 if self.watcher is not None:
                     self.watcher.added(record, at)
         self.jobs[job.id] = tuple(records)
         self.fresh[job.id] = job
-        return behind
 
     def leave_only(self, job: Job, partition: Partition) -> bool:
         """Take out the record `job` has in `partition`, if it has others; whether it has."""

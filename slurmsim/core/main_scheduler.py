@@ -206,6 +206,8 @@ class MainScheduler:
         """The queue is built: who waits for no time and no job any more says so (job_independent)."""
         c = self.c
         for job in list(c.queue.unasked.values()):
+            if job.eligible_time is None:
+                c.became_eligible(job)
             if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):
                 c.set_reason(job, Reason.NONE)
         c.queue.unasked.clear()

@@ -68,10 +68,10 @@ def test_dependencies_of_every_kind() -> None:
     w.tell(SetDependency(edited, ""), 28)
     w.until(30)
     assert w.refused == {"d_okbad": f"Job dependency problem for job {edited}"}
-    assert w.state("d_okbad") == "RUNNING"
     for name, kind in (("done_dep", "afterok:1"), ("done_bad", "afterok:2"), ("done_notok", "afternotok:1")):
         w.sbatch(f"-d {kind} -J {name}", 1, at=30)  # on jobs that have ended, not forgotten yet
     w.until(33)
+    assert w.state("d_okbad") == "RUNNING"
     assert [shown(n) for n in ("done_dep", "done_bad", "done_notok")] == ["COMPLETED", NEVER, NEVER]
     w.scancel("long", at=33)
     w.until(98)

@@ -1,0 +1,51 @@
+"""What a submission shows at once: Priority behind another job, None in front; arrays are not asked before a pass."""
+
+from __future__ import annotations
+
+import pytest
+from unit.core.world import World, simple
+
+TWO = "PartitionName=far Nodes=n4 MaxTime=UNLIMITED\n"
+
+
+def waiting(partition: str, priority: int) -> World:
+    """A job that waits in `partition` with a priority, and one of priority 50 that comes into main at 20."""
+    w = World(simple() + TWO, "backfill")
+    w.controller.main.ticks = True  # its submission is seen before the pass that follows
+    w.sbatch("-J full -N4 --exclusive -t 60 --priority 70", 900, at=3)
+    w.sbatch(f"-J other -p {partition} -N1 --exclusive -t 60 --priority {priority}", 60, at=8)
+    w.until(19)
+    w.sbatch("-J mine -N1 --exclusive -t 60 --priority 50", 60, at=20)
+    w.until(20)
+    return w
+
+
+@pytest.mark.parametrize(("partition", "priority", "reason"), [
+    ("main", 60, "Priority"), ("main", 50, "None"), ("main", 40, "None"),
+    ("far", 60, "Priority"),  # wherever it waits
+])  # fmt: skip
+def test_who_is_before_a_new_job(partition: str, priority: int, reason: str) -> None:
+    w = waiting(partition, priority)
+    assert w.state("other") == "PENDING" and w.reason("mine") == reason
+
+
+def test_who_is_kept_by_a_limit_is_before_nobody() -> None:
+    w = World(simple(partition="MaxNodes=2") + TWO, "backfill")
+    w.controller.main.ticks = True
+    w.sbatch("-J wide -N3 --exclusive -t 60 --priority 60", 60, at=3)
+    w.until(19)
+    assert w.reason("wide") == "PartitionNodeLimit"
+    w.sbatch("-J mine -N1 --exclusive -t 60 --priority 50", 60, at=20)
+    w.until(20)
+    assert w.reason("mine") == "None"
+
+
+def test_an_array_is_eligible_when_the_first_pass_has_asked() -> None:
+    w = World(simple(), "backfill")
+    w.controller.main.ticks = True
+    w.sbatch("-J arr -a 1-2 -N1 -t 5", 5, at=10)
+    w.sbatch("-J one -N1 -t 5", 5, at=10)
+    w.until(10)
+    assert [w[name].eligible_time for name in ("arr_1", "arr_2", "one")] == [None, None, 10]
+    w.until(12)
+    assert [w[name].eligible_time for name in ("arr_1", "arr_2")] == [11, 11]
