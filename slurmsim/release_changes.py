@@ -178,7 +178,12 @@ CHANGES: dict[str, Change] = {
     ),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
-    "most_nodes_of_held_jobs": Change("24.11", "scontrol", "`show job` has NumNodes of a held job as a range, `2-2`."),
+    "most_nodes_of_held_jobs": Change(
+        "24.11", "scontrol", "`show job` has NumNodes of a job no nodes were looked for yet as a range, `2-2`."
+    ),
+    "tasks_limit_nodes": Change(
+        "26.05", "scontrol", "`show job` has the tasks of `-n` as the most of NumNodes, where `-N` says nothing."
+    ),
     "command_alone": Change("24.11", "scontrol", "Command in `show job` is without the script's arguments."),
     "flags_between_commas": Change(
         "24.11", "scontrol", "Flags in a line of `show job` have commas between them; there was nothing."

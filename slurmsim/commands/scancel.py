@@ -55,6 +55,7 @@ _SIGNALS = {
 _STATES = ("PENDING", "RUNNING", "SUSPENDED")
 _FIELDS = ("job_id", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account", "partition",
            "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
+_NO_JOB = "Invalid job id specified"
 _QUIET_ERRORS = ("Invalid job id specified", "Job/step already completing or completed")
 _FINAL = frozenset(COMPACT) - set(_STATES)
 
@@ -214,9 +215,8 @@ def _send(asked: Asked, word: str, io: Io) -> int:
         quiet = refusal.text in _QUIET_ERRORS and step is None
         if not quiet or asked.verbose:
             kind = "job step id" if step else "job id"
-            io.error(
-                f"scancel: error: Kill job error on {kind} {word if step else word.partition('.')[0]}: {refusal.text}"
-            )
+            told = word if step and refusal.text == _NO_JOB else word.partition(".")[0]
+            io.error(f"scancel: error: Kill job error on {kind} {told}: {refusal.text}")
         return 0 if quiet else refusal.number & 0xFF or 1
     return 0
 

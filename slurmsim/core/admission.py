@@ -93,6 +93,8 @@ class Admission(Lifecycle):
         if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
         self.access.refuse(job)
+        if self.rules.tasks_reach_nodes:
+            _check_tasks(job)
         self.check_partition_limits(job)
         broken = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
@@ -111,3 +113,11 @@ class Admission(Lifecycle):
             return broken is not None
         barred = job.bars is not None and partition.index in job.bars
         return barred or broken in self.rules.but_limits or shape.max_nodes < shape.min_nodes
+
+
+def _check_tasks(job: Job) -> None:
+    """A number of tasks below the nodes, also those a partition's MinNodes makes of fewer (_job_create)."""
+    request, least = job.sub.request, min(shape.part_min_nodes for shape in job.shapes)
+    raised = least if not request.max_nodes or request.max_nodes >= least else 1
+    if 0 < request.n_tasks < max(request.min_nodes, raised):
+        raise SubmitError("Task count specification invalid")

@@ -48,6 +48,8 @@ class ReleaseRules(Value):
     ends_where_chosen
         A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
         ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
+    tasks_reach_nodes
+        A number of tasks below the nodes, also those of a partition's MinNodes, is refused (_job_create, job_mgr.c).
     first_node_serves
         A job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
         (_get_one_res, job_test.c).
@@ -65,6 +67,7 @@ class ReleaseRules(Value):
     recalculates_always: bool = False
     tests_from_try: bool = False
     ends_where_chosen: bool = False
+    tasks_reach_nodes: bool = False
     first_node_serves: bool = False
     groups_late: bool = False
 
@@ -93,6 +96,7 @@ _ROWS = {
         recalculates_always=True,
         tests_from_try=True,
         ends_where_chosen=True,
+        tasks_reach_nodes=True,
         first_node_serves=True,
     ),
 }

@@ -32,13 +32,13 @@ def _kill(e: Engine, arguments: dict[str, Any], person: Person) -> dict[str, Any
     found = e.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
-    number = arguments.get("signal")
+    number, running = arguments.get("signal"), False
     alive = [live for live in found if not live.over]
     told = number not in (None, signal.SIGKILL) or arguments.get("batch") or arguments.get("step") is not None
     if told and not alive:  # a script or a step that is gone, whosever it was
         raise Refusal(INVALID_JOB, 2017)
     if any(person.uid != live.person.uid for live in found) and not e.is_operator(person):
-        raise Refusal(DENIED, 2002)
+        raise Refusal(DENIED, 2002) if arguments.get("step") is None else Refusal("Invalid user id", 2010)
     unheard = arguments.get("step") is None and array_cancel.is_unheard(e, str(arguments["job_id"]), found[0])
     if not alive or unheard:
         raise Refusal("Job/step already completing or completed", 2021)
@@ -48,9 +48,12 @@ def _kill(e: Engine, arguments: dict[str, Any], person: Person) -> dict[str, Any
         return {}
     if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
         _signal(e, alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
-        return {}
+        waiting = [live for live in alive if live.core.state == JobState.PENDING]
+        if number != signal.SIGKILL or not waiting:
+            return {}
+        running, alive = len(alive) > len(waiting), waiting  # who has no script yet is cancelled
     waited = {live: waits_for(live, e) for live in alive if live.core.state == JobState.PENDING}
-    array_cancel.take_out(e, alive, whole="_" not in str(arguments["job_id"]))
+    array_cancel.take_out(e, alive, whole="_" not in str(arguments["job_id"]) and not running)
     for live in alive:
         live.cancelled_by = person.uid
     e.network.tell(e.now, [Cancel(live.core.id) for live in alive])

@@ -265,6 +265,8 @@ class Engine:
     def _make(self, core_id: int, asked: Mapping[str, Any], person: Person) -> tuple[Submission, Behaviour]:
         requeue = bool(self.cluster.option("JobRequeue"))
         sub = submission(core_id, asked, person.name, self.now, requeue)
+        if sub.priority and not self.is_operator(person):
+            sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
         if sub.dependency:
             sub.dependency = self.core_ids(sub.dependency)
         return sub, self.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)

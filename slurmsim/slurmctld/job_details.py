@@ -51,13 +51,33 @@ def _most_nodes(row: Row, engine: Engine) -> int:
     core = row.core
     most = int(core.sub.request.max_nodes or 0)
     pending = core.state == JobState.PENDING
-    if since(engine.release, "most_nodes_of_held_jobs") and not most and pending and not core.priority:
-        return int(core.n_nodes)
+    if pending and not most and since(engine.release, "tasks_limit_nodes"):
+        most = _nodes_of_tasks(row)
+    if pending and since(engine.release, "most_nodes_of_held_jobs") and _untried(row):
+        from slurmsim.slurmctld.job_fields import node_count
+
+        return max(most, node_count(row, engine))
     if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
         return 0  # as many as it names, and maybe more
     if core.restarts and pending:
         return 0  # the number of the run before is known
     return most
+
+
+def _nodes_of_tasks(row: Row) -> int:
+    """No job has more nodes than tasks; 0 where it says nothing of tasks."""
+    per_node, tasks = row.core.sub.request.tasks_per_node, int(row.job.asked.get("num_tasks") or 0)
+    return -(-(tasks or per_node) // per_node) if per_node else tasks
+
+
+def _untried(row: Row) -> bool:
+    """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
+
+    Jobs that came held are not tried, and those over a limit of jobs before they get so far.
+    """
+    core, request = row.core, row.core.sub.request
+    held = core.sub.hold and not core.priority
+    return (held or "Jobs" in core.reason) and not request.tasks_per_node and request.cpus_per_task == 1
 
 
 def _tasks_unknown(row: Row, engine: Engine) -> bool:
@@ -119,7 +139,7 @@ def _per_task(row: Row, engine: Engine) -> str | None:
     text = asked.get("tres_per_task") or None
     count = asked.get("cpus_per_task")
     told = since(engine.release, "cpus_per_task_as_tres")
-    if not told or not count or (count < 2 and not asked.get("cpus_per_task_given")):
+    if not told or not count:
         return text
     return f"cpu={count}" + (f",{text}" if text else "")
 

@@ -253,7 +253,7 @@ def _task_text(row: Row, engine: Engine) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
-def _node_count(row: Row, engine: Engine) -> int:
+def node_count(row: Row, engine: Engine) -> int:
     """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
     core = row.core
     if core.state != JobState.PENDING or core.shape.request.max_nodes:
@@ -335,7 +335,7 @@ FIELDS: dict[str, Getter] = {
     "sched_nodes": _planned_nodes,
     "batch_host": _batch_host,
     "batch_flag": lambda r, e: 1 if r.job.asked.get("script") else 0,
-    "num_nodes": _node_count,
+    "num_nodes": node_count,
     # once it has nodes their number alone is told
     "max_nodes": lambda r, e: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
     "num_cpus": lambda r, e: r.core.n_cpus,

@@ -16,6 +16,7 @@ CONF = """\
 ClusterName=tux
 NodeName=n[1-4] CPUs=4 RealMemory=8000
 PartitionName=main Nodes=n[1-4] Default=YES MaxTime=60
+PartitionName=big Nodes=n[1-4] MinNodes=2
 """
 
 
@@ -92,6 +93,44 @@ def test_one_more_line_of_verbose_squeue(tmp_path: Path) -> None:
 def test_one_more_line_of_verbose_sinfo(tmp_path: Path) -> None:
     found = answers("sinfo -v", tmp_path)
     assert ["\nresv_name_flag   = false\nroot_flag" in text for text in found] == [False, True, True]
+
+
+_FEW = "sbatch: error: Batch job submission failed: Task count specification invalid\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"), [("-p big -n 1", True), ("-p big", False), ("-p big -n 2", False), ("-n 1", False)]
+)
+def test_tasks_must_do_for_the_nodes_of_a_partition(options: str, refused: bool, tmp_path: Path) -> None:
+    found = answers(f"sbatch {options} --wrap true", tmp_path, "alice")
+    taken = "Submitted batch job 2\n"
+    assert found == [taken, taken, _FEW if refused else taken]
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [
+        ("-H", ("1", "1-1", "1-1")), ("-H -n 6", ("2", "2-2", "2-6")), ("-H -n 1", ("1", "1-1", "1-1")),
+        ("-H -N 2", ("2-2", "2-2", "2-2")), ("-H -c 2", ("1", "1", "1")), ("-b now+60", ("1", "1", "1")),
+        ("-b now+60 -n 6", ("2", "2", "2-6")), ("-b now+60 --ntasks-per-node=2", ("1", "1", "1-1")),
+    ],
+)  # fmt: skip
+def test_most_nodes_of_waiting_jobs(options: str, counts: tuple[str, ...], tmp_path: Path) -> None:
+    before = f"sbatch {options} --wrap true"
+    found = answers("scontrol show job 2", tmp_path, before=before)
+    assert tuple(text.partition("NumNodes=")[2].split()[0] for text in found) == counts
+
+
+def test_one_cpu_a_task_is_told_where_asked_for(tmp_path: Path) -> None:
+    found = answers("scontrol show job 2", tmp_path, before="sbatch -c 1 -H --wrap true")
+    assert ["TresPerTask=cpu=1" in text for text in found] == [False, True, True]
+
+
+def test_a_priority_is_set_by_operators(tmp_path: Path) -> None:
+    cluster = cluster_of(RELEASES[0], tmp_path)
+    for user, heard in (("alice", False), ("root", True)):
+        cluster.text("sbatch -N 4 --exclusive --priority=77 --wrap true", user)
+        assert (cluster.text(f"squeue -h -u {user} -t pd -o %Q").strip() == "77") == heard
 
 
 def test_plugins_sinfo_loads() -> None:

@@ -192,3 +192,15 @@ def test_who_may_move_jobs_up_is_asked_first(cluster: Engine) -> None:
 
 def test_a_job_cannot_be_sent_to_another_cluster(cluster: Engine) -> None:
     assert refused(cluster, "update_job", ALICE, job_id="2", job={"clusters": "x"}, acting_uid=2001)
+
+
+def test_a_waiting_job_dies_of_a_kill_to_its_script(cluster: Engine) -> None:
+    do(cluster, "kill", ALICE, job_id="2", signal=9, batch=True)
+    assert show(cluster, "2", "job_state") == ["CANCELLED"]
+    do(cluster, "kill", ALICE, job_id="3", signal=9, batch=True)
+    assert show(cluster, "3", "job_state") == ["CANCELLED"]
+
+
+def test_steps_are_their_users(cluster: Engine) -> None:
+    assert refused(cluster, "kill", BOB, job_id="1", step=0) == "Invalid user id"
+    assert refused(cluster, "kill", BOB, job_id="1") == "Access/permission denied"
