@@ -178,12 +178,14 @@ class Controller(Admission):
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:
         """Everything of the instant `now`: facts, timers, one scheduling pass. Returns the actions, in order."""
+        # facts that come one after the other cause no cycle in their own second, but put off none that is due
+        cycle = self.event_driven or not (facts and self.main.ticks) or self.host.is_due(now)
         self.note(now, facts)
         if not self.event_driven:
             self.main.run_if_due(now)
         elif self.reservations.all:
             self.reservations.jobs.serve()
-        if not (facts and self.main.ticks) or self.event_driven:
+        if cycle:
             self.host.run_if_due(now)
         if self.preemption is not None:
             self.main.follow_up()

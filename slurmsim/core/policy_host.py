@@ -55,6 +55,11 @@ class PolicyHost:
             return max(self.wake, now)
         return self.policy.next_time(self.view, now, self.changed) if not self.policy.event_driven else None
 
+    def is_due(self, now: int) -> bool:
+        """Whether the policy is to be called at `now`, whatever else happens then."""
+        at = self.next_time(now)
+        return at is not None and at <= now
+
     def run_if_due(self, now: int) -> None:
         """Call the policy if something happened (event-driven) or its time has come."""
         due = self.wake is not None and self.wake <= now
