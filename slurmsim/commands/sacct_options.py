@@ -228,7 +228,8 @@ class Reader:
             name = next((flag for flag in FLAGS if word.lower() in (flag.lower(), "none") or
                          flag.lower() in word.lower()), None)  # fmt: skip
             if name is None:
-                self.error(f"slurmdb_str_2_job_flags: Invalid job flag {word}")
+                said_by = "str_2_job_flags" if since(self.release, "flags_read_by_sacct") else "slurmdb_str_2_job_flags"
+                self.error(f"{said_by}: Invalid job flag {word}")
             found.append(name)
         return found
 

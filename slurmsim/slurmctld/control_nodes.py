@@ -62,6 +62,13 @@ def operators_only(engine: Engine, person: Person) -> None:
         raise Refusal(BAD_USER)
 
 
+def _count(text: str) -> int:
+    try:
+        return len(expand(text, MOST_NAMES))
+    except ValueError:
+        return 0
+
+
 class _Nodes:
     def __init__(self, engine: Engine) -> None:
         self.e = engine
@@ -83,6 +90,9 @@ class _Nodes:
         """scontrol update nodename."""
         administrators_only(self.e, person)
         names = self._names(str(arguments.get("names") or ""))
+        for field in ("node_addr", "node_hostname"):
+            if arguments.get(field) is not None and _count(str(arguments[field])) != len(names):
+                raise Refusal(BAD_NODE)  # one each
         state = arguments.get("state")
         facts: list[Fact] = []
         refused: Refusal | None = None  # one node's error does not keep the others from what is asked

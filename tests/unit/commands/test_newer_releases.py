@@ -133,6 +133,18 @@ def test_a_priority_is_set_by_operators(tmp_path: Path) -> None:
         assert (cluster.text(f"squeue -h -u {user} -t pd -o %Q").strip() == "77") == heard
 
 
+def test_nodes_get_an_address_each(tmp_path: Path) -> None:
+    cluster = cluster_of(RELEASES[0], tmp_path)
+    for field in ("nodeaddr", "nodehostname"):
+        for value, code in (("localhost", 1), ("h[1-2]", 0)):
+            assert cluster.run(f"scontrol update nodename=n[2-3] {field}={value}")[0] == code
+
+
+def test_who_reads_the_flags_of_sacct(tmp_path: Path) -> None:
+    found = answers("sacct -F nosuch", tmp_path)
+    assert [text.split(": ")[2] for text in found] == ["slurmdb_str_2_job_flags", "str_2_job_flags", "str_2_job_flags"]
+
+
 def test_plugins_sinfo_loads() -> None:
     assert [len(plugin_lines(None, release, nodes=True)) for release in RELEASES] == [4, 2, 0]
     assert [len(plugin_lines(None, release)) for release in RELEASES] == [4, 0, 0]
