@@ -107,11 +107,13 @@ def run_up(args: argparse.Namespace) -> int:
 
             return serve(prepared.folder, prepared.header, progress, lambda: print(f"cluster in {folder}", flush=True))
         try:
-            daemon.start(folder, prepared, progress)
+            warnings = daemon.start(folder, prepared, progress)
         except KeyboardInterrupt:
             print("slurmsim: interrupted: the cluster was still starting and has been ended; its state is as it was",
                   file=sys.stderr)  # fmt: skip
             return 130
+    for line in warnings:
+        print(line, file=sys.stderr)
     print(f'cluster in {folder}; eval "$(slurmsim env)" puts its commands on PATH, slurmsim shell opens a shell')
     return 0
 

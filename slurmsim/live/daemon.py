@@ -36,6 +36,7 @@ STILL_S = 60.0
 GONE_S = 60.0
 END_S = 5.0
 _LOG = "log"
+WARNING = "slurmsim: warning: "
 
 
 @dataclass(slots=True)
@@ -80,8 +81,10 @@ def prepare(folder: Path, settings: Settings) -> Prepared:
     return Prepared(held, header)
 
 
-def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None] | None = None) -> None:
+def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None] | None = None) -> list[str]:
     """Start a daemon in a process of its own and wait until it answers, however long that takes.
+
+    What it warns of meanwhile is returned: what of its state is lost, for one.
 
     `progress` is told how many entries of its journal it has carried out again, of how many. Who is interrupted while
     waiting ends the daemon; so does one that shows no sign of life for `STILL_S`.
@@ -111,9 +114,9 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
         told = -1
         if _is_ready(daemon, news, progress):
             daemon.returncode = 0  # it lives on; nobody waits for it
-            return
+            return [line for line in _said(log, before) if line.startswith(WARNING)]
         daemon.wait()
-        said = os.pread(log, 1 << 20, before).decode("utf-8", "replace").strip().splitlines()
+        said = _said(log, before)
         words = said[-1].removeprefix("slurmsim: error: ") if said else f"it ended with {daemon.returncode}"
         raise OutputError(f"the daemon did not start: {words}")
     except BaseException as error:
@@ -127,6 +130,11 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
         held.close()
         for descriptor in filter(lambda one: one >= 0, (log, news, told)):
             os.close(descriptor)
+
+
+def _said(log: int, before: int) -> list[str]:
+    """Lines of the daemon's log from a place on."""
+    return os.pread(log, 1 << 20, before).decode("utf-8", "replace").strip().splitlines()
 
 
 def _is_ready(daemon: subprocess.Popen[bytes], news: int, progress: Callable[[int, int], None] | None) -> bool:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmsim.errors import SlurmSimError
+from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.numerals import is_number
 from slurmsim.slurmctld.clock import Clock
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.history import SNAPSHOT, History
@@ -44,6 +45,12 @@ class Point:
     path: Path
 
 
+def _least(text: str) -> int:
+    if not is_number(text) or len(text) > 18:
+        raise ConfigError(f"{text!r} is no number of bytes", field=BYTES_VARIABLE, expected=str(BYTES))
+    return int(text)
+
+
 class Compaction:
     """Of one cluster.
 
@@ -55,7 +62,7 @@ class Compaction:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._least = int(os.environ.get(BYTES_VARIABLE) or BYTES)
+        self._least = _least(os.environ.get(BYTES_VARIABLE) or str(BYTES))
         self._child, self._point = 0, Point(0, 0, {}, history.folder)
         self._base = self._size_of_snapshot()
         self._begun_at = history.journal.size  # the journal's bytes when it began or a snapshot failed

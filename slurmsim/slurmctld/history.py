@@ -126,7 +126,8 @@ class History:
             return
         path = self.folder / str(named["file"])
         about, tables, crc = snapshot_file.read(path)
-        if crc != named["crc"] or about["journal"] != header["id"] or about["after"] != header["after"]:
+        journal = named.get("journal", header["id"])  # another one's where that was salvaged
+        if crc != named["crc"] or about["journal"] != journal or about["after"] != header["after"]:
             raise OutputError(f"{path}: is not the snapshot {self.journal.path} stands on")
         self._begin_rows(engine, int(about["rows"]))
         with snapshot_file.no_collection():

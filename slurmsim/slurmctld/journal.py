@@ -23,6 +23,7 @@ from typing import Any
 
 from slurmsim.errors import OutputError
 from slurmsim.slurmctld.journal_file import FORMAT, MARK_BYTES, Contents, read_contents, whole_file, written_mark
+from slurmsim.slurmctld.snapshot.file import sync_folder
 from slurmsim.version import __version__
 
 ROOM = 256 << 10
@@ -98,7 +99,7 @@ class Journal:
                 _write(fd, data)
                 os.fsync(fd)
                 part.rename(self.path)
-                _sync_folder(self.path.parent)
+                sync_folder(self.path.parent)
             except BaseException:
                 os.close(fd)
                 raise
@@ -280,11 +281,3 @@ def _write(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

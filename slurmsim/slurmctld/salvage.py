@@ -48,5 +48,7 @@ def _write(path: Path, found: Contents) -> None:
     journal = Journal(path)
     lines = [Journal.text(entry) for _, entry in found.entries] + [Journal.text(said)]
     header = {name: value for name, value in found.header.items() if name != "id"}  # marks of before are not its own
+    if "snapshot" in header:  # which stays one of the damaged journal
+        header["snapshot"] = {"journal": found.header["id"], **header["snapshot"]}
     journal.begin(header, int(found.header["after"]), b"\n".join(lines))
     journal.close()

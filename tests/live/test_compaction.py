@@ -19,6 +19,7 @@ from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client
 from slurmsim.slurmctld.compaction import BYTES_VARIABLE
 from slurmsim.slurmctld.journal import read
+from slurmsim.slurmctld.salvage import salvage
 
 START = "2026-01-05T08:00:00Z"
 CONF = """\
@@ -121,6 +122,30 @@ def test_a_snapshot_that_cannot_be_used_is_said(tmp_path: Path, damage: str) -> 
         assert len(c.jobs()) == 60
 
 
+def test_salvage_goes_on_from_the_snapshot(tmp_path: Path) -> None:
+    """What the journal stands on is not damaged with it."""
+    with cluster(tmp_path / "c") as c:
+        load(c)
+        c.stop()
+        c.start()
+        load(c, 3)
+        c.stop()
+        path = c.folder / "journal"
+        good = path.read_bytes()
+        last = good.rindex(b"submit")
+        path.write_bytes(good[:last] + b"SUBMIT" + good[last + 6 :])
+        with pytest.raises(SlurmSimError, match="up --salvage"):
+            c.start()
+        assert "are lost; the damaged journal is journal.damaged-1" in salvage(c.folder)
+        assert snapshots(c.folder) == [read(path).header["snapshot"]["file"]]
+        c.start()
+        assert [job.job_id for job in c.jobs()] == list(range(1, 63))
+        assert c.client.call("submit", job={"script": "#!/bin/sh\n", "work_dir": "/"})["job_id"] == 64
+        c.stop()
+        c.start()
+        assert len(c.jobs()) == 63
+
+
 def test_a_snapshot_nobody_stands_on_is_removed(tmp_path: Path) -> None:
     with cluster(tmp_path / "c") as c:
         load(c, 3)
@@ -191,6 +216,60 @@ def test_kills_at_any_moment_lose_nothing(folder: Path) -> None:
     rows = daemon.call(folder, "every_job", fields=["job_id"], after=-1, most=2000)
     assert sorted(rows["columns"]["job_id"]) == given == list(range(1, 301))
     until(lambda: not [name for name in snapshots(folder) if name.endswith(".part")])
+
+
+def stopped_child(folder: Path) -> int:
+    """A process that makes a snapshot, held up in its work; jobs are submitted until there is one."""
+    pid = pid_of(folder)
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    for _ in range(5000):
+        submit(folder, 1)
+        for child in children.read_text().split():
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                os.kill(int(child), signal.SIGSTOP)
+                until(lambda child=child: Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] in "TZ")
+                if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+                    return int(child)
+    raise AssertionError("no snapshot was begun")
+
+
+def test_reconfigure_while_a_snapshot_is_made(folder: Path) -> None:
+    """The snapshot has the configuration of before, and the journal behind it tells of the change."""
+    child = stopped_child(folder)
+    conf = folder / "slurm.conf"
+    conf.write_text(conf.read_text().replace("KillWait=30", "KillWait=77").replace("MaxTime=60", "MaxTime=50"))
+    daemon.call(folder, "reconfigure")
+    last = submit(folder, 3)[-1]
+    os.kill(child, signal.SIGCONT)
+    until(lambda: read(folder / "journal").header["after"] > 0)
+    os.kill(pid_of(folder), signal.SIGKILL)
+    until(lambda: not daemon.is_alive(folder))
+    daemon.start(folder, daemon.prepare(folder, Settings()))
+    found = daemon.call(folder, "partitions", fields=["name", "max_time"])["columns"]
+    assert found["max_time"][found["name"].index("p")] == 50
+    rows = daemon.call(folder, "every_job", fields=["job_id"], after=-1, most=9000)
+    assert sorted(rows["columns"]["job_id"]) == list(range(1, last + 1))
+    assert "Traceback" not in (folder / "log").read_text()
+
+
+def test_bytes_that_are_no_number_end_a_start_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BYTES_VARIABLE, "many")
+    prepared = daemon.prepare(tmp_path / "c", Settings(mode="frozen"))
+    with pytest.raises(OutputError, match=f"did not start: .*{BYTES_VARIABLE}.*'many' is no number of bytes"):
+        daemon.start(tmp_path / "c", prepared)
+    assert "Traceback" not in (tmp_path / "c" / "log").read_text()
+
+
+def test_who_starts_a_cluster_hears_what_it_has_lost(folder: Path) -> None:
+    until(lambda: bool(submit(folder, 20)) and read(folder / "journal").header["after"] > 0)
+    daemon.call(folder, "clock", action="step", seconds=100_000)
+    daemon.stop(folder)
+    stored = next(path for path in folder.iterdir() if path.suffix in (".db", ".sqlite"))
+    stored.write_bytes(b"no data base")
+    warnings = daemon.start(folder, daemon.prepare(folder, Settings()))
+    assert len(warnings) >= 1
+    assert stored.name in warnings[0]
+    assert "put aside" in warnings[0]
 
 
 # -- another configuration --------------------------------------------------------------------------------------------

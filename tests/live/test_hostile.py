@@ -12,7 +12,6 @@ import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -321,13 +320,20 @@ def test_a_full_queue(tmp_path: Path) -> None:
             c.client.call("submit", job=job())
         with pytest.raises(Refusal, match="Resource temporarily unavailable"):
             c.client.call("submit", job=job(array_inx="1-3"))
-        later = threading.Timer(0.5, lambda: (c.until_idle(), c.step("1h")))
-        later.start()
-        waited = c.run(["sbatch", "--wrap", "true"])  # it tries again, as Slurm's does
-        later.join()
-        assert waited.stdout == "Submitted batch job 4\n"
-        text = "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
-        assert waited.stderr == text
+        command = ["sbatch", "--wrap", "true"]
+        sbatch = subprocess.Popen(
+            command, env=daemon.environment(c.folder, os.environ), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert sbatch.stderr is not None
+        said = sbatch.stderr.readline()  # it was refused, and tries again, as Slurm's does
+        c.until_idle()
+        c.step("1h")
+        stdout, more = sbatch.communicate(timeout=60)
+        assert stdout == "Submitted batch job 4\n"
+        assert set((said + more).splitlines()) == {
+            "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying"
+        }
 
 
 def test_only_the_owner_acts_for_others() -> None:
