@@ -21,6 +21,7 @@ from slurmsim.config.options import find_scalar
 from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.slurmctld.conf_facts import ConfFacts, read_facts
+from slurmsim.slurmctld.state_folder import check_included
 
 RUNNING = "conf.running"
 """Folder of the files a cluster runs under, written where those beside it say something else."""
@@ -57,6 +58,8 @@ def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[s
     storage = header.get("storage")
     changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
     cluster, _ = load_cluster(path, changes, release=release, files=files)
+    if texts is None:
+        check_included(folder, files.texts)
     given = [folder / name for name in header["accounting"]]
     draft = read_draft(given, cluster=cluster.name, files=files) if given else None
     return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts)

@@ -20,6 +20,7 @@ import socket
 import stat
 import time
 import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -236,6 +237,25 @@ def _check_within(folder: int, path: Path, names: tuple[str, ...], forbidden: in
             except OSError as error:
                 if error.errno != errno.ENOENT:  # a supervisor removed it
                     raise OutputError(f"{path / entry.name}: {error.strerror}") from None
+
+
+def check_included(path: Path, names: Iterable[str]) -> None:
+    """The same for files that configuration in the folder `path` includes, and for the folders above them.
+
+    `names` are relative to `path`; others are of somewhere else and not looked at. Raises ConfigError.
+    """
+    for name in names:
+        parts = Path(name).parts
+        if Path(name).is_absolute() or ".." in parts:
+            continue
+        at, forbidden = path, 0o022
+        for part in parts:
+            mode = at.stat().st_mode
+            for who in (0o010, 0o001):
+                if not mode & who:
+                    forbidden &= ~(who << 1)
+            at = at / part
+            _check(at.lstat(), at, forbidden)
 
 
 def _name(uid: int) -> str:

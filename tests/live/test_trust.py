@@ -90,6 +90,30 @@ def test_what_others_could_have_written(folder: Path) -> None:
     assert str(folder / "spool" / "n1") in refusal(folder)
 
 
+def test_what_the_configuration_includes(tmp_path: Path) -> None:
+    """A folder of included files is the owner's like the rest, at a start and when they are read again."""
+    (tmp_path / "parts" / "more").mkdir(parents=True)
+    (tmp_path / "parts" / "more" / "nodes.conf").write_text("NodeName=n1\n")
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=c\nSlurmctldHost=h\nInclude parts/more/nodes.conf\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True, folder=tmp_path / "c") as c:
+        c.folder.chmod(0o755)
+        assert c.run(["scontrol", "reconfigure"]).returncode == 0
+        inner = c.folder / "parts" / "more"
+        inner.chmod(0o777)
+        assert "others may write to it" in c.run(["scontrol", "reconfigure"]).stderr
+        c.stop()
+        with pytest.raises((ConfigError, OutputError), match=f"{inner}: others may write to it"):
+            c.start()
+        inner.chmod(0o755)
+        (inner / "nodes.conf").chmod(0o666)
+        with pytest.raises((ConfigError, OutputError), match=r"nodes\.conf: others may write to it"):
+            c.start()
+        (inner / "nodes.conf").chmod(0o644)
+        c.start()
+
+
 def test_what_is_not_ours_does_not_matter(folder: Path) -> None:
     (folder / "results").symlink_to("/tmp")
     StateFolder.take(folder).close()
