@@ -183,6 +183,10 @@ def _range(least: int, most: int) -> str:
     return f"{quantity(least, '')}-{quantity(most, '')}" if most > 0 else quantity(least, "")
 
 
+def _power(row: Row, view: View) -> str:
+    return f"Power={row['power_flags']}"
+
+
 def _sizes(row: Row, view: View) -> str:
     least, most = row["num_nodes"], row["max_nodes_asked"] if row["job_state"] == "PENDING" else 0
     if most and most < least:
@@ -336,7 +340,7 @@ LINES: tuple[tuple[str, str, Line], ...] = (
     ("24.11", "", _optional("Extra", "extra", " ")), ("", "", _file("StdErr", "shown_err")),
     ("", "", _file("StdIn", "std_in")), ("", "", _file("StdOut", "shown_out")), ("", "", _switches),
     ("", "", _optional("BurstBuffer", "burst_buffer")), ("", "", _cpu_frequency),
-    ("", "24.11", lambda row, view: "Power="), ("", "", _flags),
+    ("", "24.11", _power), ("", "", _flags),
     ("24.11", "", _oom), ("", "", _optional("CpusPerTres", "cpus_per_tres")),
     ("", "", _optional("MemPerTres", "mem_per_tres")), ("", "", _optional("TresBind", "tres_bind")),
     ("", "", _optional("TresFreq", "tres_freq")), ("", "", _optional("TresPerJob", "tres_per_job")),
@@ -360,8 +364,8 @@ FIELDS: tuple[str, ...] = (
     "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "cluster_features", "prefer", "resv_name", "shared",
     "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text", "submit_line",
     "work_dir", "admin_comment", "system_comment", "comment", "extra", "shown_err", "std_in", "shown_out", "req_switch",
-    "wait4switch", "burst_buffer", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_bind",
-    "tres_freq", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user",
-    "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
+    "wait4switch", "burst_buffer", "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres",
+    "tres_bind", "tres_freq", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task_shown", "mail_type",
+    "mail_user", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
     "container",
 )  # fmt: skip

@@ -107,7 +107,8 @@ def _more_a_task(request: ResourceRequest, memory: int, limit: int, as_it_is: Fi
     if times <= 1:
         return as_it_is
     cpus = request.cpus_per_task * times
-    fitted = replace(request, cpus_per_task=cpus, mem_per_cpu_mib=-(-memory // times))
+    said = None if request.cpus is None else request.cpus * times
+    fitted = replace(request, cpus_per_task=cpus, cpus=said, mem_per_cpu_mib=-(-memory // times))
     if request.n_tasks or request.tasks_per_node:
         return Fitted(fitted, as_it_is.least_cpus, False, cpus)
     return Fitted(fitted, cpus, False, cpus)

@@ -27,11 +27,16 @@ class Requeues:
         self._failed_launches: dict[int, int] = {}
 
     def on_requeue_hold(self, fact: RequeueHold) -> None:
-        """scontrol requeuehold: it waits held, with State=SpecialExit shown as SPECIAL_EXIT."""
+        """scontrol requeuehold: it waits held, with State=SpecialExit shown as SPECIAL_EXIT.
+
+        One that had ended waits already: it was submitted once more.
+        """
         job = self.c.jobs.get(fact.job_id)
-        if job is not None and self._may(job):
+        if job is None or not (self._may(job) or job.state == JobState.PENDING):
+            return
+        if job.state != JobState.PENDING:
             self.c.requeue(job)
-            self.hold(job, Reason.REQUEUED_HELD, special=fact.special)
+        self.hold(job, Reason.REQUEUED_HELD, special=fact.special)
 
     def on_requeue(self, fact: Requeue) -> None:
         """scontrol requeue: refused for what is not running, and for jobs submitted with --no-requeue."""

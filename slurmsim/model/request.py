@@ -26,6 +26,8 @@ class ResourceRequest:
     ``--exclusive=user``. `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
     seconds (None: max_switch_wait). `cpus_given` tells that ``-c`` was written, be it ``-c 1``.
     `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only.
+    `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
+    tasks of its own, and an update changes one without the other.
     """
 
     min_nodes: int = 1
@@ -52,10 +54,13 @@ class ResourceRequest:
     overcommit: bool = False
     cpus_per_gpu: int = 0
     cpus_given: bool = False
+    cpus: int | None = None
 
     @property
     def min_cpus(self) -> int:
         """CPUs the job asks for: tasks times CPUs a task (scontrol's NumCPUs while pending)."""
+        if self.cpus is not None:
+            return self.cpus
         if self.overcommit:
             return max(self.min_nodes, 1)
         return self.tasks * self.cpus_per_task

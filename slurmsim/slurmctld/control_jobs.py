@@ -7,10 +7,11 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, SetNice, Submit, Suspend
+from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, Submit, Suspend
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record, for_each, records_of
+from slurmsim.slurmctld.job_top import named_for_top, to_the_top
 from slurmsim.slurmctld.job_update import update
 from slurmsim.slurmctld.live_job import LiveJob
 from slurmsim.states import JobState, Reason, is_held
@@ -23,6 +24,7 @@ Arguments = dict[str, Any]
 CHANGES = frozenset({"hold_job", "update_job", "suspend_job", "requeue_job", "top_job", "update_step"})
 PENDING = "Job is pending execution"
 BAD_USER = "Invalid user id"
+ENDED = "Job/step already completing or completed"
 DISABLED = "Requested operation is presently disabled"
 AGAIN_S = 121  # seconds a requeued job that had ended waits at least
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
@@ -79,9 +81,15 @@ class _Jobs:
 
     def suspend(self, arguments: Arguments, person: Person) -> Arguments:
         """Suspend or resume: operators alone; 26.05 looks at the job first."""
-        if not since(self.e.release, "suspension_looks_first") and not self._operator(person):
+        looks_first = since(self.e.release, "suspension_looks_first")
+        try:
+            named = records_of(self.e, str(arguments["job_id"]), split=False)
+        except Refusal:
+            if looks_first:
+                raise
+            raise Refusal("Unexpected message received") from None  # the command cannot read what slurmctld says
+        if not looks_first and not self._operator(person):
             raise Refusal(DENIED, 2002)
-        named = records_of(self.e, str(arguments["job_id"]), split=False)
         stop = arguments["op"] == "suspend"
         return for_each(self.e, named, lambda record: self._suspend(record, stop, person))
 
@@ -90,7 +98,7 @@ class _Jobs:
         if core.state == JobState.PENDING:
             raise Refusal(PENDING)
         if record.first.over:
-            raise Refusal("Job/step already completing or completed", 2021)
+            raise Refusal(ENDED, 2021)
         if not self._operator(person):
             raise Refusal(DENIED, 2002)
         if not stop and core.state != JobState.SUSPENDED:
@@ -116,15 +124,15 @@ class _Jobs:
             raise Refusal("Only batch jobs are accepted or processed")
         if core.state == JobState.PENDING:
             raise Refusal(PENDING)
-        if live.over:
+        ran = not live.over
+        if ran:
+            live.requeued_at = self.e.now
+        else:
             self._again(live)
-            if arguments.get("hold"):
-                hold_record(self.e, Record([live]), "hold", person)
-                live.core.special = bool(arguments.get("special"))
-            return
+        live.edited_at = self.e.now  # it waits for nothing until somebody looks
         if arguments.get("hold"):
             self._tell(RequeueHold(core.id, special=bool(arguments.get("special"))))
-        else:
+        elif ran:
             self._tell(Requeue(core.id))
 
     def _again(self, live: LiveJob) -> None:
@@ -146,31 +154,13 @@ class _Jobs:
     # -- the rest ---------------------------------------------------------------------------------------------------
 
     def top(self, arguments: Arguments, person: Person) -> Arguments:
-        """The user's job goes before the others of the same user."""
+        """Jobs go before the others of the same user, partition, account and QOS."""
         enabled = "enable_user_top" in self.e.cluster.scheduler_parameters
-        if not self._operator(person) and not enabled:
+        operator = self._operator(person)
+        if not operator and not enabled:
             raise Refusal(DENIED, 2002)
-        named = records_of(self.e, str(arguments["job_id"]), split=True)
-        live = named.records[0].first if named.records else None
-        if live is None:
-            raise Refusal(INVALID_JOB, 2017)
-        if not self._operator(person) and person.uid != live.person.uid:
-            raise Refusal(DENIED, 2002)
-        core = live.core
-        if core.state != JobState.PENDING or not core.priority:
-            raise Refusal("Job is no longer pending execution")
-        others = [
-            other.core for other in self.e.jobs.values()
-            if other.person == live.person and other.core.state == JobState.PENDING and other is not live
-            and other.core.priority > core.priority and other.core.partition is core.partition
-        ]  # fmt: skip
-        if not others:
-            return {}
-        gain = max(other.priority for other in others) - core.priority
-        share, rest = divmod(gain, len(others))
-        facts = [SetNice(core.id, core.sub.nice - gain)]
-        facts += [SetNice(other.id, other.sub.nice + share + (k < rest)) for k, other in enumerate(others)]
-        self._tell(*facts)
+        named = named_for_top(self.e, str(arguments["job_id"]))
+        self._tell(*to_the_top(self.e, named, None if operator else person))
         return {}
 
     def notify(self, arguments: Arguments, person: Person) -> Arguments:
@@ -181,6 +171,8 @@ class _Jobs:
         live = found[0]
         if person.uid != live.person.uid and not self._operator(person):
             raise Refusal(BAD_USER)
+        if live.over:
+            raise Refusal(ENDED, 2021)
         if live.core.state not in _RAN:
             raise Refusal(DISABLED)
         return {}

@@ -39,6 +39,7 @@ from slurmsim.slurmctld import (
     control_shows,
     every_job,
     handles,
+    likely_nodes,
     priority_info,
     queries,
     size_limits,
@@ -59,6 +60,7 @@ from slurmsim.slurmctld.real_jobs import RealJobs, ended, is_real
 from slurmsim.slurmctld.refusals import check, lines, takes_id
 from slurmsim.slurmctld.rejected import keep_rejected
 from slurmsim.slurmctld.same import Same
+from slurmsim.slurmctld.settled import settled
 from slurmsim.slurmctld.submit_request import array_tasks, job_number, submission
 from slurmsim.slurmctld.will_run import will_run
 from slurmsim.states import JobState
@@ -215,8 +217,7 @@ class Engine:
             if person.uid != self.owner:
                 raise Refusal(DENIED)
             person = self.people.by_name(asked["user_name"])
-        if asked.get("array_inx") and not str(asked["array_inx"]).strip(","):
-            asked = {**asked, "array_inx": None}  # a list without an element is no array
+        asked = settled(self, asked)
         shown = self._next_id()
         try:
             size_limits.check(self, asked)
@@ -267,6 +268,8 @@ class Engine:
         sub = submission(core_id, asked, person.name, self.now, requeue)
         if sub.priority and not self.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
+        if not sub.partitions and self.controller.state.default is not None:
+            sub.partitions = (self.controller.state.default.name,)  # whatever the default becomes later
         if sub.dependency:
             sub.dependency = self.core_ids(sub.dependency)
         return sub, self.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
@@ -333,6 +336,7 @@ class Engine:
             network.live[sub.job_id] = live
             self.storage.entered(live)
             self.statistics.submitted += 1
+        likely_nodes.guess(self.controller, [network.live[sub.job_id].core for sub, _, _ in made])
         if array is not None:
             self.arrays[shown] = array
 

@@ -57,6 +57,9 @@ def _most_nodes(row: Row, engine: Engine) -> int:
         from slurmsim.slurmctld.job_fields import node_count
 
         return max(most, node_count(row, engine))
+    request = core.sub.request
+    if request.spread and not most and request.n_tasks:
+        return min(int(engine.controller.table.n), request.n_tasks)
     if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
         return 0  # as many as it names, and maybe more
     if core.restarts and pending:

@@ -147,7 +147,8 @@ def _current(row: Row, engine: Engine) -> str:
     """The reason, which an update clears until a scheduler looks again."""
     core = row.core
     main = engine.controller.main
-    unseen = row.job.edited_at >= main.last_pass
+    edited = row.job.edited_at
+    unseen = edited > main.last_pass or edited == engine.now  # what asked for the pass is told before its pass
     if unseen and not engine.controller.queue.jobs and engine.now - row.job.edited_at > main.delay:
         unseen = False  # passes over an empty queue are not made, but slurmctld makes them
     if unseen and core.state == JobState.PENDING:
@@ -212,12 +213,18 @@ def _tres_asked(row: Row, engine: Engine) -> str:
     core = row.core
     if row.job.resized_at and core.alloc is not None:
         return _tres_given(row, engine) or ""
-    billing = engine.controller.billing
-    counts = billing.requested(core, core.shape) | {"cpu": int(core.shape.min_cpus)}
+    counts = tres_asked(row.job, engine)
     if not counts.get("mem"):
         counts.pop("mem", None)
-    counts["billing"] = int(billing.bill(counts, core.partition.spec.tres_billing_weights))
+    counts["billing"] = int(engine.controller.billing.bill(counts, core.partition.spec.tres_billing_weights))
     return format_tres(counts)
+
+
+def tres_asked(live: LiveJob, engine: Engine) -> dict[str, int]:
+    """What a job asks for (tres_req_cnt): of some TRES what updates left there, not what its request comes to."""
+    core = live.core
+    counts = engine.controller.billing.requested(core, core.shape) | {"cpu": int(core.shape.min_cpus)}
+    return {**counts, **(live.asked.get("tres_settled") or {})}
 
 
 def _tres_given(row: Row, engine: Engine) -> str | None:
@@ -237,6 +244,8 @@ def _flags(row: Row, engine: Engine) -> list[str]:
     flags = []
     if core.special and core.state == JobState.PENDING:
         flags.append("SPECIAL_EXIT")
+    if row.job.requeued_at == engine.now and core.state == JobState.PENDING:
+        flags.append("COMPLETING")
     if str(core.reason).endswith(" was deleted") and core.state == JobState.PENDING:
         flags.append("RESV_DEL_HOLD")
     if core.state == JobState.RUNNING and engine.controller.power is not None:
@@ -256,15 +265,16 @@ def _task_text(row: Row, engine: Engine) -> str | None:
 def node_count(row: Row, engine: Engine) -> int:
     """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
     core = row.core
+    if core.state == JobState.PENDING and core.likely_nodes:
+        return int(core.likely_nodes)
     if core.state != JobState.PENDING or core.shape.request.max_nodes:
         return int(core.n_nodes)
-    if core.likely_nodes:
-        return int(core.likely_nodes)
     most = max(engine.most_cpus(core.partition.spec), 1)
     return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
 
 
 def _tasks(row: Row, engine: Engine) -> int:
+    """Its tasks, or one on each node it asks for, and once it has nodes on each of those."""
     request = row.core.sub.request
     if (row.job.resized_at or row.core.start_time is not None) and not request.n_tasks:
         return int(row.core.n_nodes)
@@ -389,7 +399,7 @@ FIELDS: dict[str, Getter] = {
     "mcs_label": _text("mcs_label"),
     "delay_boot": _asked("delay_boot", 0),
     "preempt_time": lambda r, e: r.core.preempt_time or 0,
-    "power_flags": lambda r, e: 0,
+    "power_flags": lambda r, e: "LEVEL" if "level" in str(r.job.asked.get("power") or "").lower().split(",") else "",
     "reboot": _asked("reboot", 0),
     "cluster": lambda r, e: e.cluster.name,
     "burst_buffer": _text("burst_buffer"),

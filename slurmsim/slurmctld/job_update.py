@@ -20,7 +20,6 @@ from slurmsim.core.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
-from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record
 from slurmsim.slurmctld.job_change import (
     ALL_NODES,
@@ -39,6 +38,7 @@ from slurmsim.slurmctld.job_change import (
     Done,
     Update,
 )
+from slurmsim.slurmctld.job_sizes import counts, sizes
 from slurmsim.slurmctld.refusals import check_gres
 from slurmsim.slurmctld.submit_request import INFINITE, names_of
 from slurmsim.states import JobState, is_held
@@ -61,6 +61,11 @@ def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Perso
         failed = refusal
     except SubmitError as error:
         failed = Refusal(error.text)
+    if failed is not None:
+        work.new.pop("tres_settled", None)
+    elif work.tres_changed:
+        for live in record.jobs:
+            live.core.likely_nodes = 0  # found for what it asked before
     if failed is None or work.new or work.facts:
         work.apply()
     if failed is not None:
@@ -80,7 +85,8 @@ def _owner(u: Update) -> None:
 def _authority(u: Update) -> None:
     if since(u.engine.release, "owner_asked_first"):
         _owner(u)
-    if u.get("burst_buffer") is not None:
+    burst = u.get("burst_buffer")
+    if burst is not None and not (u.live.over and u.operator and not burst):
         raise Refusal(NOT_SUPPORTED)
     array = u.live.array
     if u.get("array_inx") is not None and array is not None and (u.live.own_id in (None, array.id)):
@@ -131,7 +137,7 @@ def _tested(u: Update, *names: str) -> None:
 
 def _qos(u: Update) -> None:
     wanted = u.get("qos")
-    if wanted is None or wanted == u.core.qos:
+    if wanted is None or wanted == u.core.qos or u.engine.controller.accounts is None:
         return
     u.new["qos"] = wanted
     try:
@@ -201,6 +207,12 @@ def _licenses(u: Update) -> None:
         u.engine.controller.licenses.wanted(wanted)
     except SubmitError as error:
         raise Refusal(error.text) from None
+
+
+def _licenses_at_last(u: Update) -> None:
+    wanted = u.get("licenses")
+    if wanted is None or wanted == (u.present("licenses") or ""):
+        return
     if u.core.state not in (JobState.PENDING, JobState.RUNNING):
         raise Refusal(NEITHER)
     if not u.pending and wanted:
@@ -223,50 +235,12 @@ def _small_things(u: Update) -> None:
         u.asked.pop("min_nodes")
     if u.runs and (u.get("min_nodes") or 0) > u.core.n_nodes:
         raise Refusal(NOT_SUPPORTED)
-    if u.get("clusters") is not None:  # there is no federation
-        raise Refusal("Unspecified error")
     u.set("req_switch", "wait4switch", "comment", "extra")
     text = u.get("admin_comment")
     if text is not None:
         more = text[2:] if text.startswith("+=") else None
         old = u.present("admin_comment")
         u.new["admin_comment"] = text if more is None else f"{old},{more}" if old else more
-
-
-def _sizes(u: Update) -> None:
-    for name in ("min_cpus", "max_cpus", "pn_min_cpus", "cpus_per_task"):
-        if u.get(name) is not None:
-            u.need_pending()
-    if u.get("min_cpus") is not None and int(u.get("min_cpus")) < 1:
-        raise Refusal("CPU count specification invalid")
-    if u.get("min_cpus") is not None:
-        u.new["min_cpus"] = u.new["num_tasks"] = int(u.get("min_cpus"))
-    u.set("pn_min_cpus", "cpus_per_task")
-    _node_counts(u)
-    if u.get("num_tasks") is not None:
-        u.need_pending()
-        if int(u.get("num_tasks")) < 1:
-            raise Refusal("Task count specification invalid")
-        u.set("num_tasks")
-
-
-def _node_counts(u: Update) -> None:
-    least, most = u.get("min_nodes"), u.get("max_nodes")
-    if least is not None and not u.runs:
-        u.need_pending()
-        if least < 1:
-            raise Refusal(BAD_NODE_COUNT)
-    if most is not None:
-        u.need_pending()
-    if u.pending and (least is not None or most is not None):
-        request = u.core.sub.request
-        if most is None and since(u.engine.release, "one_node_count"):
-            most = least
-        lower = request.min_nodes if least is None else least
-        upper = request.max_nodes if most is None else most
-        if upper and upper < lower:
-            raise Refusal(BAD_NODE_COUNT)
-        u.new["min_nodes"], u.new["max_nodes"] = lower, upper
 
 
 def _time_limit(u: Update) -> None:
@@ -357,13 +331,15 @@ def _resources(u: Update) -> None:
             u.new[name] = value
         if name == "pn_min_memory":
             u.new["mem_per_cpu"] = bool(u.get("mem_per_cpu"))
-    for name in ("features", "prefer", "cluster_features"):
+    for name in ("features", "prefer"):
         value = u.get(name)
         if value is not None and value != (u.present(name) or ""):
             u.need_pending()
             u.new[name] = value or None
             if name == "features":
                 _tested(u, name)
+    if u.get("cluster_features") is not None or u.get("clusters") is not None:  # there is no federation
+        raise Refusal("Unspecified error")
 
 
 def _texts(u: Update) -> None:
@@ -401,6 +377,7 @@ def _dependency(u: Update) -> None:
     if begin:
         u.need_pending()
         u.new["begin_time"] = max(int(begin), u.engine.now)
+    _licenses_at_last(u)
     if u.get("reboot") is not None:
         u.need_operator()
         u.need_pending()
@@ -419,6 +396,6 @@ def _together(u: Update) -> None:
 
 
 _STEPS: tuple[Callable[[Update], None], ...] = (
-    _authority, _partition, _qos, _accrual, _nodes_asked, _reservation, _gres, _licenses, _excluded, _small_things,
-    _sizes, _time_limit, _ends, _priority, _resources, _texts, _shrink, _dependency, _together,
+    _authority, _partition, _qos, _accrual, _nodes_asked, _reservation, _gres, counts, _licenses, _excluded,
+    _small_things, sizes, _time_limit, _ends, _priority, _resources, _texts, _shrink, _dependency, _together,
 )  # fmt: skip

@@ -69,6 +69,8 @@ class LiveJob:
         Passes of the main scheduler before it was submitted, and when backfill had come last.
     edited_at, resized_at
         When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
+    requeued_at
+        When it was requeued while it ran; its processes are told to go, and for a moment it is COMPLETING.
     suspended_or_resumed, ran_before_suspension
         Of the present run: when that happened last (0: never), and for how long it ran until it was suspended last.
     record_of, emptied
@@ -88,6 +90,7 @@ class LiveJob:
     edited_at: int = -1
     entered_after: tuple[int, int] = (-1, -1)
     resized_at: int = 0
+    requeued_at: int = -1
     planned_before_hold: tuple[int, int] | None = None
     suspended_or_resumed: int = 0
     ran_before_suspension: int = 0

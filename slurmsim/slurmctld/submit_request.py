@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from slurmsim.core.gres import agreed
@@ -65,11 +66,11 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
     memory = get("pn_min_memory")
     per_cpu = bool(get("mem_per_cpu"))
     shared = get("shared")
-    nodes = get("min_nodes")
+    nodes, most = get("min_nodes"), get("max_nodes")
     gres = tuple(g for key, scope in _SCOPES for g in parse_tres_request(get(key) or "", scope))
-    return agreed(ResourceRequest(
+    request = agreed(ResourceRequest(
         min_nodes=max(int(nodes or 1), 1),
-        max_nodes=int(get("max_nodes") or nodes or 0),
+        max_nodes=int((nodes if most is None else most) or 0),
         n_tasks=int(get("num_tasks") or 0),
         cpus_per_task=int(get("cpus_per_task") or 1),
         tasks_per_node=int(get("ntasks_per_node") or 0),
@@ -93,6 +94,24 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         cpus_per_gpu=int(get("cpus_per_gpu") or 0),
         cpus_given=get("cpus_per_task") is not None,
     ))  # fmt: skip
+    cpus = cpus_of(asked, len(request.node_list))
+    known = bool(gres) and not get("cpus_settled")  # with GPUs tasks have just been worked out
+    return request if known or cpus in (None, request.min_cpus) else replace(request, cpus=cpus)
+
+
+def cpus_of(asked: Mapping[str, Any], named: int) -> int | None:
+    """CPUs the job wants at least, `named` of its nodes being given by name; None where the request does not say.
+
+    What the command sends, and at least a CPU for each node named and for each task (validate_job_create_req).
+    """
+    get = asked.get
+    least = get("min_cpus")
+    if least is None or get("cpus_settled"):
+        return None if least is None else int(least)
+    tasks = int(get("num_tasks") or int(get("ntasks_per_node") or 0) * int(get("min_nodes") or 0))
+    if tasks > max(int(least), named) and not get("overcommit"):
+        return tasks * int(get("cpus_per_task") or 1)
+    return max(int(least), named)
 
 
 def names_of(text: str | None) -> tuple[str, ...]:

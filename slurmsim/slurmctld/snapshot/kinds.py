@@ -172,7 +172,7 @@ KINDS: tuple[Kind, ...] = (
         """
         min_nodes max_nodes n_tasks cpus_per_task tasks_per_node mem_per_node_mib mem_per_cpu_mib gres exclusive
         oversubscribe constraint node_list exclude contiguous exclusive_user spread use_min_nodes switches
-        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given
+        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given cpus
     """,
     ),
     _kind("gres request", GresRequest, "name type count scope"),
@@ -232,6 +232,7 @@ KINDS: tuple[Kind, ...] = (
         LiveJob,
         """
         asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
+        requeued_at
         planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied _core
     """,
     ),

@@ -1,0 +1,82 @@
+"""What an update of a job makes of numbers of nodes, CPUs and tasks (see `job_update`)."""
+
+from __future__ import annotations
+
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.job_change import ALL_NODES, BAD_NODE_COUNT, Update
+from slurmsim.slurmctld.job_fields import tres_asked
+
+_COUNTED = frozenset({
+    "min_nodes", "max_nodes", "min_cpus", "max_cpus", "pn_min_cpus", "num_tasks", "cpus_per_task", "pn_min_memory",
+    "shared", "ntasks_per_node",
+})  # fmt: skip
+
+
+def counts(u: Update) -> None:
+    """What other numbers of nodes, CPUs or tasks make of each other; what is not named stays as it is."""
+    if not u.pending or _COUNTED.isdisjoint(u.asked):
+        return
+    core, shape = u.core, u.core.shape
+    request = core.sub.request
+    before = tres_asked(u.live, u.engine)
+    tres = dict(before)
+    memory = u.get("pn_min_memory")
+    per_cpu = bool(u.get("mem_per_cpu"))
+    nodes, least = u.get("min_nodes"), u.get("pn_min_cpus")
+    if nodes is not None and nodes != ALL_NODES:
+        tasks = u.get("num_tasks") or request.n_tasks
+        if tasks and tasks < nodes:
+            u.asked["num_tasks"] = nodes
+        cpus = max(tasks, nodes) * (u.get("cpus_per_task") or request.cpus_per_task)
+        cpus = max(cpus, nodes * (least or max(int(u.present("pn_min_cpus") or 1), shape.memory.least_cpus)))
+        if cpus > (u.get("min_cpus") or before["cpu"]):
+            u.asked["min_cpus"] = cpus
+            if memory is None:
+                memory, per_cpu = shape.mem_cpu or shape.mem_node, bool(shape.mem_cpu)
+        tres["node"] = nodes
+    if u.get("min_cpus") is None and least:
+        u.asked["min_cpus"] = least * (core.n_nodes if nodes is None else nodes)
+    if u.get("min_cpus") is not None:
+        tres["cpu"] = int(u.get("min_cpus"))
+    if memory:
+        tres["mem"] = memory * tres["cpu" if per_cpu else "node"]
+    u.new |= {"min_cpus": request.min_cpus, "cpus_settled": True, "tres_settled": tres}
+    u.tres_changed = tres != before
+
+
+def sizes(u: Update) -> None:
+    """Note the numbers asked for."""
+    for name in ("min_cpus", "max_cpus", "pn_min_cpus", "cpus_per_task"):
+        if u.get(name) is not None:
+            u.need_pending()
+    if u.get("min_cpus") is not None and int(u.get("min_cpus")) < 1:
+        raise Refusal("CPU count specification invalid")
+    if u.get("min_cpus") is not None:
+        u.new["min_cpus"] = int(u.get("min_cpus"))
+    u.set("pn_min_cpus", "cpus_per_task")
+    _node_counts(u)
+    if u.get("num_tasks") is not None:
+        u.need_pending()
+        if int(u.get("num_tasks")) < 1:
+            raise Refusal("Task count specification invalid")
+        u.set("num_tasks")
+
+
+def _node_counts(u: Update) -> None:
+    least, most = u.get("min_nodes"), u.get("max_nodes")
+    if least is not None and not u.runs:
+        u.need_pending()
+        if least < 1:
+            raise Refusal(BAD_NODE_COUNT)
+    if most is not None:
+        u.need_pending()
+    if u.pending and (least is not None or most is not None):
+        request = u.core.sub.request
+        if most is None and since(u.engine.release, "one_node_count"):
+            most = least
+        lower = request.min_nodes if least is None else least
+        upper = request.max_nodes if most is None else most
+        if upper and upper < lower:
+            raise Refusal(BAD_NODE_COUNT)
+        u.new["min_nodes"], u.new["max_nodes"] = lower, upper

@@ -1,0 +1,114 @@
+"""Job control of scontrol: what requeue, top, resume and notify make of a job, and what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.start import make_engine, new_header
+
+START = 1_767_600_000
+ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
+BOB = Person("bob", 2002, "bob", 2002, "/home/bob")
+JOB = {"name": "j", "work_dir": "/tmp", "time_limit": 10, "num_tasks": 8}
+
+
+@pytest.fixture
+def cluster() -> Engine:
+    """Two nodes of four CPUs: job 1 runs on all of them, 2, 3 and the array 4 wait, 5 is bob's."""
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, nodes=2, cpus=4, owner=0), Path("."))
+    script = "#!/bin/sh\nsleep 500\n"
+    for person, more in ((ALICE, {}), (ALICE, {}), (ALICE, {}), (ALICE, {"array_inx": "1-3"}), (BOB, {})):
+        e.execute(START, "submit", {"job": {**JOB, "script": script, **more}}, person)
+    e.execute(START + 10, "ping", {}, ROOT)
+    return e
+
+
+def do(e: Engine, call: str, person: Person = ROOT, **arguments: Any) -> dict[str, Any]:
+    return e.execute(e.now, call, arguments, person)
+
+
+def says(e: Engine, call: str, person: Person = ROOT, **arguments: Any) -> str:
+    try:
+        do(e, call, person, **arguments)
+    except Refusal as refusal:
+        return refusal.text
+    return ""
+
+
+def show(e: Engine, job_id: str, *fields: str) -> list[Any]:
+    found = do(e, "jobs", job_id=job_id, fields=list(fields))["columns"]
+    return [found[name][0] for name in fields]
+
+
+STATE = ("job_state", "state_flags", "state_reason", "state_desc")
+
+
+def test_a_job_requeued_while_it_runs_is_completing_for_a_moment(cluster: Engine) -> None:
+    do(cluster, "requeue_job", ALICE, job_id="1", hold=False)
+    assert show(cluster, "1", *STATE) == ["PENDING", ["COMPLETING"], "None", None]
+    cluster.execute(cluster.now + 70, "ping", {}, ROOT)
+    assert show(cluster, "1", *STATE) == ["PENDING", [], "BeginTime", None]
+
+
+def test_requeuehold_of_a_running_job(cluster: Engine) -> None:
+    do(cluster, "requeue_job", ALICE, job_id="1", hold=True)
+    assert show(cluster, "1", *STATE) == ["PENDING", ["COMPLETING"], "JobHeldAdmin", "job requeued in held state"]
+
+
+@pytest.mark.parametrize(
+    ("hold", "shown"),
+    [(False, ["PENDING", [], "None", None]),
+     (True, ["PENDING", [], "JobHeldAdmin", "job requeued in held state"])],
+)  # fmt: skip
+def test_a_job_that_has_ended_is_requeued(cluster: Engine, hold: bool, shown: list[Any]) -> None:
+    do(cluster, "kill", job_id="1")
+    cluster.execute(cluster.now + 10, "ping", {}, ROOT)
+    do(cluster, "requeue_job", ALICE, job_id="1", hold=hold)
+    assert show(cluster, "1", *STATE) == shown
+
+
+def test_what_resume_says_of_a_job_that_is_not_there(cluster: Engine) -> None:
+    for person in (ROOT, ALICE):
+        assert says(cluster, "suspend_job", person, job_id="99", op="resume") == "Unexpected message received"
+
+
+@pytest.mark.parametrize(
+    ("job", "text"),
+    [("1", ""), ("2", "Requested operation is presently disabled"), ("99", "Invalid job id specified")],
+)
+def test_what_notify_says(cluster: Engine, job: str, text: str) -> None:
+    assert says(cluster, "notify_job", ALICE, job_id=job, message="hello") == text
+
+
+def test_a_job_that_has_ended_cannot_be_told_anything(cluster: Engine) -> None:
+    do(cluster, "kill", job_id="2")
+    assert says(cluster, "notify_job", job_id="2", message="x") == "Job/step already completing or completed"
+
+
+def test_top_gives_jobs_the_highest_priorities_of_their_kind(cluster: Engine) -> None:
+    first, second, array, bobs = (show(cluster, job, "priority")[0] for job in ("2", "3", "4", "5"))
+    assert says(cluster, "top_job", job_id="4,3") == ""
+    assert show(cluster, "4", "priority", "nice") == [first, array - first]
+    assert show(cluster, "3", "priority") == [second]
+    assert show(cluster, "2", "priority") == [array]
+    assert show(cluster, "5", "priority") == [bobs]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "text"),
+    [
+        ("1", "Job is no longer pending execution"),
+        ("1,2", ""),  # what is left is enough
+        ("2,99", "Invalid job id specified"),
+        ("4_2", "Job is in held state, pending scheduler release"),
+    ],
+)
+def test_what_top_says(cluster: Engine, jobs: str, text: str) -> None:
+    do(cluster, "hold_job", job_id="4_2", kind="hold")
+    assert says(cluster, "top_job", job_id=jobs) == text

@@ -1,0 +1,151 @@
+"""What a job says it asks for: of itself, and after updates (NumNodes, NumCPUs, NumTasks and TRES of scontrol)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.start import make_engine, new_header
+
+START = 1_767_600_000
+ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
+CONF = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+DefMemPerCPU=100
+NodeName=n[1-8] CPUs=8 RealMemory=8000
+PartitionName=batch Nodes=ALL Default=YES
+PartitionName=big Nodes=ALL MinNodes=2
+"""
+SIZES = ("num_nodes", "max_nodes_asked", "num_cpus", "num_tasks", "tres_req_str")
+BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 500\n", "work_dir": "/tmp", "time_limit": 10, "min_cpus": 1}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Engine:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    return make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+
+
+def do(e: Engine, call: str, person: Person = ROOT, **arguments: Any) -> dict[str, Any]:
+    return e.execute(e.now, call, arguments, person)
+
+
+def submit(e: Engine, person: Person = ALICE, **asked: Any) -> str:
+    return str(do(e, "submit", person, job={**BATCH, **asked})["job_id"])
+
+
+def show(e: Engine, job_id: str, *fields: str) -> list[Any]:
+    found = do(e, "jobs", job_id=job_id, fields=list(fields))["columns"]
+    return [found[name][0] for name in fields]
+
+
+def update(e: Engine, job_id: str, **job: Any) -> str:
+    try:
+        do(e, "update_job", job_id=job_id, job=job)
+    except Refusal as refusal:
+        return refusal.text
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "sizes"),
+    [
+        ({}, [1, 0, 1, 1, "cpu=1,mem=100M,node=1,billing=1"]),
+        # a range of nodes has no tasks of its own: one CPU is enough for the command
+        ({"min_nodes": 2, "max_nodes": 4}, [4, 4, 1, 2, "cpu=1,mem=100M,node=2,billing=1"]),
+        ({"num_tasks": 4, "min_cpus": 4, "spread_job": True}, [4, 4, 4, 4, "cpu=4,mem=400M,node=1,billing=4"]),
+        # the partition's MinNodes count as asked for, unless -N 1 is less than they are
+        ({"partition": "big"}, [2, 0, 1, 2, "cpu=1,mem=100M,node=2,billing=1"]),
+        ({"partition": "big", "cpus_per_task": 4, "min_cpus": 4}, [2, 0, 4, 2, "cpu=4,mem=400M,node=2,billing=4"]),
+        ({"partition": "batch,big"}, [1, 0, 1, 1, "cpu=1,mem=100M,node=1,billing=1"]),
+        ({"overcommit": True, "min_nodes": 3, "max_nodes": 3, "min_cpus": 3},
+         [3, 3, 3, 3, "cpu=3,mem=300M,node=3,billing=3"]),
+    ],
+)  # fmt: skip
+def test_what_a_new_job_asks_for(cluster: Engine, asked: dict[str, Any], sizes: list[Any]) -> None:
+    job = submit(cluster, **asked)
+    assert show(cluster, job, *SIZES) == sizes
+
+
+def test_a_range_takes_the_nodes_that_are_idle(cluster: Engine) -> None:
+    submit(cluster, min_nodes=5, max_nodes=5, min_cpus=5, shared="exclusive")
+    cluster.execute(START + 9, "ping", {}, ROOT)
+    job = submit(cluster, min_nodes=2, max_nodes=8, shared="exclusive")
+    assert show(cluster, job, "num_nodes", "max_nodes_asked") == [3, 8]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sizes"),
+    [
+        # nothing but what is named changes, and what follows from it
+        ({"num_tasks": 30}, [9, 9, 9, 30, "cpu=9,mem=900M,node=9,billing=9"]),
+        ({"cpus_per_task": 4}, [9, 9, 9, 9, "cpu=9,mem=900M,node=9,billing=9"]),
+        ({"min_cpus": 12}, [9, 9, 12, 9, "cpu=12,mem=900M,node=9,billing=12"]),
+        ({"min_nodes": 12, "max_nodes": 12}, [12, 12, 12, 12, "cpu=12,mem=1200M,node=12,billing=12"]),
+        ({"pn_min_cpus": 2}, [9, 9, 18, 9, "cpu=18,mem=900M,node=9,billing=18"]),
+        ({"pn_min_memory": 50, "mem_per_cpu": True}, [9, 9, 9, 9, "cpu=9,mem=450M,node=9,billing=9"]),
+    ],
+)  # fmt: skip
+def test_what_an_update_changes(tmp_path: Path, changes: dict[str, Any], sizes: list[Any]) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF.replace("n[1-8]", "n[1-16]"))
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    job = submit(e, hold=True, min_nodes=9, max_nodes=9, min_cpus=9)
+    assert update(e, job, **changes) == ""
+    assert show(e, job, *SIZES) == sizes
+
+
+def test_a_number_of_nodes_leaves_the_maximum_that_was_not_given(cluster: Engine) -> None:
+    job = submit(cluster, hold=True, num_tasks=2, min_cpus=2)
+    assert update(cluster, job, min_nodes=2) == ""
+    assert show(cluster, job, *SIZES) == [2, 0, 2, 2, "cpu=2,mem=200M,node=2,billing=2"]
+
+
+def test_a_job_keeps_the_partition_that_was_the_default(cluster: Engine) -> None:
+    job = submit(cluster, hold=True)
+    do(cluster, "update_partition", partition={"name": "big", "default": True})
+    assert show(cluster, job, "partition") == ["batch"]
+    assert update(cluster, job, num_tasks=2) == ""
+    assert show(cluster, job, "partition") == ["batch"]
+
+
+@pytest.mark.parametrize(("person", "priority"), [(ALICE, 4_294_901_759), (ROOT, 50)])
+def test_operators_alone_say_what_priority_their_jobs_have(cluster: Engine, person: Person, priority: int) -> None:
+    assert show(cluster, submit(cluster, person, priority=50), "priority") == [priority]
+
+
+def test_a_job_that_reboots_its_nodes_has_them_to_itself(cluster: Engine) -> None:
+    job = submit(cluster, ROOT, reboot=True, power="level")
+    assert show(cluster, job, "reboot", "shared", "power_flags") == [1, "NO", "LEVEL"]
+
+
+def test_without_accounting_there_is_no_qos(cluster: Engine) -> None:
+    job = submit(cluster, qos="normal")
+    assert show(cluster, job, "qos") == [None]
+    assert update(cluster, job, qos="high", comment="x") == ""
+    assert show(cluster, job, "qos") == [None]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"burst_buffer": "", "comment": "x"}, "Job has already finished"),
+        ({"burst_buffer": "x"}, "Requested operation not supported on this system"),
+        ({"licenses": "nosuch:1", "cluster_features": ""}, "Job has already finished"),
+    ],
+)
+def test_what_is_said_of_a_job_that_is_over(cluster: Engine, changes: dict[str, Any], text: str) -> None:
+    job = submit(cluster, hold=True)
+    do(cluster, "kill", job_id=job)
+    assert update(cluster, job, **changes) == text
+
+
+def test_there_is_no_federation_to_have_features(cluster: Engine) -> None:
+    job = submit(cluster, hold=True)
+    assert update(cluster, job, licenses="", cluster_features="") == "Unspecified error"
