@@ -77,6 +77,8 @@ class Alterations:
         c.deadlines.register(job)
         if job.begin is not None and job.begin > c.now:
             job.eligible_time = None
+            if c.accrual is not None:
+                c.accrual.held(job)
         if job.reason == Reason.BAD_CONSTRAINTS:
             c.set_reason(job, Reason.NONE)
         self._come_back(job)
@@ -113,7 +115,6 @@ class Alterations:
             found.bars = None
         if c.access.closed:
             c.access.heed(found)
-            c.access.refuse(found)
         if sub.reservation:
             c.reservations.jobs.claim(found, sub.reservation)
         found.licenses = c.licenses.wanted(sub.licenses)

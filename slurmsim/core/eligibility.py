@@ -95,6 +95,8 @@ class Eligibility:
             self.consider(job)
         if not job.queued:
             job.eligible_time = None
+            if self.c.accrual is not None:
+                self.c.accrual.held(job)
 
     def _waits_no_more(self, job: Job) -> None:
         """`job` has no dependencies any more, if it had any: nobody has to wake it."""

@@ -11,6 +11,7 @@ from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, 
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record, for_each, records_of
+from slurmsim.slurmctld.job_limits import partition_takes
 from slurmsim.slurmctld.job_top import named_for_top, to_the_top
 from slurmsim.slurmctld.job_update import update
 from slurmsim.slurmctld.live_job import LiveJob
@@ -56,7 +57,12 @@ class _Jobs:
         """Hold, uhold or release."""
         named = records_of(self.e, str(arguments["job_id"]), split=True)
         kind = str(arguments["kind"])
-        return for_each(self.e, named, lambda record: hold_record(self.e, record, kind, person))
+
+        def hold(record: Record) -> None:
+            hold_record(self.e, record, kind, person)
+            partition_takes(self.e, record.first)
+
+        return for_each(self.e, named, hold)
 
     # -- update -----------------------------------------------------------------------------------------------------
 

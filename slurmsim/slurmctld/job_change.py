@@ -104,8 +104,12 @@ class Update:
 
     def test(self) -> None:
         """Have the core look at what has been noted. Raises Refusal with Slurm's text."""
+        c = self.engine.controller
+        moved = not {"partition", "account", "qos"}.isdisjoint(self.new)
         try:
-            self.engine.controller.alterations.probe(self.core, self.submission_of(self.core))
+            found = c.alterations.probe(self.core, self.submission_of(self.core))
+            if moved and c.access.closed and c.enforce.limits and not self.operator:
+                c.access.refuse(found)
         except SubmitError as error:
             raise Refusal(error.text) from None
 

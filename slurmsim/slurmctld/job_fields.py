@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
+from slurmsim.core.priority import Basic
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.gpu_fields import FIELDS as GPU_FIELDS
@@ -93,7 +94,12 @@ def _accrue(r: Row, e: Engine) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
     if _rejected(r) or (r.core.start_time is None and r.job.entered_after == e.looks):
         return 0
-    return r.core.accrue_time or r.core.eligible_time or 0
+    if e.controller.accrual is not None:
+        return r.core.accrue_time or 0
+    first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
+    if first_pass and isinstance(e.controller.priority, Basic):
+        return 0  # of an array the pass that starts it finds it eligible, too late to note it
+    return r.core.eligible_time or 0
 
 
 def _rejected(row: Row) -> bool:

@@ -38,6 +38,7 @@ from slurmsim.slurmctld.job_change import (
     Done,
     Update,
 )
+from slurmsim.slurmctld.job_limits import partition_takes
 from slurmsim.slurmctld.job_sizes import counts, sizes
 from slurmsim.slurmctld.refusals import check_gres
 from slurmsim.slurmctld.submit_request import INFINITE, names_of
@@ -378,6 +379,14 @@ def _dependency(u: Update) -> None:
         u.need_pending()
         u.new["begin_time"] = max(int(begin), u.engine.now)
     _licenses_at_last(u)
+
+
+def _partition_takes(u: Update) -> None:
+    """Whatever was changed is changed."""
+    partition_takes(u.engine, u.live)
+
+
+def _the_rest(u: Update) -> None:
     if u.get("reboot") is not None:
         u.need_operator()
         u.need_pending()
@@ -398,4 +407,5 @@ def _together(u: Update) -> None:
 _STEPS: tuple[Callable[[Update], None], ...] = (
     _authority, _partition, _qos, _accrual, _nodes_asked, _reservation, _gres, counts, _licenses, _excluded,
     _small_things, sizes, _time_limit, _ends, _priority, _resources, _texts, _shrink, _dependency, _together,
+    _partition_takes, _the_rest,
 )  # fmt: skip

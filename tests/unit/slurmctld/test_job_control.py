@@ -73,6 +73,15 @@ def test_a_job_that_has_ended_is_requeued(cluster: Engine, hold: bool, shown: li
     assert show(cluster, "1", *STATE) == shown
 
 
+def test_a_partition_that_is_inactive_is_told_of_once_the_change_is_made(cluster: Engine) -> None:
+    text = "Requested partition configuration not available now"
+    partition = show(cluster, "2", "partition")[0]
+    do(cluster, "update_partition", partition={"name": partition, "state_up": "INACTIVE"})
+    assert says(cluster, "update_job", job_id="2", job={"name": "other"}) == text
+    assert says(cluster, "hold_job", ALICE, job_id="2", kind="hold") == text
+    assert show(cluster, "2", "name", "state_reason") == ["other", "JobHeldUser"]
+
+
 def test_what_resume_says_of_a_job_that_is_not_there(cluster: Engine) -> None:
     for person in (ROOT, ALICE):
         assert says(cluster, "suspend_job", person, job_id="99", op="resume") == "Unexpected message received"
