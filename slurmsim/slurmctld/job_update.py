@@ -20,6 +20,7 @@ from slurmsim.core.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record
 from slurmsim.slurmctld.job_change import (
     ALL_NODES,
