@@ -235,7 +235,7 @@ class Engine:
         except SubmitError as error:
             if takes_id(self, error, asked):
                 self.last_id = shown
-            if error.text == NOT_AVAILABLE and not asked.get("array_inx") and not asked.get("allocate"):
+            if error.text == NOT_AVAILABLE and not asked.get("allocate"):
                 self._keep_rejected(shown, asked, person)
             raise Refusal("\n".join(lines(self, error, asked))) from None
         return allocations.answer(self, self._shown[shown]) if asked.get("allocate") else {"job_id": shown}
@@ -245,6 +245,8 @@ class Engine:
         if live is not None:
             self._order += 1
             self.jobs[shown] = self._shown[shown] = live
+            if live.array is not None:
+                self.arrays[shown] = live.array
             self.last_end = self.now
             self.forgetting.over(shown, self.now)
 

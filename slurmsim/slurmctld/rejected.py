@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import Job
 from slurmsim.errors import SubmitError
-from slurmsim.slurmctld.live_job import LiveJob
-from slurmsim.slurmctld.submit_request import submission
+from slurmsim.slurmctld.live_job import Array, LiveJob
+from slurmsim.slurmctld.submit_request import array_tasks, submission
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -38,6 +38,22 @@ def keep_rejected(engine: Engine, shown: int, asked: Mapping[str, Any], person: 
     core.priority = min(c.priority.submit(core, engine.now))
     core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "0:1"
     core.eligible_time = core.end_time = engine.now
+    if asked.get("array_inx"):
+        return _array(core, shown, asked, person, order, int(engine.cluster.option("MaxArraySize")))
     live = LiveJob(asked, shown, person, order)
     live.core = core
     return live
+
+
+def _array(core: Job, shown: int, asked: Mapping[str, Any], person: Person, order: int, most: int) -> LiveJob:
+    """All tasks of an array as the one record they never left."""
+    tasks, core.array_limit = array_tasks(str(asked["array_inx"]), most)
+    array = Array(shown, str(asked["array_inx"]), order=order)
+    members = tuple(LiveJob(asked, None, person, order, array, task) for task in tasks)
+    for member in members:
+        member.core = core
+    first = members[0]
+    first.record_of = members
+    first.take_id(shown)
+    array.tasks = dict.fromkeys(tasks, first)
+    return first

@@ -146,6 +146,17 @@ def test_what_is_said_of_a_job_that_is_over(cluster: Engine, changes: dict[str, 
     assert update(cluster, job, **changes) == text
 
 
+def test_an_array_that_no_node_could_run_stays_one_failed_record(cluster: Engine) -> None:
+    with pytest.raises(Refusal):
+        submit(cluster, array_inx="1,3,5%2", pn_min_tmp_disk=10)
+    shown = show(cluster, "1", "array_task_str", "job_state", "state_reason", "array_job_id")
+    assert shown == ["1,3,5%2", "FAILED", "BadConstraints", 1]
+    assert submit(cluster) == "2"
+    cluster.execute(START + 4000, "ping", {}, ROOT)
+    with pytest.raises(Refusal):
+        show(cluster, "1", "job_state")
+
+
 def test_there_is_no_federation_to_have_features(cluster: Engine) -> None:
     job = submit(cluster, hold=True)
     assert update(cluster, job, licenses="", cluster_features="") == "Unspecified error"
