@@ -147,8 +147,8 @@ def test_the_cap_is_kept() -> None:
 
 # Of each session run here, how many commands may differ; of each workload, how many starts may be missed. What is
 # measured is in docs/fidelity.md: these only keep it from getting worse. Sessions also differ by a few from run to run.
-DIFFERENT = {"second/s13": 14}
-MISSED = {"first/w06": 0, "first/w03": 0, "second/w00": 0, "second/w03": 0}
+DIFFERENT = {"second/s13": 14, "24.11/s01": 16, "26.05/s06": 27}
+MISSED = {"first/w06": 0, "first/w03": 0, "second/w00": 0, "second/w03": 0, "24.11/w00": 0, "26.05/w00": 1}
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
@@ -182,6 +182,13 @@ def test_a_newer_release_is_asked_in_its_root(tmp_path: Path, monkeypatch: pytes
     assert kit.run_folder(Path("/tmp/asked")) == (
         "/var/tmp/asked", tmp_path / "roots" / "slurm26.05" / "var" / "tmp" / "asked",
     )  # fmt: skip
+
+
+def test_the_log_tells_the_release_of_a_recording() -> None:
+    line = "[2026-01-05T08:00:00.178] slurmctld version 26.05.5 started on cluster oracle(0)\n"
+    assert oracle._version(line) == "26.05.5"
+    with pytest.raises(RuntimeError):
+        oracle._version("[2026-01-05T08:00:00.178] debug:  sched: slurmctld starting\n")
 
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:

@@ -86,6 +86,14 @@ def _clock(log: str, recording: dict[str, Any]) -> dict[str, int]:
     return {"slurmctld_since": begun, "start": first_submitted - first["submit"]}
 
 
+def _version(log: str) -> str:
+    """The release that ran: the kit writes its own into replays, whichever it was."""
+    found = re.search(r"slurmctld version (\S+) started", log)
+    if found is None:
+        raise RuntimeError("slurmctld's log does not say its version")
+    return found[1]
+
+
 _KINDS = {"_slurm_rpc_submit_batch_job": "submit", "sched: Allocate": "main", "sched/backfill: _start_job": "backfill"}
 _EVENTS = re.compile(
     rf"^\[(\S+?)\.(\d{{3}})\] (?:(slurmctld version)|({'|'.join(_KINDS)})[^\n]*?JobId=(\S+))", re.MULTILINE
@@ -144,6 +152,7 @@ def _ask(question: _Question, cluster: Cluster, name: str, release: str) -> dict
                 raise RuntimeError(f"{name}: {done.stderr.strip() or done.stdout.strip()}")
             found: dict[str, Any] = json.loads((shared / "out.json").read_text("utf-8"))
             log = (run_here / "log" / "slurmctld.log").read_text("utf-8", "replace")
+            found["slurm"] = _version(log)
             replayed = question.verb == "run-replay"
             found |= {"epoch": _clock(log, found)} if replayed else {"events": _events(log, found["start"])}
         finally:
