@@ -123,7 +123,6 @@ CHANGES: dict[str, Change] = {
     "no_memory_is_zero": Change("24.11", "sacct", "ReqMem without a request is 0; it was 16777216.00T."),
     "exit_code_above_127": Change("26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off."),
     "streams_of_steps": Change("26.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
-    "flags_read_by_sacct": Change("24.11", "sacct", "`-F` with an unknown flag names another function of Slurm."),
     "reason_by_letter": Change("26.05", "sacct", "`-R` is short for `--reason`; only the long form was known."),
     # -- sacctmgr ---------------------------------------------------------------------------------------------------
     "existing_accounts_named": Change(

@@ -6,6 +6,7 @@ Mirrors options.c of sacct (22.05): the order in which things are found wrong, a
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import time
 from typing import Any, NoReturn
@@ -134,6 +135,9 @@ class Reader:
         elif key == "M":
             self.clusters = None if text.lower() in ("all", "-1") else [*(self.clusters or []), *_split(text)]
         elif key == "f":
+            if not os.path.isfile(os.path.join(self.io.cwd, text)):
+                self.io.error(f"{text} is not a valid file")
+                raise Stop(1)
             self.completion = True
         elif key in ("json", "yaml"):
             asked.dump, asked.parser = key, value
@@ -228,8 +232,7 @@ class Reader:
             name = next((flag for flag in FLAGS if word.lower() in (flag.lower(), "none") or
                          flag.lower() in word.lower()), None)  # fmt: skip
             if name is None:
-                said_by = "str_2_job_flags" if since(self.release, "flags_read_by_sacct") else "slurmdb_str_2_job_flags"
-                self.error(f"{said_by}: Invalid job flag {word}")
+                self.error(f"str_2_job_flags: Invalid job flag {word}")
             found.append(name)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slurmsim.commands.sacctmgr_requests import commit, lines_of, plain, reply, user_condition
+from slurmsim.commands.sacctmgr_requests import commit, lines_of, plain, reply, tell_refusal, user_condition
 from slurmsim.commands.sacctmgr_words import Session
 
 
@@ -63,7 +63,7 @@ def delete_coordinator(session: Session, words: list[str]) -> None:
     arguments = {"action": "delete_coordinator", "users": users, "accounts": accounts}
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
-        session.wrong(f" Error with request: {answer}")
+        tell_refusal(session, answer)
         return
     if not answer["objects"]:
         out(" Nothing removed\n")

@@ -230,7 +230,8 @@ def _modify_qos(session: Session, words: list[str]) -> None:
             return USER
         if settings.take(session, word):
             return ASSOC
-        session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+        session.code = 1
+        session.io.out(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition\n")
         return 0
 
     conditions, changed = _read(session, words, lambda word: qos_condition(session, cond, word), set_)

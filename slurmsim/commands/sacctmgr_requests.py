@@ -14,6 +14,7 @@ from slurmsim.protocol import Refusal
 COMMIT = "Would you like to commit changes?"
 _LEVELS = ("None", "Operator", "Administrator")
 NOT_ALLOWED = "Access/permission denied"
+_LOOP = "QOS Preemption loop detected"
 Answer = Mapping[str, Any]
 USER, ASSOC = 1, 2
 
@@ -30,6 +31,8 @@ def tell_refusal(session: Session, text: str) -> None:
     """Say that slurmdbd refuses to modify or delete; of who may not it says so itself."""
     if text == NOT_ALLOWED:
         session.note("sacctmgr: error: Your user doesn't have privilege to perform this action")
+    elif text == _LOOP:
+        session.note(f"sacctmgr: error: {text}")
     session.wrong(f" Error with request: {text}")
 
 

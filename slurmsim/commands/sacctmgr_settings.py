@@ -166,10 +166,15 @@ class Settings:
 
 
 def _names(s: S, session: Session) -> str:
-    """How the setting may be called: an association's limits have no short names before 24.11."""
-    if s.kind == TRES and s in ASSOCIATION and not since(session.release, "short_names_of_limits"):
+    """How the setting may be called.
+
+    Before 24.11 limits of an association have no short names, and those of a QOS none by job and node.
+    """
+    if s.kind != TRES or since(session.release, "short_names_of_limits"):
+        return s.names
+    if s in ASSOCIATION:
         return s.names.partition(" ")[0]
-    return s.names
+    return " ".join(name for name in s.names.split(" ") if name.partition(":")[0][-2:] not in ("PJ", "PN"))
 
 
 Read = tuple[str, str] | None

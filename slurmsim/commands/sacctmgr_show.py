@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from slurmsim.commands.clock_text import Dates, long_clock
+from slurmsim.commands.clock_text import date_line, long_clock
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.sacctmgr_table import (
@@ -84,7 +84,9 @@ def show_account(session: Session, words: list[str]) -> None:
         "coords": lambda r: ",".join(r["coordinators"]),
     }  # fmt: skip
     if with_assoc:
+        # as they stand in the database's tree: the last child first
         known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
+        known = sorted(known, key=lambda a: int(a["lft"]))
         rows = [{**a, **record} for record in records for a in known if a["account"] == record["account"]]
     else:
         rows = [dict(record, shares=None) for record in records]
@@ -267,7 +269,7 @@ def show_problem(session: Session, words: list[str]) -> None:
     if session.code:
         return
     fields = columns(session, asked.format or "Cl,Acct,User,Problem")
-    records = session.list("association")
+    records = session.list("problem")
     users = {r["account"] for r in records if r["user"]}
     parents = {r["parent"] for r in records if not r["user"]}
     rows: list[dict[str, Any]] = [
@@ -303,23 +305,27 @@ def show_runaway(session: Session, words: list[str]) -> None:
     session.io.out(f"Runaway Jobs: No runaway jobs found on cluster {cluster}\n")
 
 
-def _empty(text: str) -> Callable[[Session, list[str]], None]:
+def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], None]:
     def show(session: Session, words: list[str]) -> None:
         asked = Asked(session, words, "Names:1", "Tree:4 WithDeleted:5 WithClusters:5", {})
         if session.code:
             return
-        session.list("cluster")
+        session.list(kind)
         table(session, columns(session, asked.format or text), [], {})
 
     return show
 
 
 def show_stats(session: Session, words: list[str]) -> None:
-    """Statistics of slurmdbd, which nobody is here: zeros."""
-    dates = Dates(session.io.environ, int(session.io.now()))
-    when = dates(int(session.list("cluster")[0]["created"]))
-    session.io.out(f"Rollup statistics\n\nRemote Procedure Call statistics by message type\n\n"
-                   f"Remote Procedure Call statistics by user\n\nData since {when}\n")  # fmt: skip
+    """Statistics of slurmdbd, which nobody is here: it was never asked for anything."""
+    began, now = int(session.list("cluster")[0]["created"]), int(session.io.now())
+    line = "*" * 67 + "\n"
+    session.io.out(
+        f"{line}sacctmgr show stats output at {date_line(now)} ({now})\n"
+        f"Data since                    {date_line(began)} ({began})\n"
+        f"All statistics are in microseconds\n{line}\n"
+        "Remote Procedure Call statistics by message type\n\nRemote Procedure Call statistics by user\n"
+    )
 
 
 def show_config(session: Session, words: list[str]) -> None:
@@ -335,10 +341,10 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("Federation:1", _empty("Federation,Cluster,ID%2,Features,FedState"), ""),
     ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "24.11"),
     ("Problems:1", show_problem, ""), ("RunawayJobs:2 OrphanJobs:1 LostJobs:1", show_runaway, ""),
-    ("QOS:1", show_qos, ""), ("Resource:4", _empty("Name,Server,Type,Count"), ""),
+    ("QOS:1", show_qos, ""), ("Resource:4", _empty("Name,Server,Type,Count,Allocated,ServerType"), ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
     ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
-    ("WCKeys:1", _empty("Name,Cluster,User"), ""), ("tres:2", show_tres, ""),
+    ("WCKeys:1", _empty("Name,Cluster,User", "wckey"), ""), ("tres:2", show_tres, ""),
 )  # fmt: skip
 
 

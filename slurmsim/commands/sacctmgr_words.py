@@ -15,8 +15,9 @@ from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE, Io
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.sacctmgr_fields import matches
 from slurmsim.commands.values import leading_number
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 
+_NO_PRIVILEGE = "Your user doesn't have privilege to perform this action"
 _OPTION = re.compile(r"(.*?)([+-]?)=(.*)", re.DOTALL)
 
 
@@ -79,7 +80,9 @@ class Session:
             found: list[dict[str, Any]] = self.io.client.call("account_list", kind=kind, **arguments)["records"]
         except FAILED_CALLS as error:
             text = error.text if isinstance(error, Refusal) else UNREACHABLE
-            self.io.error(f"sacctmgr: error: {text}")
+            self.io.error(f"sacctmgr: error: {_NO_PRIVILEGE if text == DENIED and kind == 'wckey' else text}")
+            if text == DENIED:
+                self.io.error(f" Error with request: {text}")
             raise Stop(1) from None
         return found
 

@@ -221,6 +221,15 @@ def _steps(session: Session, job_id: int | None) -> list[dict[str, Any]]:
         return []
 
 
+def _busy(session: Session) -> bool:
+    """Whether steps run on the first node, for which a machine that plays all of them is taken."""
+    try:
+        used = session.load("nodes", ["alloc_cpus"])
+    except FAILED_CALLS:
+        return False
+    return bool(used and used[0]["alloc_cpus"])
+
+
 def list_pids(session: Session, words: Words) -> None:
     """``listpids [JOB[.STEP]] [NODE]``: processes of steps."""
     if len(words) > 3:
@@ -250,6 +259,8 @@ def list_pids(session: Session, words: Words) -> None:
             session.fail("No job steps exist on this node.")
         elif wanted is not None:
             session.fail(f"StepId={job}.{wanted} does not exist on node {node}.")
+        elif not _busy(session):
+            session.fail(f"JobId={job} does not exist on node {node}.")
         else:
             session.fail(f"There are no steps for job {job} on node {node}.")
 

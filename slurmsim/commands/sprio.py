@@ -191,7 +191,7 @@ class _Call:
             ("partition", _listed(self.partitions)), ("users", _listed(self.users)), ("verbose", self.verbose),
         )  # fmt: skip
         line = "-" * 29 + "\n"
-        self.io.out(line + "".join(f"{name:<11} = {'(null)' if text is None else text}\n" for name, text in rows))
+        self.io.out(line + "".join(f"{name:<10} = {'(null)' if text is None else text}\n" for name, text in rows))
         self.io.out(line + "\n\n")
 
     def read(self, argv: list[str]) -> None:

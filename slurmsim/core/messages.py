@@ -68,6 +68,14 @@ class NodesUndrain:
 
 
 @dataclass(slots=True)
+class NodesMute:
+    """State=NORESP: taken for silent until slurmctld asks them the next time whether they are there."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
 class NodesRegister:
     """Nodes answer again by themselves; ReturnToService says whether that brings them back."""
 
@@ -331,6 +339,7 @@ class UpdateReservation:
     licenses: tuple[tuple[str, int], ...] | None = None
     set_flags: frozenset[str] = frozenset()
     clear_flags: frozenset[str] = frozenset()
+    partition: str | None = None  # "": none
 
 
 @dataclass(slots=True)
@@ -355,7 +364,7 @@ Fact = (
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
     | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | StartAtOnce | AlterJob | AlterNodes
-    | AlterPartition | DeletePartition | NodesRebootCancel | ReplaceAccounting
+    | AlterPartition | DeletePartition | NodesRebootCancel | NodesMute | ReplaceAccounting
 )  # fmt: skip
 
 

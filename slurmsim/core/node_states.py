@@ -18,6 +18,7 @@ from slurmsim.core.messages import (
     NodesDown,
     NodesDrain,
     NodesFail,
+    NodesMute,
     NodesPower,
     NodesReboot,
     NodesRebootCancel,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
 
 SILENT = "Not responding"
+PING_S = 100  # between two rounds of pings where SlurmdTimeout=0; else a third of that
 
 
 class NodeStates:
@@ -40,6 +42,10 @@ class NodeStates:
     ----------
     down, silent
         Nodes DOWN; those of them that stopped answering, not set DOWN by somebody.
+    mute
+        Nodes that are said not to answer: they take no jobs until they are asked the next time.
+    pinged
+        When nodes were asked last out of turn; rounds of pings are counted from there.
     drained, failing, booting
         Nodes with DRAIN, with FAIL, and with a reboot issued.
     to_reboot
@@ -52,6 +58,9 @@ class NodeStates:
         self.c = controller
         self.down: Bitmap = controller.unusable
         self.silent: Bitmap = 0
+        self.mute: Bitmap = 0
+        self.pinged = controller.start_time + 1
+        self.ping_s = int(controller.cluster.options.get("SlurmdTimeout", 300)) // 3 or PING_S
         self.drained: Bitmap = 0
         self.failing: Bitmap = 0
         self.booting: Bitmap = 0
@@ -65,6 +74,7 @@ class NodeStates:
             NodesDown: self.set_down, NodesDrain: self._drain, NodesResume: self._resume, NodesFail: self._fail,
             NodesUndrain: self._undrain, NodesRegister: self._register, NodesReboot: self._reboot,
             NodesBooted: self._booted, NodesPower: self._power, NodesRebootCancel: self._cancel_reboot,
+            NodesMute: self._set_mute,
         }  # fmt: skip
 
     def _changed(self, state: str, reason: str, names: Sequence[str]) -> None:
@@ -74,7 +84,7 @@ class NodeStates:
     def refresh(self) -> None:
         """Work out anew which nodes can take jobs."""
         c = self.c
-        c.unusable = self.down | self.drained | self.failing | self.booting
+        c.unusable = self.down | self.drained | self.failing | self.booting | self.mute
         if c.power is not None:
             c.unusable |= c.power.going
         c._set_up()
@@ -111,6 +121,25 @@ class NodeStates:
         if self.return_to_service == 2 and fact.reason != SILENT and answering:
             self._register(NodesRegister(fact.nodes))
 
+    def _set_mute(self, fact: NodesMute) -> None:
+        c = self.c
+        self.mute |= c._mask(fact.nodes)
+        self.refresh()
+        c._edited()
+        c.alarms.set(c.now + self.ping_s - (c.now - self.pinged) % self.ping_s, self.answered)
+
+    def ask(self) -> None:
+        """slurmctld asks all nodes at once whether they are there (ping_nodes_now)."""
+        self.pinged = self.c.now
+        if self.mute:
+            self.c.alarms.set(self.pinged + 1, self.answered)
+
+    def answered(self) -> None:
+        """Nodes were asked, and those that were mute said something."""
+        self.mute = 0
+        self.refresh()
+        self.c._edited()
+
     def _drain(self, fact: NodesDrain) -> None:
         self.drained |= self.c._mask(fact.nodes)
         self._changed("DRAIN", fact.reason, fact.nodes)
@@ -122,11 +151,14 @@ class NodeStates:
         self.c.reservations.nodes_lost()
 
     def _undrain(self, fact: NodesUndrain) -> None:
+        self.ask()
         self.drained &= ~self.c._mask(fact.nodes)
         self._back(fact.nodes)
 
     def _resume(self, fact: NodesResume) -> None:
         mask = self.c._mask(fact.nodes)
+        if mask & (self.down | self.drained):
+            self.ask()
         self.down &= ~mask
         self.silent &= ~mask
         self.drained &= ~mask

@@ -48,7 +48,7 @@ def update(c: Controller, r: Reservation, fact: UpdateReservation) -> None:
     spec = ReservationSpec(r.name, start, end)
     if not flags & {"MAINT", "OVERLAP"} and nodes_of.overlapping(c, spec, flags, nodes, but=r):
         raise SubmitError(nodes_of.OVERLAPS)
-    if "IGNORE_JOBS" not in flags and r.cores is None and nodes_of.used_by_jobs(c, start, nodes, but=r):
+    if "IGNORE_JOBS" not in flags and nodes_of.used_by_jobs(c, start, nodes, but=r):
         raise SubmitError(nodes_of.NODES_BUSY)
     users = r.users if fact.users is None else fact.users
     accounts = r.accounts if fact.accounts is None else fact.accounts
@@ -57,6 +57,8 @@ def update(c: Controller, r: Reservation, fact: UpdateReservation) -> None:
     licenses = r.licenses if fact.licenses is None else fact.licenses
     if any(count > c.licenses.total.get(name, -1) for name, count in licenses):
         raise SubmitError("Invalid license specification")
+    if fact.partition is not None:
+        r.partition = c.state.by_name.get(fact.partition)
     r.start, r.end, r.nodes, r.flags = start, end, nodes, flags
     r.users, r.accounts, r.licenses = users, accounts, licenses
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.config.accounting.build import preemption_loop
 from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key
 from slurmsim.config.findings import Place
 from slurmsim.core.accounting_change import replace_accounting
@@ -27,6 +28,7 @@ Setting = tuple[str, str, str]  # field, operator, value
 Action = Callable[[Mapping[str, Any]], "Answer | list[str]"]
 NO_DATABASE = "You are not running a supported accounting_storage plugin"
 JOBS_ACTIVE = "Job(s) active, cancel job(s) before remove"
+PREEMPTION_LOOP = "QOS Preemption loop detected"
 DEFAULT_ACCOUNT = "You can not remove the default account of a user"
 HERE = Place()
 
@@ -214,8 +216,9 @@ class Change(ABC):
             if kind == "cluster" or not keys:
                 raise Refusal(DENIED, 2002)
         found = []
+        parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
         for key in keys:
-            if any(name.lower().startswith("par") for name, _, _ in settings) and key[0] == "root":
+            if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
                 continue
             self.set_association(self.draft.associations[key], settings)
             found.append(self.text(key))
@@ -288,6 +291,8 @@ class Change(ABC):
             if arguments.get("description"):
                 item.aside["description"] = str(arguments["description"])
             self.set_qos(item, arguments.get("settings") or ())
+        if preemption_loop(self.draft):
+            raise Refusal(PREEMPTION_LOOP)
         if found:
             where = " || ".join(f"name='{name}'" for name in found)
             self.notes.append(("Modify QOS", f"({where})", _settings_text(arguments.get("settings") or ())))

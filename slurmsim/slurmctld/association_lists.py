@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.accounting.draft import ROOT
 from slurmsim.hostlist import compress
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld import association_records as records
 
 if TYPE_CHECKING:
@@ -111,16 +111,29 @@ def _transactions(engine: Engine, arguments: Mapping[str, Any], person: Person) 
 
 
 def _reservations(engine: Engine, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
+    from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS, reserved_tres
 
     found = []
-    for r in engine.controller.reservations.all:
+    for r in sorted(engine.controller.reservations.all, key=lambda r: (r.start, r.name)):
         found.append({
             "cluster": engine.database.cluster, "name": RESERVATION_FIELDS["name"](r, engine),
             "start": RESERVATION_FIELDS["start_time"](r, engine), "end": RESERVATION_FIELDS["end_time"](r, engine),
-            "id": int(getattr(r, "id", 0) or 0), "tres": {},
+            "id": int(getattr(r, "id", 0) or 0), "tres": reserved_tres(r, engine),
         })  # fmt: skip
     return found
+
+
+def _problems(engine: Engine, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
+    if not engine.database.is_admin(person):
+        raise Refusal(DENIED)
+    return _associations(engine, arguments, person)
+
+
+def _wckeys(engine: Engine, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
+    """There are none, which not everybody may know."""
+    if not engine.database.is_admin(person):
+        raise Refusal(DENIED)
+    return []
 
 
 _LISTS: dict[str, Callable[[Engine, Mapping[str, Any], Person], list[Answer]]] = {
@@ -130,4 +143,5 @@ _LISTS: dict[str, Callable[[Engine, Mapping[str, Any], Person], list[Answer]]] =
         records.qos(e.database, name) for name, _ in sorted(e.database.qos_ids.items(), key=lambda pair: pair[1])
     ],
     "transaction": _transactions, "reservation": _reservations,
+    "problem": _problems, "wckey": _wckeys,
 }  # fmt: skip

@@ -15,6 +15,7 @@ from slurmsim.core.messages import (
     NodesDown,
     NodesDrain,
     NodesFail,
+    NodesMute,
     NodesPower,
     NodesReboot,
     NodesRebootCancel,
@@ -62,13 +63,6 @@ def operators_only(engine: Engine, person: Person) -> None:
         raise Refusal(BAD_USER)
 
 
-def _count(text: str) -> int:
-    try:
-        return len(expand(text, MOST_NAMES))
-    except ValueError:
-        return 0
-
-
 class _Nodes:
     def __init__(self, engine: Engine) -> None:
         self.e = engine
@@ -90,9 +84,8 @@ class _Nodes:
         """scontrol update nodename."""
         administrators_only(self.e, person)
         names = self._names(str(arguments.get("names") or ""))
-        for field in ("node_addr", "node_hostname"):
-            if arguments.get(field) is not None and _count(str(arguments[field])) != len(names):
-                raise Refusal(BAD_NODE)  # one each
+        hosts = {field: self._hosts(str(arguments[field]), names)
+                 for field in ("node_addr", "node_hostname") if arguments.get(field)}  # fmt: skip
         state = arguments.get("state")
         facts: list[Fact] = []
         refused: Refusal | None = None  # one node's error does not keep the others from what is asked
@@ -116,7 +109,9 @@ class _Nodes:
                 self.e.set_reason(i, str(arguments["reason"]) or None, person.uid)
             kept = self.e.node_texts.setdefault(i, {})
             for field in _TEXTS:
-                if arguments.get(field) is not None:
+                if field in hosts:
+                    kept[field] = hosts[field][name]
+                elif arguments.get(field) is not None:
                     kept[field] = arguments[field]
             if arguments.get("features") is not None and arguments.get("features_act") is None:
                 kept["features_act"] = arguments["features"]
@@ -129,6 +124,17 @@ class _Nodes:
         if refused is not None:
             raise refused
         return {}
+
+    @staticmethod
+    def _hosts(text: str, names: tuple[str, ...]) -> dict[str, str]:
+        """An address or host name for each node. Raises Refusal unless there are as many."""
+        try:
+            found = expand(text, MOST_NAMES)
+        except ValueError:
+            found = []
+        if len(found) != len(names):
+            raise Refusal(BAD_NODE)
+        return dict(zip(names, found, strict=True))
 
     def _active_are_available(self, arguments: Arguments, names: tuple[str, ...]) -> bool:
         """Whether every active feature, asked for or present, is an available one of its node."""
@@ -174,26 +180,33 @@ class _Nodes:
             case "FAIL":
                 return [NodesFail(only, reason)]
             case "UNDRAIN":
+                self._require_registration(name)
                 return [NodesUndrain(only)]
             case "RESUME" if down or drained or failing or waits:
+                if down or drained:
+                    self._require_registration(name)
                 return [NodesResume(only)]
             case "IDLE" if down or not (self.e.controller.table.idle & bit) ^ bit:
                 return [NodesResume(only)] if down else []
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]
             case "NO_RESPOND":
-                return []
+                return [NodesMute(only)]
             case "POWER_UP" | "POWER_DOWN" | "POWER_DOWN_ASAP" | "POWER_DOWN_FORCE" if power is not None:
                 facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
                 return [*facts, NodesPower(only, state == "POWER_UP")]
         transition = since(self.e.release, "invalid_transition")
         raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
 
+    def _require_registration(self, name: str) -> None:
+        """For the rest of the present second nothing is known of the node's slurmd."""
+        self.e.node_texts.setdefault(self.e.controller.table.index[name], {})["registers"] = self.e.now
+
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol reboot."""
-        administrators_only(self.e, person)
-        if not self.e.conf.scalar("RebootProgram"):
+        if not self.e.conf.scalar("RebootProgram"):  # scontrol sees that by itself, before it asks
             raise Refusal("RebootProgram isn't defined")
+        administrators_only(self.e, person)
         names = self._names(str(arguments["names"]))
         states, index = self.e.controller.node_states, self.e.controller.table.index
         busy = states.booting

@@ -25,6 +25,10 @@ CHANGES = frozenset({"create_reservation", "update_reservation", "delete_reserva
 ONE_YEAR_S = 365 * 86400
 INFINITE = 0xFFFFFFFE
 BAD_LICENSE = "Invalid license specification"
+BAD_ACCOUNT = "Invalid account or account/partition combination specified"
+BAD_PARTITION = "Invalid partition name specified"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+USERS_OR_GROUPS = "Reservations can't have users and groups specified, only one or the other"
 
 
 def calls(engine: Engine) -> dict[str, Callable[[Arguments, Person], Arguments]]:
@@ -63,7 +67,11 @@ class _Reservations:
                 unspecified = since(self.e.release, "unspecified_user_error")
                 raise Refusal("Unspecified error" if unspecified else "Invalid user id")
             if kind == "accounts" and self.e.controller.accounts is not None and not self._account(bare):
-                raise Refusal("Invalid account or account/partition combination specified")
+                raise Refusal(BAD_ACCOUNT)
+        return self._merged(names, before)
+
+    @staticmethod
+    def _merged(names: list[str], before: tuple[str, ...]) -> tuple[str, ...]:
         if names and all(word[0] in "+-" for word in names) and before:
             left = [one for one in before if f"-{one}" not in names]
             return (*left, *[word[1:] for word in names if word[0] == "+" and word[1:] not in left])
@@ -72,6 +80,16 @@ class _Reservations:
     def _account(self, name: str) -> bool:
         accounting = self.e.database.accounting() if self.e.database.exists else None
         return accounting is None or any(a.account.lower() == name.lower() for a in accounting.associations)
+
+    def _require_associations(self, users: tuple[str, ...], accounts: tuple[str, ...], *, grouped: bool) -> None:
+        """Where they are enforced, who may use a reservation has one: each user in each account (_set_assoc_list)."""
+        c = self.e.controller
+        if c.tree is None or not c.enforce.associations or any(name[0] == "-" for name in (*users, *accounts)):
+            return
+        for user in users:
+            names = [account.lower() for account in accounts] or [c.tree.default_account(user)]
+            if any(c.tree.find(user, name, "") is None for name in names) and (accounts or not grouped):
+                raise Refusal(BAD_ACCOUNT)
 
     def _flags(self, words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
         """Flags to set and to clear."""
@@ -118,6 +136,7 @@ class _Reservations:
         start = int(get("start_time") or self.e.now)
         flags, _ = self._flags(get("flags") or [])
         users, accounts = self._who(self._members(asked), "users"), self._who(get("accounts"), "accounts")
+        self._require_associations(users or (), accounts or (), grouped=bool(get("groups")))
         spec = ReservationSpec(
             get("name") or "", start, self._end(asked, start), self._nodes(get("node_list")),
             tuple(get("node_cnt") or ()), tuple(get("core_cnt") or ()), get("partition") or "",
@@ -160,15 +179,42 @@ class _Reservations:
         name = str(asked["name"])
         r = self.e.controller.reservations.find(name)
         on, off = self._flags(get("flags") or [])
-        counts = get("node_cnt")
+        counts, partition = get("node_cnt"), get("partition")
+        if partition and partition not in self.e.controller.state.by_name:
+            raise Refusal(BAD_PARTITION)
+        if get("features"):  # its nodes would have to be chosen anew
+            raise Refusal(NOT_SUPPORTED)
+        accounts = self._who(get("accounts"), "accounts", r.accounts if r else ())
+        users, groups = self._people(asked, name, r)
+        if r is not None:
+            self._require_associations(
+                r.users if users is None else users, r.accounts if accounts is None else accounts, grouped=bool(groups)
+            )
         self._tell(UpdateReservation(
             name, get("start_time"), get("end_time"), self._duration(asked, r), self._nodes(get("node_list"), r),
-            None if not counts else sum(counts), self._who(get("users"), "users", r.users if r else ()),
-            self._who(get("accounts"), "accounts", r.accounts if r else ()), self._licenses(get("licenses")), on, off,
+            None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
         ))  # fmt: skip
         kept = self.e.reservation_texts.setdefault(name, {})
-        kept |= {key: asked[key] for key in ("groups", "comment", "max_start_delay") if asked.get(key) is not None}
+        kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}
+        kept["groups"] = groups
         return {}
+
+    def _people(
+        self, asked: Mapping[str, Any], name: str, r: Reservation | None
+    ) -> tuple[tuple[str, ...] | None, str | None]:
+        """The users it is for after an update, None for those it has; and its groups. Raises Refusal for both."""
+        before = self.e.reservation_texts.get(name, {}).get("groups")
+        listed = tuple((before or "").split(",")) if before else ()
+        named = r.users if r is not None and not before else ()
+        users, groups = self._who(asked.get("users"), "users", named), asked.get("groups")
+        if groups is not None:
+            listed = self._merged([word for word in groups.split(",") if word], listed)
+        if listed and (users or (users is None and named)):
+            raise Refusal(USERS_OR_GROUPS)
+        text = ",".join(listed) or None
+        if text is None:
+            return (() if before and users is None else users), None
+        return self._who(self._members({"groups": text}), "users"), text
 
     def _duration(self, asked: Mapping[str, Any], r: Reservation | None) -> int | None:
         minutes = asked.get("duration")

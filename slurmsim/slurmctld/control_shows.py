@@ -84,6 +84,8 @@ class _Shows:
         """There are no logs of levels."""
         if not self.e.is_administrator(person):
             raise Refusal("Permission denied")
+        if arguments.get("sched_log") is not None and not self.e.conf.scalar("SlurmSchedLogFile"):
+            raise Refusal("Requested operation is presently disabled")
         return {}
 
 

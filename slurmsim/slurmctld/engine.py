@@ -540,7 +540,8 @@ class Engine:
         if self._planned is None:  # once a request, not once a node
             mask = 0
             for records in self.controller.queue.jobs.values():
-                mask |= records[0].job.planned_nodes
+                if any(record.partition.state in ("UP", "DRAIN") for record in records):  # else no cycle plans it
+                    mask |= records[0].job.planned_nodes
             self._planned = mask & self.controller.table.idle
         return self._planned
 

@@ -65,6 +65,10 @@ def state(i: int, engine: Engine) -> str:
     return "ALLOCATED" if used >= int(c.table.cpus[i]) else "MIXED"
 
 
+_BINDINGS = {"core": "cores", "thread": "threads", "socket": "sockets", "ldom": "ldoms", "off": None}
+"""What is shown of a CpuBind that was asked for."""
+
+
 def flags(i: int, engine: Engine) -> list[str]:
     """State flags by Slurm's names."""
     c, states, bit = engine.controller, engine.controller.node_states, 1 << i
@@ -74,7 +78,8 @@ def flags(i: int, engine: Engine) -> list[str]:
     reserved = functools.reduce(operator.or_, (r.nodes for r in begun), 0)
     maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
     found: list[tuple[str, Bitmap]] = [
-        ("DRAIN", states.drained), ("FAIL", states.failing), ("NOT_RESPONDING", states.silent),
+        ("DRAIN", states.drained), ("FAIL", states.failing),
+        ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, engine) else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
         ("PLANNED", engine.planned_nodes()),
@@ -82,6 +87,11 @@ def flags(i: int, engine: Engine) -> list[str]:
     if power is not None:
         found += [("POWERED_DOWN", power.off), ("POWERING_DOWN", power.going), ("POWERING_UP", power.coming)]
     return [name for name, mask in found if mask & bit]
+
+
+def _registers(i: int, engine: Engine) -> bool:
+    """Whether slurmctld has just asked the node to register, and waits for it."""
+    return bool(kept(i, engine, "registers") == engine.now)
 
 
 def _capacity(i: int, engine: Engine) -> str:
@@ -172,7 +182,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     ),
     "port": lambda i, e: int(_conf(i, e, "Port", str(_default_port(e)))),
     "default_port": lambda i, e: _default_port(e),
-    "cpu_bind": lambda i, e: kept(i, e, "cpu_bind"),
+    "cpu_bind": lambda i, e: _BINDINGS.get(kept(i, e, "cpu_bind"), kept(i, e, "cpu_bind")),
     "cpu_spec_list": _spec_cpus,
     "next_state": lambda i, e: kept(i, e, "next_state"),
     "resume_after": _resume_after,
@@ -204,7 +214,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "owner": lambda i, e: None,
     "mcs_label": lambda i, e: None,
     "partitions": _partitions,
-    "boot_time": lambda i, e: e.network.start_time - 3600,
+    "boot_time": lambda i, e: 0 if _registers(i, e) else e.network.start_time - 3600,
     "slurmd_start_time": lambda i, e: e.network.start_time,
     "last_busy": lambda i, e: e.now if used_cpus(i, e) else e.network.start_time,
     "version": lambda i, e: e.version,

@@ -111,7 +111,8 @@ _RESERVATION = Fields(
         "max_start_delay": NUMBER, "purge_comp": NUMBER,
     },
 )  # fmt: skip
-_KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation")
+_KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation", "problem",
+          "wckey")  # fmt: skip
 _NODE_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features", "features_act", "cpu_bind", "gres",
                "instance_id", "instance_type", "topology", "reason", "state")  # fmt: skip
 _ENDED = _fields("core_id", "restarts", "status", core_id=Whole(0, 1 << 80), restarts=NUMBER, status=NUMBER)

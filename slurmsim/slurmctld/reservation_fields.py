@@ -48,14 +48,20 @@ def _cores(r: Reservation, engine: Engine) -> dict[int, int]:
     return {i: specs[i].sockets * specs[i].cores_per_socket for i in range(len(specs)) if r.nodes >> i & 1}
 
 
-def _reserved_tres(r: Reservation, engine: Engine) -> str | None:
+def reserved_tres(r: Reservation, engine: Engine) -> dict[str, int]:
+    """What it keeps, licenses only where AccountingStorageTRES lists them."""
     specs = engine.controller.table.specs
     if r.cores is not None:
         cpus = sum(r.cores.values())
     else:
         cpus = sum(int(engine.controller.table.cpus[i]) for i in range(len(specs)) if r.nodes >> i & 1)
-    parts = [f"cpu={cpus}"] if cpus else []
-    return ",".join([*parts, *[f"license/{name}={count}" for name, count in r.licenses]]) or None
+    listed = {str(name).lower() for name in engine.cluster.option("AccountingStorageTRES")}
+    found = {"cpu": cpus} if cpus else {}
+    return found | {f"license/{name}": count for name, count in r.licenses if f"license/{name}".lower() in listed}
+
+
+def _reserved_text(r: Reservation, engine: Engine) -> str | None:
+    return ",".join(f"{name}={count}" for name, count in reserved_tres(r, engine).items()) or None
 
 
 def _core_lists(r: Reservation, engine: Engine) -> list[list[str]]:
@@ -85,8 +91,8 @@ RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "core_spec": _core_lists,
     "features": lambda r, e: r.spec.features or None,
     "partition": lambda r, e: r.partition.name if r.partition is not None else None,
-    "tres_str": _reserved_tres,
-    "users": lambda r, e: _listed(r.users),
+    "tres_str": _reserved_text,
+    "users": lambda r, e: None if _of_reservation(r, e, "groups") else _listed(r.users),
     "groups": lambda r, e: _of_reservation(r, e, "groups"),
     "accounts": lambda r, e: _listed(r.accounts),
     "licenses": lambda r, e: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,

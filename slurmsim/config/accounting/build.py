@@ -76,7 +76,14 @@ def _never_reached(item: Item, draft: Draft, running: str, submitted: str, name:
 
 
 def _check_preemption(draft: Draft) -> None:
-    """Slurm refuses a QOS that could preempt itself, also by way of others."""
+    chain = preemption_loop(draft)
+    if chain:
+        fail(draft.qos[chain[-2]].where("preempt"), "Preempt",
+             f"QOS could preempt themselves: {' > '.join(chain)}", "no circle")  # fmt: skip
+
+
+def preemption_loop(draft: Draft) -> list[str]:
+    """QOS of which each may preempt the next and the last is the first, also by way of others; none is fine."""
     done: set[str] = set()
     for start in draft.qos:
         path: list[str] = []
@@ -90,13 +97,12 @@ def _check_preemption(draft: Draft) -> None:
                 stack.append((name, at + 1))
                 following = below[at]
                 if following in path:
-                    chain = [*path[path.index(following) :], following]
-                    fail(draft.qos[name].where("preempt"), "Preempt",
-                         f"QOS could preempt themselves: {' > '.join(chain)}", "no circle")  # fmt: skip
+                    return [*path[path.index(following) :], following]
                 if following not in done:
                     stack.append((following, 0))
             else:
                 done.add(name)
+    return []
 
 
 def _qos(name: str, item: Item) -> Qos:

@@ -80,7 +80,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "owners", c.owners, "_jobs"
     yield "switch waits", c.patience, "_waiting"
     yield "suspension", c.suspension, "jobs _parked _unchecked"
-    yield "node states", c.node_states, "down silent drained failing booting to_reboot asap"
+    yield "node states", c.node_states, "down silent mute pinged drained failing booting to_reboot asap"
     yield "requeues", c.requeues, "_failed_launches"
     yield "power", c.power, (
         "off going coming since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"

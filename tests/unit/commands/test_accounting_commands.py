@@ -149,3 +149,49 @@ def test_json_documents(cluster: Cluster, release: str) -> None:
         assert document[key]
     (job,) = json.loads(cluster.text("sacct -a --json"))["jobs"]
     assert (job["state"]["current"], job["time"]["elapsed"]) == (["RUNNING"], job["time"]["elapsed"])
+
+
+UNKNOWN = " Unknown option: {}\n Use keyword 'where' to modify condition\n"
+DENIED = " Error with request: Access/permission denied\n"
+PRIVILEGE = "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "user", "code", "out", "error"),
+    [
+        ("modify qos high set maxtrespj=cpu=6", "root", 1, UNKNOWN.format("maxtrespj=cpu=6"), ""),
+        ("modify qos high set preempt=high", "root", 1, "",
+         "sacctmgr: error: QOS Preemption loop detected\n Error with request: QOS Preemption loop detected\n"),
+        ("modify account chem set parent=chem", "root", 1, " Nothing modified\n", ""),
+        ("list problem", "bob", 1, "", "sacctmgr: error: Access/permission denied\n" + DENIED),
+        ("list wckey", "bob", 1, "", PRIVILEGE + DENIED),
+        ("clear stats", "root", 0, "", ""),
+        ("-nP list account withassoc format=account,user", "root", 0,
+         "chem|\nchem|alice\nchem|bob\nphysics|\nphysics|alice\nroot|\nroot|root\n", ""),
+        ("-nP list reservation format=name,tres", "root", 0, "a|cpu=4\nr|cpu=4\n", ""),
+    ],
+)  # fmt: skip
+def test_what_the_database_says(cluster: Cluster, command: str, user: str, code: int, out: str, error: str) -> None:
+    cluster.text("sacctmgr -i add user alice account=chem")
+    for name, node in (("r", "n1"), ("a", "n2")):
+        cluster.text(
+            f"scontrol create reservation reservationname={name} starttime=now+1hour duration=60 users=bob nodes={node}"
+        )
+    assert cluster.run(f"sacctmgr -i {command}", user) == (code, out, error)
+
+
+def test_sprio_tells_its_options(cluster: Cluster) -> None:
+    assert "\nformat     = (null)\njob_flag   = 0\n" in cluster.text("sprio -v")
+
+
+def test_who_may_use_a_reservation_has_an_association(cluster: Cluster) -> None:
+    create = "scontrol create reservation reservationname=r starttime=now+1hour duration=60 nodes=n1 users=alice,bob"
+    assert "Invalid account or account/partition" in cluster.run(f"{create} accounts=chem")[2]
+    cluster.text(create)
+    code, _, error = cluster.run("scontrol update reservationname=r accounts=physics")
+    assert code == 1 and "Invalid account or account/partition combination specified" in error
+
+
+def test_what_sacct_cannot_read(cluster: Cluster) -> None:
+    assert cluster.run("sacct -f /dev/null") == (1, "", "/dev/null is not a valid file\n")
+    assert cluster.run("sacct -F frob")[2] == "sacct: error: str_2_job_flags: Invalid job flag frob\n"

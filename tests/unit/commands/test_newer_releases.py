@@ -140,11 +140,6 @@ def test_nodes_get_an_address_each(tmp_path: Path) -> None:
             assert cluster.run(f"scontrol update nodename=n[2-3] {field}={value}")[0] == code
 
 
-def test_who_reads_the_flags_of_sacct(tmp_path: Path) -> None:
-    found = answers("sacct -F nosuch", tmp_path)
-    assert [text.split(": ")[2] for text in found] == ["slurmdb_str_2_job_flags", "str_2_job_flags", "str_2_job_flags"]
-
-
 def test_plugins_sinfo_loads() -> None:
     assert [len(plugin_lines(None, release, nodes=True)) for release in RELEASES] == [4, 2, 0]
     assert [len(plugin_lines(None, release)) for release in RELEASES] == [4, 0, 0]

@@ -108,6 +108,8 @@ def test_drained_nodes_tell_why_until_they_are_resumed(cluster: Engine) -> None:
     do(cluster, "update_node", ROOT, names="n1", state="DRAIN", reason="disk")
     assert nodes(cluster, "state_flags", "reason", "reason_time", "reason_uid") == [["DRAIN"], "disk", START + 10, 0]
     do(cluster, "update_node", ROOT, names="n1", state="RESUME")
+    assert nodes(cluster, "state_flags", "reason") == [["NOT_RESPONDING"], None]
+    cluster.execute(cluster.now + 1, "ping", {}, ROOT)
     assert nodes(cluster, "state_flags", "reason") == [[], None]
     assert refused(cluster, "update_node", ROOT, names="n1", state="RESUME") == "Invalid node state specified"
 
@@ -204,3 +206,46 @@ def test_a_waiting_job_dies_of_a_kill_to_its_script(cluster: Engine) -> None:
 def test_steps_are_their_users(cluster: Engine) -> None:
     assert refused(cluster, "kill", BOB, job_id="1", step=0) == "Invalid user id"
     assert refused(cluster, "kill", BOB, job_id="1") == "Access/permission denied"
+
+
+def test_a_node_said_not_to_respond_takes_no_jobs_until_it_is_asked_again(cluster: Engine) -> None:
+    do(cluster, "update_node", ROOT, names="n1", state="NO_RESPOND")
+    assert nodes(cluster, "state_flags")[0] == ["NOT_RESPONDING"]
+    assert cluster.controller.node_states.mute == 1
+    cluster.execute(START + 1 + 100, "ping", {}, ROOT)  # a third of SlurmdTimeout after the first second
+    assert nodes(cluster, "state_flags")[0] == []
+
+
+def test_a_node_that_comes_back_registers_first(cluster: Engine) -> None:
+    do(cluster, "update_node", ROOT, names="n2", state="UNDRAIN")
+    found = do(cluster, "nodes", fields=["state_flags", "boot_time"])["columns"]
+    assert (found["state_flags"][1], found["boot_time"][1]) == (["NOT_RESPONDING"], 0)
+    cluster.execute(cluster.now + 1, "ping", {}, ROOT)
+    assert do(cluster, "nodes", fields=["state_flags"])["columns"]["state_flags"][1] == []
+
+
+def test_addresses_are_as_many_as_nodes(cluster: Engine) -> None:
+    assert refused(cluster, "update_node", ROOT, names="n[1-2]", node_addr="host") == "Invalid node name specified"
+    do(cluster, "update_node", ROOT, names="n[1-2]", node_addr="a,b", cpu_bind="core")
+    found = do(cluster, "nodes", fields=["node_addr", "cpu_bind"])["columns"]
+    assert found == {"node_addr": ["a", "b"], "cpu_bind": ["cores", "cores"]}
+
+
+def test_what_a_reservation_may_not_become(cluster: Engine) -> None:
+    asked = {"start_time": START + 3600, "duration": 60, "node_list": "n1", "flags": []}
+    do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "r", "users": "root"})
+    do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "g", "groups": "root", "node_list": "n2"})
+    fields = ["users", "groups"]
+    assert do(cluster, "reservations", fields=fields)["columns"] == {"users": ["root", None], "groups": [None, "root"]}
+    for change, text in (
+        ({"name": "r", "groups": "root"}, "Reservations can't have users and groups specified, only one or the other"),
+        ({"name": "g", "users": "root"}, "Reservations can't have users and groups specified, only one or the other"),
+        ({"name": "g", "groups": ""}, "Reservation request lacks users, groups or accounts"),
+        ({"name": "r", "features": "fast"}, "Requested operation not supported on this system"),
+        ({"name": "r", "partition": "nowhere"}, "Invalid partition name specified"),
+    ):
+        assert refused(cluster, "update_reservation", ROOT, reservation=change) == text
+    do(cluster, "update_reservation", ROOT, reservation={"name": "r", "partition": "debug"})
+    assert do(cluster, "reservations", fields=["partition"])["columns"]["partition"] == ["debug", None]
+    assert refused(cluster, "reboot_nodes", ALICE, names="n1") == "RebootProgram isn't defined"
+    assert refused(cluster, "set_debug", ROOT, sched_log=1) == "Requested operation is presently disabled"
