@@ -457,12 +457,12 @@ def distribute(
         room = [max(1, a // cpus_per_task) for a in taken]
         if tasks_per_node:
             room = [min(r, tasks_per_node) for r in room]
-        short = total // cpus_per_task - sum(room)
-        if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: some get one more
-            room = [r - (-short // hosts) for r in room]
         shares = [max(share // cpus_per_task, 1) for share in grain]
         tasks_to_deal = total // cpus_per_task
         dealt = _rounds(room, tasks_to_deal) if max(shares) == 1 else _rounds_of_cores(room, tasks_to_deal, shares)
+        short = tasks_to_deal - sum(room)
+        if short > 0 and not tasks_per_node:  # CPUs enough, but not for whole tasks on every node: the first get more
+            dealt = [d + (short + hosts - 1 - i) // hosts for i, d in enumerate(dealt)]
         least = 0 if tasks else ask.pn_min_cpus
         given = [min(max(t * cpus_per_task, least), a) for t, a in zip(dealt, taken, strict=True)]
     return [-(-g // share) * share for g, share in zip(given, grain, strict=True)]

@@ -127,6 +127,9 @@ def test_in_a_given_order() -> None:
         (ask(2, 8, cpus_per_task=2), [6, 2], 2, 0, 1, [6, 2]),
         (ask(2, 8, cpus_per_task=4), [4, 4], 4, 0, 1, [4, 4]),
         (ask(2, 6, tasks_per_node=3), [3, 3], 1, 3, 1, [3, 3]),
+        # CPUs for all tasks, but not in threes on every node: the first nodes get the tasks that are left
+        (ask(5, 36, cpus_per_task=3), [8, 8, 8, 8, 4], 3, 0, 1, [8, 8, 8, 6, 3]),
+        (ask(2, 12, cpus_per_task=3), [8, 4], 3, 0, 1, [8, 3]),
         (ask(2, 5), [4, 4], 1, 0, 1, [3, 2]),  # more taken than asked: dealt out in rounds
     ],
 )
