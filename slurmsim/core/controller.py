@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from heapq import heappop
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from slurmsim.core.accounting_change import replace_accounting
@@ -297,9 +297,15 @@ class Controller(Admission):
         if self.alarms.heap:
             self.alarms.ring(now)
         heap = self._begin_heap
+        begun: list[tuple[int, int, int, Job]] = []
         while heap and heap[0][0] <= now:
-            job = self.jobs.get(heappop(heap)[1])
-            if job is not None and job.state == JobState.PENDING and not job.queued:
+            at, job_id = heappop(heap)
+            if (job := self.jobs.get(job_id)) is not None:
+                begun.append((at, job.array_key, job.rank, job))  # tasks by index, as one record in slurmctld
+        if len(begun) > 1:
+            begun.sort(key=itemgetter(0, 1, 2))
+        for *_, job in begun:
+            if job.state == JobState.PENDING and not job.queued:
                 if self.event_driven:
                     self.host.changed = True
                 else:

@@ -38,6 +38,15 @@ def test_throttle() -> None:
     assert w.starts("a_1 a_2 a_3 a_4 a_5") == {"a_1": 0, "a_2": 0, "a_3": 30, "a_4": 30, "a_5": 60}
 
 
+def test_tasks_begin_in_the_order_of_their_indexes() -> None:
+    """Whatever their ids are: the record of the array has the first one, and is the last to start."""
+    w = World(simple(8))
+    w.sbatch("-J a -a 3,1-2%1 -t 10 --begin 50", 30)
+    assert w.id("a_3") < w.id("a_1")
+    w.until(200)
+    assert w.starts("a_1 a_2 a_3") == {"a_1": 50, "a_2": 80, "a_3": 110}
+
+
 def test_a_task_that_leaves_makes_room() -> None:
     w = World(simple(8))
     w.sbatch("-J a -a 1-4%1 -t 10", 100)
