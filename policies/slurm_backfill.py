@@ -280,6 +280,9 @@ class _Cycle:
             if outcome != "started" and array is not None:
                 if outcome == "planned":
                     self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
+                    following = records[at + 1] if at + 1 < len(records) else None
+                    if following is None or following.job.array_key != array[0]:
+                        self._plan_throttled(record)
                 else:
                     rejected = array
 
@@ -454,6 +457,25 @@ class _Cycle:
         if self.licenses is not None:
             self.licenses.take(record, found.first, found.last)
         return "planned"
+
+    def _plan_throttled(self, record: Any) -> None:
+        """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.
+
+        slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them.
+        """
+        view, limits, key = self.view, self.view.limits, record.job.array_key
+        limit, bound = self._limit(record), view.earliest_possible(record)
+        for _ in range(min(view.throttled(record), self.p.max_array - self.per_array[key])):
+            self.tests += 1
+            found = self.search.find(record, limit, self.space, view, bound, put_off=0)
+            if found is None or not found.nodes or self.space.full:
+                return
+            if limits is not None and not limits.stop and limits.after(record, None, found.nodes) is not None:
+                return
+            self.per_array[key] += 1
+            self._take(found.first, found.last, found.nodes)
+            if self.licenses is not None:
+                self.licenses.take(record, found.first, found.last)
 
     def _started_until(self, limit: int) -> int:
         """What a job of `limit` seconds started now holds in the node space."""

@@ -149,6 +149,10 @@ class View:
         """Whether the licenses of the record's job are free now."""
         return self.c.licenses.free(record.job, record.reservation)
 
+    def throttled(self, record: Record) -> int:
+        """How many tasks of the array of the record's job wait because of its ``%N``."""
+        return len(self.c.eligibility.arrays.by_id[record.job.array_key].waiting)
+
     def license_holds(self) -> tuple[dict[str, int], list[tuple[Any, int, int, str, int]]]:
         """Licenses there are, and (owner, begin, end, name, count) held.
 

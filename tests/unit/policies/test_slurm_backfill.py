@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from policy_cases import LATE, Row, check, compare, world_of
+from unit.core.world import World, simple
 
 
 def rows(c: int, d: int) -> list[Row]:
@@ -93,3 +94,17 @@ def test_a_job_in_two_separate_partitions_starts_in_that_of_the_higher_tier() ->
     w.sbatch("-J second -N1 -p low,high -t 1", 1, at=10)
     w.until(100)
     assert (w["second"].scheduler, w.nodes("second")) == ("Backfill", "n2")
+
+
+@pytest.mark.parametrize(("tasks", "at_once"), [("1-3%1", False), ("1-3", False), ("1-1%1", True)])
+def test_tasks_a_throttle_keeps_back_are_planned_as_well(tasks: str, at_once: bool) -> None:
+    """While one more task may start slurmctld plans for all of them: two of four CPUs each leave c no node."""
+    world = World(simple(2, 4), "backfill")
+    world.sbatch("-J a -n3 -t 10", 600)
+    world.sbatch("-J b -n3 -t 10", 600)
+    world.sbatch(f"-J t -a {tasks} -N1 -n4 -t 10", 600)
+    world.sbatch("-J c -n1 -t 15", 900)
+    world.until(602)
+    assert world.start("c") == (30 if at_once else None)
+    world.until(610)
+    assert world.start("t_1") == 603
