@@ -1,15 +1,19 @@
 """sched/builtin: slurmctld's main scheduler alone, no backfill.
 
-Strict priority order within a partition; the plugin itself starts nothing (in Slurm it only estimates start times).
-No options. Source: Slurm src/plugins/sched/builtin, 22.05.
+Strict priority order in each partition; the plugin itself starts nothing. Every bf_interval (or whatever parameter ends
+in "interval" and is given first) it works out when the first bf_max_job_test jobs could start, each in its first
+partition; the estimates are not made here, but they tell slurmctld how many CPUs a job would get (`view.tried`).
+Source: Slurm src/plugins/sched/builtin, 22.05.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from slurmsim.policy import Decision, Policy
+
+_INTERVAL_S, _TESTS = 30, 50
 
 
 class Builtin(Policy):
@@ -19,5 +23,23 @@ class Builtin(Policy):
     summary = "Slurm's main scheduler alone: strict priority order in each partition"
     event_driven = False
 
+    def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
+        named = [value for name, value in scheduler_parameters.items() if name.endswith("interval")]
+        self._interval = max(int(named[0]), 0) if named else 0
+        self._interval = self._interval or _INTERVAL_S
+        self._tests = int(scheduler_parameters.get("bf_max_job_test") or _TESTS)
+        self._start_time = self._estimated = start_time
+
+    def next_time(self, view: Any, now: int, changed: bool) -> int | None:
+        """The next estimates, while there is a job they have not seen."""
+        if not view.untried:
+            return None
+        at = max(now, self._estimated + 1)
+        return at + (self._start_time - at) % self._interval
+
     def schedule(self, view: Any, now: int) -> Iterator[Decision]:
+        self._estimated = now
+        for record in view.records()[: self._tests + 1]:
+            if record.partition is record.job.partitions[0]:
+                view.tried(record)
         return iter(())

@@ -134,6 +134,7 @@ class SlurmBackfill(Policy):
                 yield from cycle.run_deferring(walked) if cycle.few(len(walked)) else cycle.run(walked)
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[cycle.reached :])
+        view.tried_all()
         # a reservation in force touches its nodes every 5 s, which is a change as well
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
 

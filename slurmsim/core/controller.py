@@ -64,6 +64,7 @@ from slurmsim.core.requeues import Requeues
 from slurmsim.core.reservations import Reservations
 from slurmsim.core.resize import Resizes
 from slurmsim.core.suspension import Suspension
+from slurmsim.core.tried import Tried
 from slurmsim.core.usage import Usage
 from slurmsim.errors import InvariantError
 from slurmsim.model.accounting import Accounting
@@ -165,6 +166,7 @@ class Controller(Admission):
         self.gang = Gang(self) if gang else None
         self.host = PolicyHost(self, policy)
         self.limits = Limits(self) if self.enforce.limits else None
+        self.tried = Tried(self)
         self._handlers: dict[type, Callable[[Any], None]] = {
             Submit: self._submit, JobEnded: self._job_ended, Cancel: self._cancel, Requeue: self.requeues.on_requeue,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from slurmsim.core.resize import Resizes
     from slurmsim.core.select import Selector
     from slurmsim.core.suspension import Suspension
+    from slurmsim.core.tried import Tried
     from slurmsim.core.usage import Usage
     from slurmsim.model.cluster import ClusterSpec
     from slurmsim.policy import Policy
@@ -131,6 +132,7 @@ class ControllerState:
     gang: Gang | None
     host: PolicyHost
     limits: Limits | None
+    tried: Tried
     _one_over_limit: bool
     _begin_heap: list[tuple[int, int]]
 

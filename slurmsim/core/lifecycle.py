@@ -208,7 +208,7 @@ class Lifecycle(Waiting):
         job.restarts += 1
         job.alloc, job.nodes = None, 0
         job.partition, job.shape = job.partitions[0], job.shapes[0]
-        job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
+        job.n_nodes, job.n_cpus, job.tried_cpus = job.shape.min_nodes, job.shape.min_cpus, 0
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.now
         job.begin = self.now + REQUEUE_DELAY_S

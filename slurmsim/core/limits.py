@@ -50,11 +50,12 @@ class Standing:
 
     __slots__ = (
         "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early",
-        "limit_s", "plan", "shape", "stamp",
+        "limit_s", "plan", "shape", "stamp", "tried_cpus",
     )  # fmt: skip
 
-    def __init__(self, claim: Claim, demand: Demand, shape: Shape, limit_s: int) -> None:
-        self.claim, self.demand, self.shape, self.limit_s = claim, demand, shape, limit_s
+    def __init__(self, claim: Claim, demand: Demand, record: Record) -> None:
+        self.claim, self.demand, self.shape = claim, demand, record.shape
+        self.limit_s, self.tried_cpus = record.job.time_limit_s, record.job.tried_cpus
         self.stamp = -1
         self.before: str | None = None
         self.early: str | None = None
@@ -63,6 +64,11 @@ class Standing:
         self._bars: str | None = None
         self._verdict: str | None = None
         self._plan_verdict: str | None = None
+
+    def is_of(self, record: Record) -> bool:
+        """Whether the record's job still asks for the same."""
+        job = record.job
+        return self.shape is record.shape and self.limit_s == job.time_limit_s and self.tried_cpus == job.tried_cpus
 
     def judge(self, stamp: int) -> None:
         """Work out what holds the jobs before anybody looks for nodes."""
@@ -125,7 +131,7 @@ class Limits:
         self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
-        self._standings: dict[tuple[int, int, int, bool], Standing] = {}
+        self._standings: dict[tuple[int, int, int, bool, int], Standing] = {}
         self._capped: dict[tuple[Shape, int], Shape] = {}
         self._arrays: Counter[int] = Counter()
         self._refused_arrays: dict[int, str] = {}
@@ -224,22 +230,24 @@ class Limits:
             most = partition.spec.max_time_s
             minutes = UNLIMITED_MIN if most is None else most // 60
         counts = self.c.billing.requested(job, shape)
-        counts["cpu"], counts["node"] = shape.min_cpus, shape.target_nodes
+        n_cpus = job.tried_cpus or shape.min_cpus  # slurmctld goes by what a test has found, if one has
+        counts["mem"] += (n_cpus - shape.min_cpus) * shape.mem_cpu
+        counts["cpu"], counts["node"] = n_cpus, shape.target_nodes
         vector = self.counters.vector(counts, partition)
         return Demand(int(minutes * factor), job.limit_fixed, vector, shape.required, shape.target_nodes)
 
     def _standing(self, record: Record) -> Standing | None:
         job = record.job
         known: Standing | None = record.standing
-        if known is None or known.shape is not record.shape or known.limit_s != job.time_limit_s:
+        if known is None or not known.is_of(record):
             claim = self.counters.claim(job, record.partition)
             if claim is None:
                 return None
-            key = (id(claim), id(record.shape), job.time_limit_s, job.limit_fixed)
+            key = (id(claim), id(record.shape), job.time_limit_s, job.limit_fixed, job.tried_cpus)
             known = self._standings.get(key)
             if known is None:
                 demand = self._asked(job, claim.factor_safe, record.partition, record.shape)
-                known = self._standings[key] = Standing(claim, demand, record.shape, job.time_limit_s)
+                known = self._standings[key] = Standing(claim, demand, record)
             record.standing = known
         version = self.counters.version
         if known.stamp != version:

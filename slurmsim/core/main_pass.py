@@ -175,6 +175,7 @@ class MainPass:
         if limits is not None and (held := held or limits.after(record, alloc)) is not None:
             if alloc is not None:
                 job.likely_nodes = alloc.n_nodes
+                c.tried.found(job, alloc.n_cpus)
             self._held(record, held)
             return True
         if alloc is None and c.preemption is not None:

@@ -218,6 +218,7 @@ class PolicyHost:
             if asked and limits is not None and (held := limits.after(record, alloc)) is not None:
                 if alloc is not None:
                     job.likely_nodes = alloc.n_nodes
+                    c.tried.found(job, alloc.n_cpus)
                 continue
             if alloc is None and c.preemption is not None:
                 alloc = c.preemption.make_room(record, c.reach(record, within, seconds))

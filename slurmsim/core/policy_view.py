@@ -76,6 +76,19 @@ class View:
         ]
         return min(found, default=None)
 
+    def tried_all(self) -> None:
+        """Backfill has tried every job, be it only to know when it could start."""
+        self.c.tried.cycle()
+
+    def tried(self, record: Record) -> None:
+        """When the record's job could start has been worked out."""
+        self.c.tried.test(record)
+
+    @property
+    def untried(self) -> bool:
+        """Whether a job in the queue has not been tried, where that can matter."""
+        return bool(self.c.tried.waiting)
+
     @property
     def n_cpus(self) -> int:
         """CPUs of the cluster."""

@@ -77,7 +77,7 @@ class Multifactor:
     billing
         Counts TRES.
     always
-        Priorities are recalculated without slurmdbd as well (24.11), and CPUs count that backfill has tried.
+        Priorities are recalculated without slurmdbd as well (24.11).
     """
 
     def __init__(
@@ -94,7 +94,6 @@ class Multifactor:
         self.w_qos = option("PriorityWeightQOS")
         self.max_age = option("PriorityMaxAge") or 1
         self.period_s: int | None = option("PriorityCalcPeriod") if with_dbd or always else None
-        self.counts_tried = always and bool(self.w_size)
         self.favor_small = bool(option("PriorityFavorSmall"))
         self.relative_to_time = "SMALL_RELATIVE_TO_TIME" in flags
         self.accrue_always = "ACCRUE_ALWAYS" in flags

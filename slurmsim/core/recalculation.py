@@ -152,8 +152,6 @@ class Recalculation:
                 job.priority = max(value, job.priority) if plugin.increase_only else value
         if not c.queue.jobs:
             return
-        if plugin.counts_tried:
-            self._count_tried(now)
         changed = self.columns.changes(now, factors)
         if changed:
             c.queue.reprioritise(changed)
@@ -161,23 +159,6 @@ class Recalculation:
             c.edits += 1
             c.main.dirty = True
             c.host.changed = True
-
-    def _count_tried(self, now: int) -> None:
-        """Jobs that get nodes of their own have, once backfill has tried them, all CPUs of as many (_job_test).
-
-        It tries everybody every bf_interval.
-        """
-        assert self.columns is not None
-        interval = getattr(self.c.host.policy, "interval", -1)
-        if interval < 0:
-            return
-        for records in self.c.queue.jobs.values():
-            job = records[0].job
-            shape, since = job.shape, job.eligible_time
-            if job.tried_cpus or not (shape.whole and shape.uniform) or since is None or now - since < interval:
-                continue
-            job.tried_cpus = shape.node_need * shape.cpus_each
-            self.columns.edited(job)
 
     def check(self) -> None:
         """Recount; raises InvariantError on any difference."""

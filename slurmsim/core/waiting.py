@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.job import Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.messages import Hold, Release
@@ -80,6 +80,8 @@ class Waiting(PartitionLimits):
             self.queue.add_through(self.reservations.jobs.of(job), job, values, wanted)
         else:
             self.queue.add(job, values, wanted)
+        if not self.event_driven:
+            self.tried.came(job)
         if unasked or (job.reason in _KEPT_UNTIL_LOOKED_AT and self._asks_in_passes()):
             self.queue.unasked[job.id] = job
         elif job.reason != Reason.NONE:
@@ -116,6 +118,7 @@ class Waiting(PartitionLimits):
         self.generation += 1
         if job.claims and self.event_driven:
             self.licenses.leave(job)
+        self.tried.left(job)
         return self.queue.remove(job)
 
     def withdraw(self, job: Job) -> None:
@@ -153,8 +156,6 @@ class Waiting(PartitionLimits):
             job.priority, job.eligible_time = 0, None
             self.set_reason(job, Reason.HELD_ADMIN if fact.admin else Reason.HELD_USER)
             return
-        if job.planned_nodes and job.shape.whole:
-            job.tried_cpus = int(self.table.cpus[to_indices(job.planned_nodes)].sum())
         self.withdraw(job)
         self._forget(job)
         self.deadlines.register(job)

@@ -1,0 +1,72 @@
+"""CPUs a test found for a job that could not start: they count in its size and against limits from then on."""
+
+from __future__ import annotations
+
+import pytest
+from unit.core.world import World, simple
+
+from slurmsim.core.messages import Requeue
+from slurmsim.model.accounting import Accounting, Association, Limits, Qos
+
+SIZES = """PriorityType=priority/multifactor
+PriorityWeightJobSize=1000
+PriorityCalcPeriod=1
+AccountingStorageType=accounting_storage/slurmdbd
+"""
+LIMITED = SIZES + "AccountingStorageEnforce=associations,limits\n"
+
+
+def world(policy: str, more: str, cpus: int | None = None) -> World:
+    limits = Limits(grp_tres={"cpu": cpus}) if cpus is not None else Limits()
+    people = (
+        Association("root"), Association("acc", parent="root", limits=limits), Association("free", parent="root"),
+        Association("acc", "alice", is_default=True), Association("free", "bob", is_default=True),
+    )  # fmt: skip
+    return World(simple(4, 4, more), policy, accounting=Accounting(people, (Qos("normal"),)))
+
+
+@pytest.mark.parametrize("policy", ["backfill", "builtin"])
+def test_whole_nodes_count_with_all_their_cpus_once_a_start_was_worked_out(policy: str) -> None:
+    """(2/4 + 8/16)/2 for (2/4 + 2/16)/2, when the priority thread runs next; not before the plugin's first turn."""
+    w = world(policy, SIZES)
+    w.sbatch("-J a -N4 --exclusive -t 10", run=500)
+    w.sbatch("-J b -N2 --exclusive -t 10", run=100)
+    w.sbatch("-J c -N2 --exclusive -t 10", run=100, at=55)
+    w.until(59)
+    assert (w["b"].priority, w["c"].priority) == (312, 312)
+    w.until(61)
+    assert (w["b"].priority, w["c"].priority) == (500, 312)
+    w.until(121)
+    assert w["c"].priority == 500
+
+
+def test_builtin_looks_at_the_first_jobs_only() -> None:
+    w = world("builtin", SIZES + "SchedulerParameters=bf_max_job_test=1,bf_interval=10\n")
+    w.sbatch("-J a -N4 --exclusive -t 10", run=500)
+    for name in ("b", "c", "d"):
+        w.sbatch(f"-J {name} -N2 --exclusive -t 10", run=100)
+    w.until(61)
+    assert [w[name].priority for name in ("b", "c", "d")] == [500, 500, 312]
+
+
+def test_a_requeued_job_is_as_new() -> None:
+    w = world("backfill", SIZES)
+    w.sbatch("-J a -N4 --exclusive -t 10", run=40)
+    w.sbatch("-J b -N2 --exclusive -t 10", run=1000)
+    w.until(100)
+    assert w.state("b") == "RUNNING" and w["b"].tried_cpus == 8
+    w.tell(Requeue(w.id("b")))
+    w.until(101)
+    assert w["b"].tried_cpus == 0
+
+
+def test_where_no_nodes_are_free_limits_go_by_what_was_found() -> None:
+    w = world("backfill", LIMITED, cpus=7)
+    w.sbatch("-J a -N4 --exclusive -t 10", run=500, user="bob")
+    w.sbatch("-J b -N2 --exclusive -t 10", run=100)  # two CPUs asked for, eight with the nodes
+    w.until(20)
+    assert w.reason("b") == "Resources"
+    w.until(61)
+    assert w.reason("b") == "AssocGrpCpuLimit"
+    w.until(2000)
+    assert w.start("b") is None
