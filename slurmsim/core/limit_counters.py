@@ -117,10 +117,20 @@ class LimitCounters:
         key = (branch, first.name if first is not None else "", second.name if second is not None else "")
         claim = self._claims.get(key)
         if claim is None:
-            used = [self._used_by_qos(qos, branch) for qos in qos_order(first, second)]
-            path = [(b, self._used_by(b)) for b in branch.path]
-            claim = self._claims[key] = self._compiler.claim(path, used, first)
+            claim = self._claims[key] = self._compile(branch, first, second)
         return claim
+
+    def _compile(self, branch: Branch, first: Qos | None, second: Qos | None) -> Claim:
+        used = [self._used_by_qos(qos, branch) for qos in qos_order(first, second)]
+        return self._compiler.claim([(b, self._used_by(b)) for b in branch.path], used, first)
+
+    def renew_claims(self) -> None:
+        """Make all rules anew, for these counters: functions hold theirs, so a copy shares the original's."""
+        qos = self.tree.qos
+        for (branch, first, second), claim in self._claims.items():
+            fresh = self._compile(branch, qos.get(first), qos.get(second))
+            for name in Claim.__slots__:
+                setattr(claim, name, getattr(fresh, name))
 
     def claim_keys(self) -> dict[int, ClaimKey]:
         """What `claim_of` made each claim of, by the claim's identity; for whoever writes claims down."""

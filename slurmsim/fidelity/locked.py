@@ -15,13 +15,14 @@ import copy
 import io
 import pickle
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
-from slurmsim.bitmap import from_indices
+from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.completing import Completing
 from slurmsim.core.controller import Controller
 from slurmsim.core.messages import Fact, JobEnded, Launch, Submit
 from slurmsim.core.nodes import Allocation
@@ -37,7 +38,11 @@ from slurmsim.states import JobState
 
 MAX_ORDERS = 60  # orders of the events of one second that are tried
 LOOK_S = 5  # the recorder looked at pending jobs that often
+FREED_S = 5  # a node may report that long after its job's end that it is free; each does so on its own
 LATE_S = 4  # a look may show what a pass of so many seconds before or after decided: 3 s between passes, 1 s of a look
+
+_Best = tuple[tuple[int, int, int], Controller, dict[int, str]]
+"""(on the recorded nodes, started, less what should not start), the copy, and what it started where."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,8 @@ class Locked:
         Looks at pending jobs; those that show our reason.
     displaced
         Recorded starts that could not be given their recorded nodes, because for us these were not free.
+    unreported
+        Of `on_nodes`, starts that our pass makes only without nodes of a job that ended up to `FREED_S` before.
     """
 
     starts: int = 0
@@ -65,6 +72,7 @@ class Locked:
     looks: int = 0
     same_reason: int = 0
     displaced: int = 0
+    unreported: int = 0
     missed: list[int] = field(default_factory=list)  # job ids of the starts that we would not make
 
     @property
@@ -122,6 +130,7 @@ class _Walk:
         self.wanted_since: dict[int, int] = {}  # jobs our passes would start, since when without a break
         self.ever_wanted: set[int] = set()
         self.placed: dict[int, Allocation] = {}  # what our latest pass gave a job, CPU for CPU
+        self.freed: list[tuple[int, Bitmap]] = []  # when jobs ended lately, and their nodes
         self.ahead: set[int] = set()  # jobs whose start a pass of ours made in the second before
         self.shown: dict[int, list[tuple[int, str]]] = defaultdict(list)  # job -> (since when, our reason)
         self.interval = int(recording.cluster.scheduler_parameters.get("bf_interval") or 30)
@@ -141,17 +150,15 @@ class _Walk:
         """What the recording holds of the second `now`; its passes are asked for first."""
         recorded = {job.id: job for job in self.starts.get(now, ()) if job.id not in self.ahead}
         facts: list[Fact] = [*self.ends.get(now, ()), *self.submits.get(now, ())]
-        best: tuple[tuple[int, int, int], Controller, dict[int, str]] | None = None
+        self.freed = [entry for entry in self.freed if entry[0] >= now - FREED_S]
+        self.freed += [(now, self.c.jobs[fact.job_id].nodes) for fact in self.ends.get(now, ())]
+        best: _Best | None = None
         if recorded:
-            for fork, started in self._passes(now, recorded):
-                agreed = [job_id for job_id in recorded if job_id in started]
-                exact = sum(expand(started[job_id]) == expand(recorded[job_id].nodes) for job_id in agreed)
-                score = exact, len(agreed), -len(started)
-                if best is None or score > best[0]:
-                    best = score, fork, started
-                if score == (len(recorded), len(recorded), -len(recorded)):
-                    break
-            assert best is not None
+            best = self._best(now, recorded, [()], None)
+            if best[0][0] < len(recorded):
+                reported = best[0][0]
+                best = self._best(now, recorded, self._late(recorded), best)
+                self.found.unreported += best[0][0] - reported
             (exact, n_agreed, _), _, started = best
             self.found.starts += len(recorded)
             self.found.agreed += n_agreed
@@ -165,21 +172,65 @@ class _Walk:
                 self._start(job)
         self.c.note(now, facts)
         if best is not None:
-            self._adopt_reasons(best[1])
+            self._adopt(best[1])
         for job in recorded.values():
             self._start(job)
         self._show(now)
 
-    def _passes(self, now: int, recorded: dict[int, RecordedJob]) -> Iterator[tuple[Controller, dict[int, str]]]:
-        """The passes the recording shows in this second, on copies, likeliest order of its events first."""
+    def _best(
+        self, now: int, recorded: dict[int, RecordedJob], suppositions: Iterable[Sequence[Bitmap]], best: _Best | None
+    ) -> _Best:
+        """The passes under one of the suppositions that come closest to what is recorded, or `best` if that does."""
+        for late in suppositions:
+            for fork, started in self._passes(now, recorded, late):
+                agreed = [job_id for job_id in recorded if job_id in started]
+                exact = sum(expand(started[job_id]) == expand(recorded[job_id].nodes) for job_id in agreed)
+                score = exact, len(agreed), -len(started)
+                if best is None or score > best[0]:
+                    best = score, fork, started
+                if score == (len(recorded), len(recorded), -len(recorded)):
+                    return best
+        assert best is not None
+        return best
+
+    def _late(self, recorded: dict[int, RecordedJob]) -> Iterator[Sequence[Bitmap]]:
+        """Which nodes may still be completing for each pass of this second: freed ones nobody has been started on.
+
+        With several starts the nodes of the last of them may have come back between two passes.
+        """
+        index, freed = self.c.table.index, 0
+        for _, nodes in self.freed:
+            freed |= nodes
+        taken, after = 0, []
+        for job in sorted(recorded.values(), key=lambda job: [r.key for r in self.c.queue.jobs.get(job.id, ())]):
+            taken |= from_indices(sorted(index[name] for name in expand(job.nodes)))
+            after.append(freed & ~taken)
+        if after[-1]:
+            yield after[-1:]
+        for first in after[:-1]:
+            if first != after[-1]:
+                yield first, after[-1]
+
+    def _passes(
+        self, now: int, recorded: dict[int, RecordedJob], late: Sequence[Bitmap]
+    ) -> Iterator[tuple[Controller, dict[int, str]]]:
+        """The passes the recording shows in this second, on copies, likeliest order of its events first.
+
+        `late` has the nodes that are still completing in each pass, the last of them in further ones, too.
+        """
         ends = {fact.job_id: fact for fact in self.ends.get(now, ())}
         subs = [fact.sub for fact in self.submits.get(now, ())]
         kinds = sorted({job.scheduler == "Backfill" for job in recorded.values()})
+        kinds += kinds[-1:] * (len(late) - len(kinds))
         for order in islice(orders(sorted(ends), subs, kinds), MAX_ORDERS):
             fork = _fork(self.c)
             started: dict[int, str] = {}
+            completing = list(late)
             for item in order:
                 if isinstance(item, bool):
+                    if completing:
+                        fork.completing = Completing(fork, 0, 0)
+                        fork.completing.nodes = completing.pop(0) if len(completing) > 1 else completing[0]
                     for action in fork.run_pass(now, backfill=item):
                         if isinstance(action, Launch):
                             alloc = action.job.alloc
@@ -246,7 +297,7 @@ class _Walk:
                 self.c = fork
             else:
                 self.c.note(now, [])
-                self._adopt_reasons(fork)
+                self._adopt(fork)
                 now += LOOK_S  # it will want the same again
             self._show(now)
 
@@ -267,12 +318,14 @@ class _Walk:
 
     # -- reasons --------------------------------------------------------------------------------------------------
 
-    def _adopt_reasons(self, fork: Controller) -> None:
-        """The reasons a pass on a copy gave to jobs that are pending in both."""
+    def _adopt(self, fork: Controller) -> None:
+        """What a pass on a copy found out of jobs that are pending in both: their reasons, and CPUs for them."""
         for job_id, job in self.c.jobs.items():
             other = fork.jobs.get(job_id)
             if other is not None and job.state == other.state == JobState.PENDING:
                 self.c.set_reason(job, other.reason)
+                if other.tried_cpus:
+                    self.c.tried.found(job, other.tried_cpus)
 
     def _show(self, now: int) -> None:
         for job in self.c.jobs.values():
@@ -318,6 +371,8 @@ def _fork(c: Controller) -> Controller:
     stream.seek(0)
     fork: Controller = _Reader(stream, shared).load()
     fork.selector.forget_future()  # remembers shapes by identity
+    if fork.limits is not None:
+        fork.limits.counters.renew_claims()
     return fork
 
 

@@ -6,7 +6,8 @@ import pytest
 from unit.core.world import HEAD, World
 
 from slurmsim.core.limit_reasons import LIMIT_REASONS, tres_reason
-from slurmsim.core.messages import Hold, Release, Requeue, SetTimeLimit
+from slurmsim.core.messages import Hold, JobEnded, Launch, Release, Requeue, SetTimeLimit
+from slurmsim.fidelity.locked import _fork
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 CONF = f"""{HEAD}AccountingStorageType=accounting_storage/slurmdbd
@@ -150,3 +151,15 @@ def test_held_while_a_limit_keeps_it_out_of_sight() -> None:
     w.tell(Release(w.id("b")), 210)
     w.until(400)
     assert w.start("b") == 210
+
+
+def test_a_copy_of_the_controller_has_limits_of_its_own() -> None:
+    w = world(account=Limits(grp_tres={"cpu": 4}))
+    w.sbatch("-J a -n4 -t 10", 100)
+    w.sbatch("-J b -n4 -t 10", 100)
+    w.until(20)
+    assert w.reason("b") == "AssocGrpCpuLimit"
+    fork = _fork(w.controller)
+    fork.note(21, [JobEnded(w.id("a"), "COMPLETED", "0:0", 0)])
+    assert [action.job.id for action in fork.run_pass(21, backfill=False) if isinstance(action, Launch)] == [w.id("b")]
+    assert not w.controller.run_pass(21, backfill=False)
