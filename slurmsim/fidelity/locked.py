@@ -324,7 +324,7 @@ class _Walk:
             other = fork.jobs.get(job_id)
             if other is not None and job.state == other.state == JobState.PENDING:
                 self.c.set_reason(job, other.reason)
-                if other.tried_cpus:
+                if other.tried_cpus and job.queued:  # else its first priority would count them
                     self.c.tried.found(job, other.tried_cpus)
 
     def _show(self, now: int) -> None:
