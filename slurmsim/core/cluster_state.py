@@ -98,6 +98,13 @@ class ClusterState:
         self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
         self.gone: set[int] = set()  # numbers of partitions that were deleted
 
+    def memory_default(self, partition: Partition) -> MemoryBounds:
+        """``DefMemPerCPU`` or ``DefMemPerNode`` of `partition`, or of the cluster where it has neither."""
+        spec = partition.spec
+        return MemoryBounds.chosen(
+            MemoryBounds(spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib), self.default_memory
+        )
+
     @property
     def known_shapes(self) -> list[tuple[int, frozenset[str], Shape]]:
         """All shapes, with what they were compiled for beside their requests; to be set where requests are others."""
@@ -203,9 +210,7 @@ def compile_shape(
     shape = state.shapes.get(key)
     if shape is None:
         spec, option = partition.spec, state.cluster.option
-        default = MemoryBounds.chosen(
-            MemoryBounds(spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib), state.default_memory
-        )
+        default = state.memory_default(partition)
         limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), state.max_memory)
         shape = Shape(
             request, partition, state.table, memory_consumable=state.selector.memory_consumable,

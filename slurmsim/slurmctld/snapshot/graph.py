@@ -251,6 +251,10 @@ class Decoder:
             made += [{} for _ in range(n)] if name == "dict" else [_empty(name, item) for item in chunk["items"]]
         self._chunks.append((chunk, len(made) - n))
 
+    def records(self, kind: str) -> list[Any]:
+        """All records of a kind, in the order of their numbers."""
+        return self._objects.get(kind, [])
+
     def bind(self, value: Any, present: Any) -> None:
         """`present` is to become the container that `value` refers to, if it is one of that kind."""
         if isinstance(value, list) and value and value[0] == "o" and _CONTAINERS.get(type(present)) == value[1]:

@@ -9,6 +9,7 @@ from slurmsim.core.claims import Claim
 from slurmsim.errors import InvariantError, WorkloadError
 from slurmsim.sim.network import Pending
 from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.snapshot import upgrades
 from slurmsim.slurmctld.snapshot.graph import Decoder, Encoder, Special
 from slurmsim.slurmctld.snapshot.kinds import KINDS, SCHEMA
 from slurmsim.slurmctld.snapshot.parts import parts
@@ -50,22 +51,26 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
     first = next(rows, None)
     if first is None or first.get("kind") != "engine":
         raise WorkloadError("the snapshot does not begin with an engine")
-    if first["schema"] != SCHEMA:
-        raise WorkloadError(f"the snapshot has schema {first['schema']}", expected=f"schema {SCHEMA}")
+    schema = upgrades.check(first["schema"])
+    upgrades.lead_parts_over(first["parts"], first["now"], schema)
     found = {part.name: part for part in parts(engine)}
     if found.keys() != first["parts"].keys():
         other = ", ".join(sorted(found.keys() ^ first["parts"].keys()))
         raise WorkloadError(f"the snapshot was taken under another configuration: {other}")
     decoder = Decoder(KINDS, {name: part.what for name, part in found.items()}, _claims(engine))
     for table in rows:
-        decoder.add(table)
-    for name, part in found.items():
-        for attribute in part.fields:
-            decoder.bind(first["parts"][name][attribute], getattr(part.what, attribute, None))
+        decoder.add(upgrades.lead_over(table, schema))
+    kept = [
+        (part.what, attribute, first["parts"][name][attribute])
+        for name, part in found.items() for attribute in part.fields
+        if schema == SCHEMA or attribute in first["parts"][name]
+    ]  # fmt: skip
+    for what, attribute, value in kept:
+        decoder.bind(value, getattr(what, attribute, None))
     decoder.fill()
-    for name, part in found.items():
-        for attribute in part.fields:
-            object.__setattr__(part.what, attribute, decoder.value(first["parts"][name][attribute]))
+    for what, attribute, value in kept:
+        object.__setattr__(what, attribute, decoder.value(value))
+    upgrades.complete(decoder.records("shape"), engine.controller.state, schema)
     pending: list[Pending] = [
         (time, priority, number, [decoder.value(call) for call in calls], decoder.value(value))
         for time, priority, number, calls, value in first["events"]
