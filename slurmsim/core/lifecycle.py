@@ -24,8 +24,6 @@ class Lifecycle(Waiting):
     def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
         """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""
         job, now = record.job, self.now
-        if job.eligible_time is None:  # a cycle of backfill came before the pass that would have asked
-            self.became_eligible(job)
         if len(job.partitions) == 1:
             job.depth = self.dequeue(job)
         elif job.queued:

@@ -206,8 +206,10 @@ class MainScheduler:
         """The queue is built: who waits for no time and no job any more says so (job_independent)."""
         c = self.c
         for job in list(c.queue.unasked.values()):
-            if job.eligible_time is None:
-                c.became_eligible(job)
             if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):
                 c.set_reason(job, Reason.NONE)
+            elif job.reason == Reason.NONE and c.now - job.submit_time <= self.delay:  # an array nobody had asked
+                job.eligible_time = c.now
+                if c.recalculation.columns is not None:
+                    c.recalculation.columns.edited(job)
         c.queue.unasked.clear()

@@ -61,10 +61,12 @@ class Waiting(PartitionLimits):
                     reasons = [self.keeps_out(job, p, s) for p, s in zip(job.partitions, job.shapes, strict=True)]
                     self.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
                     return
-        # a submission does not ask whether an array may start: the next pass does
-        unasked = job.sub.array_task_id is not None and job.submit_time == self.now and self._asks_in_passes()
-        if not unasked:
-            self.became_eligible(job)
+        if job.eligible_time is None:
+            job.eligible_time = max(self.now, job.begin or 0)
+            if job.eligible_time > job.submit_time:
+                self.record("ELIGIBLE", job)
+        if self.accrual is not None:
+            self.accrual.eligible(job, self.now)
         if job.priority == 0:
             values = self.priority.submit(job, self.now)
         else:
@@ -82,22 +84,12 @@ class Waiting(PartitionLimits):
             self.queue.add(job, values, wanted)
         if not self.event_driven:
             self.tried.came(job)
-        if unasked or (job.reason in _KEPT_UNTIL_LOOKED_AT and self._asks_in_passes()):
+        # a submission does not ask whether an array may start: the next pass does
+        unasked = job.sub.array_task_id is not None and job.submit_time == self.now
+        if (unasked or job.reason in _KEPT_UNTIL_LOOKED_AT) and not self.event_driven and self.main.enabled:
             self.queue.unasked[job.id] = job
         elif job.reason != Reason.NONE:
             self.set_reason(job, Reason.NONE)
-
-    def _asks_in_passes(self) -> bool:
-        return not self.event_driven and self.main.enabled
-
-    def became_eligible(self, job: Job) -> None:
-        """Nothing but nodes and limits keeps `job` waiting from now on."""
-        if job.eligible_time is None:
-            job.eligible_time = max(self.now, job.begin or 0)
-            if job.eligible_time > job.submit_time:
-                self.record("ELIGIBLE", job)
-        if self.accrual is not None:
-            self.accrual.eligible(job, self.now)
 
     def _limits_changed(self) -> None:
         """An edit of limits or partition states: queue jobs for the partitions they may start in now."""

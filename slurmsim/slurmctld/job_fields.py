@@ -90,6 +90,13 @@ def next_backfill(engine: Engine, after: int) -> int:
     return after + interval - (after - last) % interval if last <= after else last
 
 
+def _eligible(r: Row, e: Engine) -> int:
+    """Since when it may start; an array's first pass has to have asked."""
+    if r.core.id in e.controller.queue.unasked and r.core.reason == Reason.NONE:
+        return 0
+    return r.core.eligible_time or r.core.begin or 0
+
+
 def _accrue(r: Row, e: Engine) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
     if _rejected(r) or (r.core.start_time is None and r.job.entered_after == e.looks):
@@ -335,7 +342,7 @@ FIELDS: dict[str, Getter] = {
     "state_reason": _reason,
     "state_desc": _description,
     "submit_time": lambda r, e: r.core.submit_time,
-    "eligible_time": lambda r, e: r.core.eligible_time or r.core.begin or 0,
+    "eligible_time": lambda r, e: _eligible(r, e),
     "accrue_time": lambda r, e: _accrue(r, e),
     "start_time": _start,
     "end_time": _end,

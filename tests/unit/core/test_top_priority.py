@@ -43,9 +43,23 @@ def test_who_is_kept_by_a_limit_is_before_nobody() -> None:
 def test_an_array_is_eligible_when_the_first_pass_has_asked() -> None:
     w = World(simple(), "backfill")
     w.controller.main.ticks = True
+    w.sbatch("-J full -N4 --exclusive -t 60", 900, at=3)
     w.sbatch("-J arr -a 1-2 -N1 -t 5", 5, at=10)
     w.sbatch("-J one -N1 -t 5", 5, at=10)
     w.until(10)
-    assert [w[name].eligible_time for name in ("arr_1", "arr_2", "one")] == [None, None, 10]
+    asked = w.controller.queue.unasked
+    assert [w[name].id in asked for name in ("arr_1", "arr_2", "one")] == [True, True, False]
+    assert w.reason("arr_1") == "None"
     w.until(12)
-    assert [w[name].eligible_time for name in ("arr_1", "arr_2")] == [11, 11]
+    assert not w.controller.queue.unasked
+    assert [w[name].eligible_time for name in ("arr_1", "arr_2", "one")] == [11, 11, 10]
+
+
+def test_the_columns_of_the_queue_know_when_an_array_was_asked() -> None:
+    w = World(simple(more="PriorityType=priority/multifactor\nPriorityWeightAge=1000"), "backfill")
+    w.controller.main.ticks = True
+    w.sbatch("-J full -N4 --exclusive -t 60", 900, at=3)
+    w.sbatch("-J arr -a 1-2 -N1 -t 5", 5, at=10)
+    w.until(100)
+    assert w.state("arr_1") == "PENDING"
+    w.controller.recalculation.check()
