@@ -103,7 +103,7 @@ def test_a_replay_is_as_near_to_real_slurm_as_its_own_repeat(name: str, runs: in
     assert found.replay.start_diff_s <= found.real.start_diff_s + 1
     if name.endswith("builtin"):
         assert (found.real.order, found.replay.order) == (1.0, 1.0)
-        assert found.replay.start_diff_s < found.real.start_diff_s
+        assert found.replay.start_diff_s <= found.real.start_diff_s
 
 
 def test_repeats_are_of_one_workload_and_configuration() -> None:
