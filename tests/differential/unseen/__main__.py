@@ -23,7 +23,6 @@ from unseen.workloads import draw_workload
 
 SESSIONS, WORKLOADS = 33, 20
 COMMAND_TRIES, WORKLOAD_TRIES = 40, 12
-AGAIN = "again"  # the folder of second recordings
 
 
 def record_session(drawn: Drawn, release: str) -> dict[str, Any]:
@@ -43,7 +42,7 @@ def record_sessions(seed: int, folder: Path, count: int, at_once: int, release: 
     drawer = Drawer(seed)
     drawn = [drawer.draw(index) for index in range(count)]
     with ThreadPoolExecutor(at_once) as pool:
-        for place in (folder, folder / AGAIN):
+        for place in (folder, folder / kept.AGAIN):
             place.mkdir(exist_ok=True)
             list(pool.map(_keep_session, drawn, repeat(place), repeat(release)))
 
@@ -90,7 +89,7 @@ def compare(folder: Path) -> None:
     judged = []
     for path in sorted(folder.glob("s*.json")):
         recording = json.loads(path.read_text("utf-8"))
-        again = folder / AGAIN / path.name
+        again = folder / kept.AGAIN / path.name
         second = json.loads(again.read_text("utf-8")) if again.exists() else None
         found = ours.compare(path.stem, recording, folder / "conf" / path.stem / "slurm.conf", second)
         judged += found

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+AGAIN = "again"  # the folder of second recordings, and where a kept one has them
+
 
 def pack(folder: Path, into: Path) -> None:
     """Keep what was recorded in `folder`."""
@@ -15,6 +17,8 @@ def pack(folder: Path, into: Path) -> None:
     for path in sorted(folder.glob("s??.json")):
         conf = folder / "conf" / path.stem
         recording = json.loads(path.read_text("utf-8"))
+        if (second := folder / AGAIN / path.name).exists():
+            recording[AGAIN] = json.loads(second.read_text("utf-8"))
         _write(into / f"{path.stem}.session.xz", {"conf": _texts(conf.iterdir()), "recording": recording})
     for path in sorted(folder.glob("w??.json")):
         files = _texts(folder.glob(f"{path.stem}.*"))

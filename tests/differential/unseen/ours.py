@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "golden"))
 import replay
 from same_jobs import SameJobs
 
+from unseen.kept import AGAIN
 from unseen.score import Answer, Judged, judge
 from unseen.sessions import BOOT
 
@@ -44,7 +45,8 @@ def up_s_of(recording: dict[str, Any]) -> int:
 
 
 def compare(name: str, recording: dict[str, Any], conf: Path, again: dict[str, Any] | None = None) -> list[Judged]:
-    """Every command of a session judged; `again` is a second recording of it."""
+    """Every command of a session judged; `again` is a second recording of it, if the first does not bring one."""
+    again = again or recording.get(AGAIN)
     steps = [step for step in recording["steps"] if "cmd" in step]
     real = recorded(recording)
     sure = [True] * len(real) if again is None else [a == b for a, b in zip(real, recorded(again), strict=True)]
