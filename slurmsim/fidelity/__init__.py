@@ -38,7 +38,8 @@ class Assessment:
     which `reordered` needed another order of events inside the second and `unexplained` fit no order.
     Locked: `locked_starts` (recorded starts that our pass makes too, on the recorded nodes), `locked_in_time` (jobs our
     passes would start that the recording does not keep waiting for more than a backfill interval), `locked_reasons`
-    (looks at pending jobs that show our reason).
+    (looks at pending jobs that show our reason); `locked_late` of the starts (a count) are made only if nodes of a job
+    that ended up to five seconds before are still completing, which no recording shows.
     Freely: `launch_s` (what a job took beyond its work, mean; the one number the free replay is told), `free_order`,
     `free_nodes`, start differences, `drift_s` (median difference of the last tenth of the starts), `longest_chain` of
     launches in the recording, mean latency of a launch recorded and replayed, and `explained`: the share of jobs whose
@@ -71,6 +72,7 @@ class Assessment:
     mean_wait_recorded_s: float
     mean_wait_replayed_s: float
     not_started: int
+    locked_late: int
 
     @property
     def missing(self) -> str:
@@ -90,7 +92,8 @@ class Assessment:
             "recording": self.recording.removesuffix(".json"), "Slurm": self.slurm, "jobs": str(self.jobs),
             "same order": f"{self.order:.1%}", "same nodes": f"{self.nodes:.1%}",
             "seconds (reordered, unexplained)": f"{self.seconds} ({self.reordered}, {self.unexplained})",
-            "locked: starts": f"{self.locked_starts:.1%}", "in time": f"{self.locked_in_time:.1%}",
+            "locked: starts": f"{self.locked_starts:.1%}" + (f" ({self.locked_late} late)" if self.locked_late else ""),
+            "in time": f"{self.locked_in_time:.1%}",
             "reasons": f"{self.locked_reasons:.1%}",
             "launch": f"{self.launch_s:.2f} s",
             "free: order": f"{self.free_order:.1%}", "nodes": f"{self.free_nodes:.1%}",
@@ -159,5 +162,5 @@ def compare(recording: Recording) -> Assessment:
         float(np.median(late)), int(real.length.max()),
         float(real.latency.mean()), float(ours.latency[ran].mean()),
         float((np.abs(diff - (ours.total - real.total)) <= 1)[ran].mean()),
-        float((start - submit)[ran].mean()), float((freely - submit)[ran].mean()), int((~ran).sum()),
+        float((start - submit)[ran].mean()), float((freely - submit)[ran].mean()), int((~ran).sum()), locked.unreported,
     )  # fmt: skip
