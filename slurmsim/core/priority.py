@@ -137,9 +137,12 @@ class Multifactor:
 
     # -- factors ----------------------------------------------------------------------------------------------------
 
-    def size_factor(self, job: Job) -> float:
-        """(nodes/N + cpus/C)/2, or Slurm's other two definitions (PriorityFavorSmall, SMALL_RELATIVE_TO_TIME)."""
-        n, c = job.n_nodes, max(job.n_cpus, job.tried_cpus)
+    def size_factor(self, job: Job, tried: int | None = None) -> float:
+        """(nodes/N + cpus/C)/2, or Slurm's other two definitions (PriorityFavorSmall, SMALL_RELATIVE_TO_TIME).
+
+        `tried` are the CPUs a test has found, if not those of today.
+        """
+        n, c = job.n_nodes, max(job.n_cpus, job.tried_cpus if tried is None else tried)
         if self.relative_to_time:
             minutes = max(job.time_limit_s // 60, 1) if job.time_limit_s < ONE_YEAR_S else UNLIMITED_MIN
             value = max(n * self.n_cpus / self.n_nodes, c) / minutes / self.n_cpus
@@ -204,14 +207,16 @@ class Multifactor:
         self.w_tres = every
         return found
 
-    def weighted(self, job: Job, at: int = 0) -> tuple[float, float, float, float, float, float]:
+    def weighted(
+        self, job: Job, at: int = 0, tried: int | None = None
+    ) -> tuple[float, float, float, float, float, float]:
         """What does not change while the job waits, weighted: association, size, partition, QOS, TRES, nice.
 
-        `at` is the place of the partition among the job's.
+        `at` is the place of the partition among the job's; `tried` as in `size_factor`.
         """
         return (
             self.w_assoc * self.assoc_factor(job) if self.w_assoc else 0.0,
-            self.w_size * self.size_factor(job) if self.w_size else 0.0,
+            self.w_size * self.size_factor(job, tried) if self.w_size else 0.0,
             self.w_partition * self.part_factor[job.partitions[at].index],
             self.w_qos * self.qos_factor(job) if self.w_qos else 0.0,
             self.tres_sum(job, at) if self.w_tres else 0.0,

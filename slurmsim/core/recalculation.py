@@ -150,6 +150,7 @@ class Recalculation:
             for _, _, job in c.running:
                 value = plugin.of_running(job, now)
                 job.priority = max(value, job.priority) if plugin.increase_only else value
+        c.tried.news.clear()
         if not c.queue.jobs:
             return
         changed = self.columns.changes(now, factors)

@@ -64,7 +64,7 @@ class Shape:
 
     __slots__ = (
         "all_cores", "apart", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
-        "cpus_per_task", "default_memory", "exclusive", "gpus_asked", "gres", "kinds", "least_cpus",
+        "cpus_per_task", "exclusive", "gpus_asked", "gres", "kinds", "least_cpus",
         "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory",
         "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "part_max_nodes", "part_max_time_s",
@@ -118,7 +118,6 @@ class Shape:
         self.contiguous = request.contiguous
         self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
         self.per_gpu: PerGpu = gpus.complete(request)
-        self.default_memory = default_memory
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table)
         self.max_cpus_per_node = spec.max_cpus_per_node

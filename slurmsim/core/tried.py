@@ -30,6 +30,7 @@ class Tried:
 
     def __init__(self, controller: Controller) -> None:
         self.c = controller
+        self.news: dict[int, int] = {}  # by job found since priorities were worked out: the CPUs that counted then
         self._waiting: dict[int, Job] | None = None  # who is in it is told by the queue, so that nobody keeps it
 
     @property
@@ -52,8 +53,13 @@ class Tried:
 
     def left(self, job: Job) -> None:
         """`job` is in the queue no more."""
+        self.news.pop(job.id, None)
         if self._waiting is not None:
             self._waiting.pop(job.id, None)
+
+    def counted(self, job: Job) -> int:
+        """The CPUs found that count in the priority of `job` as it was last worked out."""
+        return self.news.get(job.id, job.tried_cpus)
 
     def cycle(self) -> None:
         """Backfill has tried all jobs no partition limit, account limit or license keeps it from looking at."""
@@ -71,6 +77,7 @@ class Tried:
         """A test found nodes with so many CPUs for `job`."""
         self.waiting.pop(job.id, None)
         if job.tried_cpus != n_cpus:
+            self.news.setdefault(job.id, job.tried_cpus)
             job.tried_cpus = n_cpus
             if self.c.recalculation.columns is not None:
                 self.c.recalculation.columns.edited(job)

@@ -162,6 +162,7 @@ class Waiting(PartitionLimits):
         self.record("HOLD", job)
 
     def _rank_anew(self, job: Job) -> None:
+        self.tried.news.pop(job.id, None)
         values = self.priority.submit(job, self.now)
         job.priority = min(values)
         records = self.queue.jobs.get(job.id, ())

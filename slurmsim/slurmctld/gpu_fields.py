@@ -56,7 +56,7 @@ def memory(row: Row, engine: Engine) -> tuple[int, bool]:
     """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it."""
     shape = row.core.shape
     if shape.mem_gpu and shape.per_gpu.charged and not looked_at(row):
-        default = shape.default_memory
+        default = engine.controller.state.memory_default(shape.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)
     return int(shape.mem_cpu or shape.mem_node or 0), bool(shape.mem_cpu)
 

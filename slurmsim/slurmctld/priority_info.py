@@ -61,7 +61,7 @@ def factors(engine: Engine, person: Person) -> Answer:
             continue
         known = max(calculated, min(since, engine.now))
         for at, partition in enumerate(core.partitions):
-            found = _of_job(plugin, core, at, known)
+            found = _of_job(plugin, core, at, known, c.tried.counted(core))
             found |= {
                 "job_id": live.id, "array_job_id": live.array.id if live.array is not None else live.id,
                 "user_id": live.person.uid, "user": live.person.name, "partition_name": partition.name,
@@ -76,11 +76,11 @@ _CONFIGURED = {"age": "PriorityWeightAge", "assoc": "PriorityWeightAssoc", "fair
                "qos": "PriorityWeightQOS"}  # fmt: skip
 
 
-def _of_job(plugin: Multifactor, core: Job, at: int, now: int) -> Answer:
+def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> Answer:
     """The weighted factors; of a job with a priority of its own only that."""
     if core.sub.priority is not None:
         return {"direct": int(core.sub.priority), "nice": 0, "tres": {}} | dict.fromkeys(_WEIGHTS, 0.0)
-    assoc, size, part, qos, _, nice = plugin.weighted(core, at)
+    assoc, size, part, qos, _, nice = plugin.weighted(core, at, tried)
     return {
         "direct": 0, "age": plugin.w_age * plugin.age_factor(core, now), "assoc": assoc,
         "fairshare": plugin.w_fairshare * plugin.fairshare_factor(core) if plugin.w_fairshare else 0.0,

@@ -91,7 +91,7 @@ KINDS: tuple[Kind, ...] = (
         Shape,
         """
         all_cores apart asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task
-        default_memory exclusive
+        exclusive
         gpus_asked gres kinds least_cpus least_loaded lifted limits_met max_cpus_per_node max_nodes mem_all mem_cpu
         mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes part_max_time_s
         part_min_nodes partition per_gpu possible request required sharing spread strict_one switches target_nodes

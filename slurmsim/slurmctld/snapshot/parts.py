@@ -58,7 +58,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "selector", c.selector, "asleep"
     yield "access", c.access, "privileged closed edited"
     yield "queue", c.queue, "pools jobs fresh unasked watcher"
-    yield "tried jobs", c.tried, ""
+    yield "tried jobs", c.tried, "news"
     yield "billing", c.billing, ""
     plain = c.priority.period_s is None and hasattr(c.priority, "_next")
     yield "priority", c.priority, (

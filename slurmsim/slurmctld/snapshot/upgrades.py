@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from slurmsim.core.cluster_state import ClusterState
 from slurmsim.core.gres import GpuDefaults
 from slurmsim.core.shape import Shape
 from slurmsim.errors import WorkloadError
@@ -24,7 +23,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "partition spec": {"def_cpu_per_gpu": None, "def_mem_per_gpu_mib": None},
         "live job": {"requeued_at": -1},
         "gres demand": {"cpus": 0, "reserved": False, "total": 0},
-        "shape": {"default_memory": None, "per_gpu": None},
+        "shape": {"per_gpu": None},
     },
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have."""
@@ -55,9 +54,8 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         parts["tried jobs"] = {}
 
 
-def complete(shapes: list[Shape], state: ClusterState, schema: int) -> None:
+def complete(shapes: list[Shape], schema: int) -> None:
     """What is a record itself and follows from what others hold."""
     if schema < 2:
         for shape in shapes:
-            shape.default_memory = state.memory_default(shape.partition)
             shape.per_gpu = GpuDefaults().complete(shape.request)
