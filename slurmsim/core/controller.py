@@ -180,15 +180,22 @@ class Controller(Admission):
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:
         """Everything of the instant `now`: facts, timers, one scheduling pass. Returns the actions, in order."""
-        # facts that come one after the other cause no cycle in their own second, but put off none that is due
-        cycle = self.event_driven or not (facts and self.main.ticks) or self.host.is_due(now)
+        before: list[Action] = []
+        apart = bool(facts) and self.main.ticks and not self.event_driven
+        # facts that come one after the other come after the cycle of their second, if it was due without them
+        if apart and now > self.now and self.host.is_due(now):
+            self.note(now, [])
+            self.host.run_if_due(now)
+            before = self.actions
         self.note(now, facts)
         if not self.event_driven:
             self.main.run_if_due(now)
         elif self.reservations.all:
             self.reservations.jobs.serve()
-        if cycle:
+        if not apart:
             self.host.run_if_due(now)
+        if before:
+            self.actions = before + self.actions
         if self.preemption is not None:
             self.main.follow_up()
         return self.actions

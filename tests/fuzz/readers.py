@@ -48,7 +48,7 @@ SuspendProgram=/bin/true
 ResumeProgram=/bin/true
 SuspendExcNodes=n1
 AccountingStorageTRES=gres/gpu
-JobDefaults=DefCpuPerGPU=2
+DefCpuPerGPU=2
 NodeName=DEFAULT Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=16000 State=UNKNOWN
 NodeName=n[1-4,07-09] CPUs=16 Weight=2 Feature=a,b CoreSpecCount=1
 NodeName=g[1-2] Gres=gpu:a100:4,nvme:1K(S:0-1)
