@@ -93,7 +93,12 @@ def run_all(
                     if progress is not None:
                         progress(len(found), len(cells))
             except BaseException:
+                # what is under way would go on for minutes, and nobody reads it; no public way before Python 3.14
+                under_way = list((pool._processes or {}).values())
                 pool.shutdown(wait=False, cancel_futures=True)
+                for process in under_way:
+                    process.kill()
+                    process.join()
                 raise
     return {cell.name: found[cell.name] for cell in cells}
 
