@@ -1,11 +1,12 @@
 """The daemon is killed, stopped, frozen and started twice at random moments under load, and keeps all its promises.
 
-``SLURMSIM_KILLS=100`` for the long version.
+``SLURMSIM_KILLS=1000`` for the long version: a hundred kills a history, as many histories as it takes.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,20 +19,29 @@ from slurmsim.live import daemon
 from slurmsim.protocol import Client
 
 KILLS = int(os.environ.get("SLURMSIM_KILLS", "6"))
+SEED = int(os.environ.get("SLURMSIM_KILL_SEED", "1"))
+OF_A_HISTORY, TOLD_EVERY = 100, 20
+HISTORIES = [(SEED + k, min(OF_A_HISTORY, KILLS - k * OF_A_HISTORY)) for k in range(-(-KILLS // OF_A_HISTORY))]
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    found = Session(tmp_path, seed=int(os.environ.get("SLURMSIM_KILL_SEED", "1")))
+def seed() -> int:
+    return SEED
+
+
+@pytest.fixture
+def session(tmp_path: Path, seed: int) -> Iterator[Session]:
+    found = Session(tmp_path, seed)
     yield found
     if daemon.is_alive(found.folder):
         daemon.stop(found.folder)
 
 
-def test_kills_under_load(session: Session) -> None:
+@pytest.mark.parametrize(("seed", "kills"), HISTORIES)
+def test_kills_under_load(session: Session, seed: int, kills: int) -> None:
     session.begin()
     moves = list(MOVES)  # each once, then as it comes
-    while session.moves["kill"] < KILLS or moves:
+    while session.moves["kill"] < kills or moves:
         session._over.wait(session.random.uniform(0.0, PAUSE_S))
         if moves:
             session.move(moves.pop())
@@ -39,6 +49,8 @@ def test_kills_under_load(session: Session) -> None:
             session.move(session.random.choice(MOVES))
         else:
             session.kill()
+            if session.moves["kill"] % TOLD_EVERY == 0:
+                print(f"seed {seed}: {session.moves['kill']} kills", file=sys.__stderr__, flush=True)
     session.end()
     assert len(daemons(session.folder)) == 1
     # the queue, priorities, ids, usage: on a clock that stands still a restart gives all of it back
@@ -77,8 +89,8 @@ def test_kills_under_load(session: Session) -> None:
     done = ", ".join(f"{count} times {move}" for move, count in session.moves.most_common())
     print(f"{done}; {len(told.jobs)} jobs acknowledged, {len(rows)} rows, {len(runs)} scripts ran, "
           f"{told.unanswered} calls unanswered")  # fmt: skip
-    assert len(told.jobs) >= KILLS
-    assert runs or KILLS < 10
+    assert len(told.jobs) >= kills
+    assert runs or kills < 10
 
 
 def test_a_script_goes_on_while_the_daemon_is_away(session: Session) -> None:

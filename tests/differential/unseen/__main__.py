@@ -21,7 +21,7 @@ from unseen.sessions import Command, Drawer, Drawn
 from unseen.shorten import shortest
 from unseen.workloads import draw_workload
 
-SESSIONS, WORKLOADS = 33, 20
+SESSIONS, WORKLOADS, TIMES = 33, 20, 3
 COMMAND_TRIES, WORKLOAD_TRIES = 40, 12
 
 
@@ -34,17 +34,19 @@ def record_session(drawn: Drawn, release: str) -> dict[str, Any]:
     return recording
 
 
-def record_sessions(seed: int, folder: Path, count: int, at_once: int, release: str) -> None:
-    """Draw and record `count` sessions twice, those already there left alone; they mostly wait, so some go at once.
+def record_sessions(seed: int, folder: Path, args: argparse.Namespace) -> None:
+    """Draw sessions and record each some times, those already there left alone; they mostly wait, so some go at once.
 
-    What real Slurm itself answers differently the second time is not asked of slurmsim (its loops have another phase).
+    What real Slurm itself answers differently another time is not asked of slurmsim (its loops have another phase).
     """
     drawer = Drawer(seed)
-    drawn = [drawer.draw(index) for index in range(count)]
-    with ThreadPoolExecutor(at_once) as pool:
-        for place in (folder, folder / kept.AGAIN):
-            place.mkdir(exist_ok=True)
-            list(pool.map(_keep_session, drawn, repeat(place), repeat(release)))
+    drawn = [drawer.draw(index) for index in range(args.sessions)]
+    places = [folder, *(folder / f"{kept.AGAIN}{k}" for k in range(1, args.times))]
+    for place in places:
+        place.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(args.at_once) as pool:
+        asked = [(one, place) for place in places for one in drawn]
+        list(pool.map(_keep_session, *zip(*asked, strict=True), repeat(args.release)))
 
 
 def _keep_session(drawn: Drawn, folder: Path, release: str) -> None:
@@ -89,9 +91,8 @@ def compare(folder: Path) -> None:
     judged = []
     for path in sorted(folder.glob("s*.json")):
         recording = json.loads(path.read_text("utf-8"))
-        again = folder / kept.AGAIN / path.name
-        second = json.loads(again.read_text("utf-8")) if again.exists() else None
-        found = ours.compare(path.stem, recording, folder / "conf" / path.stem / "slurm.conf", second)
+        others = kept.other_times(folder, path.name)
+        found = ours.compare(path.stem, recording, folder / "conf" / path.stem / "slurm.conf", others)
         judged += found
         for one in found:
             if one.verdict == "different":
@@ -160,6 +161,7 @@ def main() -> int:
     parser.add_argument("--into", type=Path, default=Path("unseen-kept"), help="keep: where the compressed files go")
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     parser.add_argument("--workloads", type=int, default=WORKLOADS)
+    parser.add_argument("--times", type=int, default=TIMES, help="how often each session is recorded")
     parser.add_argument("--at-once", type=int, default=1, help="how many clusters of real Slurm side by side")
     parser.add_argument("--release", default=oracle.OWN_RELEASE, help="which Slurm is asked: 22.05, 24.11, 26.05")
     parser.add_argument("--session", type=int, help="shorten: which session")
@@ -174,7 +176,7 @@ def main() -> int:
         return 0
     args.folder.mkdir(parents=True, exist_ok=True)
     if args.what in ("all", "sessions", "record"):
-        record_sessions(args.seed, args.folder, args.sessions, args.at_once, args.release)
+        record_sessions(args.seed, args.folder, args)
     if args.what in ("all", "workloads", "record"):
         record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):

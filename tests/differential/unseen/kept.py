@@ -8,7 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-AGAIN = "again"  # the folder of second recordings, and where a kept one has them
+AGAIN = "again"  # folders of a session's other recordings begin so; where a kept one has them
+
+
+def other_times(folder: Path, name: str) -> list[dict[str, Any]]:
+    """What else real Slurm answered to the session recorded in the file `name`."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob(f"{AGAIN}*/{name}"))]
 
 
 def pack(folder: Path, into: Path) -> None:
@@ -17,8 +22,7 @@ def pack(folder: Path, into: Path) -> None:
     for path in sorted(folder.glob("s??.json")):
         conf = folder / "conf" / path.stem
         recording = json.loads(path.read_text("utf-8"))
-        if (second := folder / AGAIN / path.name).exists():
-            recording[AGAIN] = json.loads(second.read_text("utf-8"))
+        recording[AGAIN] = other_times(folder, path.name)
         _write(into / f"{path.stem}.session.xz", {"conf": _texts(conf.iterdir()), "recording": recording})
     for path in sorted(folder.glob("w??.json")):
         files = _texts(folder.glob(f"{path.stem}.*"))

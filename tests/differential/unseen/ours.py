@@ -44,10 +44,12 @@ def up_s_of(recording: dict[str, Any]) -> int:
     return replay.guess_up_s(replay.start_of(recording))
 
 
-def compare(name: str, recording: dict[str, Any], conf: Path, again: dict[str, Any] | None = None) -> list[Judged]:
-    """Every command of a session judged; `again` is a second recording of it, if the first does not bring one."""
-    again = again or recording.get(AGAIN)
+def compare(
+    name: str, recording: dict[str, Any], conf: Path, others: list[dict[str, Any]] | None = None
+) -> list[Judged]:
+    """Every command of a session judged; `others` are its other recordings, if it does not bring them itself."""
+    others = others or recording.get(AGAIN) or []
     steps = [step for step in recording["steps"] if "cmd" in step]
     real = recorded(recording)
-    sure = [True] * len(real) if again is None else [a == b for a, b in zip(real, recorded(again), strict=True)]
+    sure = [len(set(map(str, all_times))) == 1 for all_times in zip(real, *map(recorded, others), strict=True)]
     return judge(name, zip(steps, real, answers(recording, conf, up_s_of(recording)), sure, strict=True))
