@@ -205,6 +205,9 @@ CHANGES: dict[str, Change] = {
     "steps_by_what_was_asked": Change(
         "24.11", "scontrol", "When `show step` fails its message names the step asked for."
     ),
+    "busy_nodes_planned": Change(
+        "24.11", "scontrol, sinfo", "Nodes with jobs and idle CPUs are marked PLANNED, too, where backfill keeps them."
+    ),
     "resume_after": Change("24.11", "scontrol", "`show node` has ResumeAfterTime."),
     "suspend_time_of_nodes": Change("26.05", "scontrol", "`show node` has SuspendTime."),
     "exclusive_topology": Change("24.11", "scontrol", "`show partition` has ExclusiveTopo."),
@@ -248,7 +251,15 @@ CHANGES: dict[str, Change] = {
         "24.11", "scontrol", "`update reservation` knows `Nodes+=` and `Nodes-=` (Slurm has them from 23.02)."
     ),
     "owner_asked_first": Change(
-        "24.11", "scontrol", "`update job` looks who asks before anything else; a job that has ended came first."
+        "24.11",
+        "scontrol",
+        "`update job`, `hold` and `release` look who asks before anything else; a job that has ended came first.",
+    ),
+    "updated_tasks_unnamed": Change(
+        "24.11", "scontrol", "`update job` of an array names the tasks it could not update only; it named all then."
+    ),
+    "throttle_of_arrays_alone": Change(
+        "24.11", "scontrol", "`update job ArrayTaskThrottle=` is refused but for an array as a whole; it was ignored."
     ),
     "memory_of_running_jobs": Change(
         "26.05", "scontrol", "`update job` could change the memory of a running job that has an extern step."

@@ -16,6 +16,7 @@ from slurmsim.commands.typed_hosts import typed_hosts
 from slurmsim.commands.values import leading_number
 from slurmsim.hostlist import HostlistError
 from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
 
 Words = Sequence[str]
 INVALID_JOB = "Invalid job id specified"
@@ -80,12 +81,17 @@ def ask(session: Session, call: str, job_id: str, **arguments: Any) -> str:
     try:
         answer = session.io.client.call(call, job_id=job_id, **arguments)
     except FAILED_CALLS as error:
-        session.warn(f"{text_of(error)} for job {job_id}")
-        return text_of(error)
+        *notes, text = text_of(error).split("\n")
+        for note in notes:
+            session.error(note)
+        session.warn(f"{text} for job {job_id}")
+        return text
     responses = answer.get("responses") or []
+    alone = len(responses) == 1 or (call == "update_job" and since(session.release, "updated_tasks_unnamed"))
     for ids, text in responses:
-        if text != SUCCESS or len(responses) > 1:
-            session.warn(f"{ids}: {text}")
+        if text != SUCCESS or not alone:
+            *notes, text = text.split("\n")
+            session.warn(f"{ids}: {text}" + "".join(f" ({note})" for note in notes))
     return ""
 
 

@@ -11,6 +11,7 @@ from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, 
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record, for_each, records_of
+from slurmsim.slurmctld.job_change import NOT_SUPPORTED
 from slurmsim.slurmctld.job_limits import partition_takes
 from slurmsim.slurmctld.job_top import named_for_top, to_the_top
 from slurmsim.slurmctld.job_update import update
@@ -71,8 +72,12 @@ class _Jobs:
         acting = arguments.get("acting_uid")
         if acting is not None and self._operator(person):
             person = self.e.people.by_uid(int(acting))
-        named = records_of(self.e, str(arguments["job_id"]), split=True)
-        return for_each(self.e, named, lambda record: update(self.e, record, arguments["job"], person))
+        job_id, job = str(arguments["job_id"]), arguments["job"]
+        named = records_of(self.e, job_id, split=True)
+        of_array = named.array is not None and "_" not in job_id
+        if job.get("array_inx") is not None and not of_array and since(self.e.release, "throttle_of_arrays_alone"):
+            return for_each(self.e, named, _no_throttle)
+        return for_each(self.e, named, lambda record: update(self.e, record, job, person))
 
     def update_step(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update stepid: steps' limits are not kept."""
@@ -207,13 +212,20 @@ class _Jobs:
         return {"script": live.asked["script"]}
 
 
+def _no_throttle(record: Record) -> None:
+    raise Refusal(f"Update of ArrayTaskThrottle is only allowed on ArrayJobId\n{NOT_SUPPORTED}")
+
+
 def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> None:
     """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
     live = record.first
     operator = engine.is_operator(person)
+    stranger = person.uid != live.person.uid and not operator
+    if stranger and since(engine.release, "owner_asked_first"):
+        raise Refusal(BAD_USER)
     if live.over:
         raise Refusal("Job has already finished")
-    if person.uid != live.person.uid and not operator:
+    if stranger:
         raise Refusal(BAD_USER)
     core = live.core
     if kind == "release":

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from slurmsim.bitmap import Bitmap
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Submit
@@ -25,6 +27,7 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.release_changes import since
 from slurmsim.releases import VERSIONS, row
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld import (
@@ -421,6 +424,9 @@ class Engine:
             live.take_id(self.last_id)
             live.array.order = self._order  # what is left of the array goes to the end of the job table
             self._order += 1
+            rest, core = next(iter(live.array.left().values())).core, live.core
+            # it is a copy of this task's record, with what a pass found for it
+            rest.likely_nodes = core.n_nodes if core.state == JobState.RUNNING else core.likely_nodes
         self._shown[live.id] = live
 
     def _after_turn(self, now: int) -> None:
@@ -536,13 +542,20 @@ class Engine:
             self.controller.keep_shapes()  # most are of jobs that are gone
 
     def planned_nodes(self) -> Bitmap:
-        """Nodes that backfill keeps for somebody whose turn is to come."""
+        """Nodes that backfill keeps for somebody whose turn is to come, as they are marked.
+
+        Mirrors `_handle_planned` (backfill.c): idle nodes only; since 24.11 those with idle CPUs, too.
+        """
         if self._planned is None:  # once a request, not once a node
             mask = 0
             for records in self.controller.queue.jobs.values():
                 if any(record.partition.state in ("UP", "DRAIN") for record in records):  # else no cycle plans it
                     mask |= records[0].job.planned_nodes
-            self._planned = mask & self.controller.table.idle
+            table = self.controller.table
+            markable = table.idle
+            if since(self.release, "busy_nodes_planned"):
+                markable |= table.mixed & from_indices(np.flatnonzero(table.free_cpus > 0))
+            self._planned = mask & markable
         return self._planned
 
     def most_cpus(self, spec: PartitionSpec) -> int:

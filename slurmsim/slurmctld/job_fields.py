@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
-from slurmsim.core.priority import Basic
+from slurmsim.core.priority import Basic, Multifactor
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.gpu_fields import FIELDS as GPU_FIELDS
@@ -275,6 +275,17 @@ def _task_text(row: Row, engine: Engine) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
+def _priority(row: Row, engine: Engine) -> int:
+    """Its priority; of a job that waits outside the queue, too, as of the last calculation (_decay_thread)."""
+    core, plugin = row.core, engine.controller.priority
+    if core.state != JobState.PENDING or core.queued or not core.priority or not isinstance(plugin, Multifactor):
+        return int(core.priority)
+    if plugin.period_s is None:
+        return int(core.priority)
+    start = engine.network.start_time
+    return min(plugin.recalculate(core, engine.now - (engine.now - start) % plugin.period_s))
+
+
 def node_count(row: Row, engine: Engine) -> int:
     """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
     core = row.core
@@ -375,7 +386,7 @@ FIELDS: dict[str, Getter] = {
     "tres_per_socket": _text("tres_per_socket"),
     "tres_req_str": _tres_asked,
     "tres_alloc_str": _tres_given,
-    "priority": lambda r, e: r.core.priority,
+    "priority": _priority,
     "nice": lambda r, e: r.core.sub.nice,
     "dependency": _dependency,
     "work_dir": _text("work_dir"),

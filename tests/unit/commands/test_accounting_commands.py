@@ -195,3 +195,14 @@ def test_who_may_use_a_reservation_has_an_association(cluster: Cluster) -> None:
 def test_what_sacct_cannot_read(cluster: Cluster) -> None:
     assert cluster.run("sacct -f /dev/null") == (1, "", "/dev/null is not a valid file\n")
     assert cluster.run("sacct -F frob")[2] == "sacct: error: str_2_job_flags: Invalid job flag frob\n"
+
+
+@pytest.mark.parametrize("waits", [{"dependency": "afterany:1"}, {"begin_time": START + 4000}, {"array_inx": "1-9%1"}])
+def test_priorities_of_jobs_outside_the_queue_are_recalculated(cluster: Cluster, waits: dict[str, object]) -> None:
+    cluster.submit(seconds=900, time_limit=30)
+    job = cluster.submit(seconds=900, time_limit=30, **waits)
+    cluster.now += 10
+    before = cluster.text(f"squeue -h -t pd -j {job} -o %Q")
+    cluster.now += 400
+    after = cluster.text(f"squeue -h -t pd -j {job} -o %Q")
+    assert int(after) < int(before)  # alice has run something since

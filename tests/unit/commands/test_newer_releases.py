@@ -156,3 +156,48 @@ def test_one_frequency_is_for_userspace(text: str, governor: str | None) -> None
             layout_values.frequency(text, "--cpu-freq", asked)
     else:
         assert layout_values.frequency(text, "--cpu-freq", asked)["cpu_freq_gov"] == governor
+
+
+def test_nodes_in_use_are_planned_too(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = Cluster(place, CONF + "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n", release=release)
+        cluster.submit("alice", seconds=600, num_tasks=1)
+        cluster.text("sbatch -N 4 --exclusive --wrap true", "alice")
+        cluster.now += 120
+        found.append(cluster.text("sinfo -h -N -S N,P -p main -o '%N %T'").splitlines()[:2])
+    assert found == [["n1 mixed", "n2 planned"], ["n1 mixed-", "n2 planned"], ["n1 mixed-", "n2 planned"]]
+
+
+@pytest.mark.parametrize("command", ["hold", "uhold", "release"])
+def test_who_holds_is_looked_at_before_the_job(command: str, tmp_path: Path) -> None:
+    found = [text.splitlines()[0] for text in answers(f"scontrol {command} 1", tmp_path, "bob", before="scancel 1")]
+    assert found == ["Job has already finished for job 1", _DENIED.strip(), _DENIED.strip()]
+
+
+def test_tasks_that_could_be_updated_are_not_named(tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = cluster_of(release, place)
+        cluster.text("sbatch -a 1-6 -N 1 --wrap 'sleep 500'", "alice")
+        cluster.now += 10
+        found.append(cluster.run("scontrol update jobid=2 starttime=now+60")[2].splitlines())
+    assert [len(lines) for lines in found] == [2, 1, 1] and found[0][1] == "2_4-6: No error"
+
+
+@pytest.mark.parametrize("job", ["1", "2_3"])
+def test_throttles_are_of_whole_arrays(job: str, tmp_path: Path) -> None:
+    before = "sbatch -a 1-6 --wrap 'sleep 500'"
+    found = answers(f"scontrol update jobid={job} arraytaskthrottle=1", tmp_path, before=before)
+    note, error = (
+        "Update of ArrayTaskThrottle is only allowed on ArrayJobId",
+        "Requested operation not supported on this system",
+    )
+    if job == "1":
+        assert found == ["", *[f"scontrol: error: {note}\n{error} for job 1\n"] * 2]
+    else:
+        assert found == ["", f"2_3: {error} ({note})\n", f"2_[3]: {error} ({note})\n"]

@@ -182,3 +182,12 @@ def test_a_rejected_job_is_there_again_after_a_restart() -> None:
     replay(again, [(1, [START, "submit", ALICE.uid, ALICE.name, asked])])
     assert table(again, 1) == table(e, 1)
     assert again.last_id == e.last_id
+
+
+def test_what_is_left_of_an_array_counts_the_nodes_of_the_task_that_started() -> None:
+    e = engine()
+    for more in ({"num_tasks": 3}, {"num_tasks": 3}, {"array_inx": "1-3", "num_tasks": 2}):
+        e.execute(START, "submit", job(seconds=300, **more), ALICE)
+    found = e.execute(START + 10, "jobs", {"fields": ["array_task_str", "job_state", "num_nodes"]}, ROOT)["columns"]
+    assert found["job_state"][2:] == ["RUNNING", "PENDING"] and found["array_task_str"][3] == "2-3"
+    assert found["num_nodes"][2:] == [2, 2]  # a CPU on each of both nodes was left
