@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.messages import EditRefused, Hold, SetArrayLimit, SetDependency, SetNice, SetPriority, SetTimeLimit
+from slurmsim.core.messages import (
+    EditRefused,
+    Hold,
+    RankAnew,
+    SetArrayLimit,
+    SetDependency,
+    SetNice,
+    SetPriority,
+    SetTimeLimit,
+)
 from slurmsim.core.priority import Basic
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason, is_held
@@ -31,7 +40,7 @@ class Edits:
         """What to do about which fact."""
         return {
             SetTimeLimit: self.time_limit, SetArrayLimit: self.array_limit, SetDependency: self.dependency,
-            SetPriority: self.priority, SetNice: self.nice,
+            SetPriority: self.priority, SetNice: self.nice, RankAnew: self.rank_anew,
         }  # fmt: skip
 
     def time_limit(self, fact: SetTimeLimit) -> None:
@@ -89,6 +98,19 @@ class Edits:
         if isinstance(self.c.priority, Basic) and job.priority:
             job.priority = max(job.priority + before - fact.nice, LEAST_BASIC_PRIORITY)
         self.done(job)
+
+    def rank_anew(self, fact: RankAnew) -> None:
+        """What an update ends with, also a refused one, and of a running job (_update_job; not in priority/basic)."""
+        c, job = self.c, self.c.jobs.get(fact.job_id)
+        if job is None or not job.priority or isinstance(c.priority, Basic):
+            return
+        if job.state != JobState.PENDING:
+            job.priority = min(c.priority.submit(job, c.now))
+            return
+        before = job.priority
+        self._reprioritise(job)
+        if job.priority != before:
+            c.edited()
 
     def _pending(self, job_id: int) -> Job | None:
         job = self.c.jobs.get(job_id)

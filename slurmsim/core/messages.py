@@ -249,6 +249,14 @@ class SetNice:
 
 
 @dataclass(slots=True)
+class RankAnew:
+    """scontrol update of anything: the job's priority is worked out anew, whether or not the update was carried out."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
 class AlterJob:
     """scontrol update of what a pending job asks for: `sub` takes the place of its submission. A running job gets
     the licenses it names, nothing else."""
@@ -363,8 +371,8 @@ Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
-    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | StartAtOnce | AlterJob | AlterNodes
-    | AlterPartition | DeletePartition | NodesRebootCancel | NodesMute | ReplaceAccounting
+    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | RankAnew | StartAtOnce | AlterJob
+    | AlterNodes | AlterPartition | DeletePartition | NodesRebootCancel | NodesMute | ReplaceAccounting
 )  # fmt: skip
 
 

@@ -125,6 +125,10 @@ class NodeTable:
             return self.uniform_cpus * mask.bit_count()
         return int(self.cpus[to_indices(mask)].sum())
 
+    def with_free_cpus(self) -> Bitmap:
+        """Nodes not all of whose CPUs are in use, idle ones too."""
+        return from_indices(np.flatnonzero(self.free_cpus > 0))
+
     def allocate(self, a: Allocation, *, crowd: bool = False) -> Bitmap:
         """Take what `a` says; returns the nodes that were idle before. `crowd`: others may have its cores."""
         newly = a.mask & self.idle

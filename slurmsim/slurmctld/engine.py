@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
-from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.controller import Controller
 from slurmsim.core.job import Job
 from slurmsim.core.messages import Submit
@@ -554,7 +552,7 @@ class Engine:
             table = self.controller.table
             markable = table.idle
             if since(self.release, "busy_nodes_planned"):
-                markable |= table.mixed & from_indices(np.flatnonzero(table.free_cpus > 0))
+                markable |= table.mixed & table.with_free_cpus()
             self._planned = mask & markable
         return self._planned
 

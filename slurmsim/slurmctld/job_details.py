@@ -58,8 +58,9 @@ def _most_nodes(row: Row, engine: Engine) -> int:
 
         return max(most, node_count(row, engine))
     request = core.sub.request
-    if request.spread and not most and request.n_tasks:
-        return min(int(engine.controller.table.n), request.n_tasks)
+    tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
+    if request.spread and not most and tasks:
+        return min(int(engine.controller.table.n), tasks)
     if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
         return 0  # as many as it names, and maybe more
     if core.restarts and pending:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import ONE_YEAR_S
 from slurmsim.core.messages import (
+    RankAnew,
     ResizeJob,
     SetArrayLimit,
     SetDependency,
@@ -51,7 +52,14 @@ if TYPE_CHECKING:
 
 
 def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
-    """Carry an update out. Raises Refusal."""
+    """Carry an update out, after which the job's priority is worked out anew in any case. Raises Refusal."""
+    try:
+        _update(engine, record, job, person)
+    finally:
+        engine.network.tell(engine.now, [RankAnew(live.core.id) for live in record.jobs if not live.over])
+
+
+def _update(engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
     work = Update(engine, record, job, person)
     failed: Refusal | None = None
     try:

@@ -108,7 +108,7 @@ def cpus_of(asked: Mapping[str, Any], named: int) -> int | None:
     least = get("min_cpus")
     if least is None or get("cpus_settled"):
         return None if least is None else int(least)
-    tasks = int(get("num_tasks") or int(get("ntasks_per_node") or 0) * int(get("min_nodes") or 0))
+    tasks = int(get("num_tasks") or int(get("ntasks_per_node") or 0) * int(get("min_nodes") or 1))
     if tasks > max(int(least), named) and not get("overcommit"):
         return tasks * int(get("cpus_per_task") or 1)
     return max(int(least), named)

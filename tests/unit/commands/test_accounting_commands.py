@@ -206,3 +206,12 @@ def test_priorities_of_jobs_outside_the_queue_are_recalculated(cluster: Cluster,
     cluster.now += 400
     after = cluster.text(f"squeue -h -t pd -j {job} -o %Q")
     assert int(after) < int(before)  # alice has run something since
+
+
+@pytest.mark.parametrize(("change", "code"), [("delayboot=1", 0), ("minmemorynode=50", 1)])
+def test_an_update_works_out_the_priority_of_a_running_job(cluster: Cluster, change: str, code: int) -> None:
+    job = cluster.submit(seconds=900, time_limit=30)
+    cluster.now += 400
+    before = cluster.text(f"squeue -h -j {job} -o %Q")
+    assert cluster.run(f"scontrol update jobid={job} {change}")[0] == code
+    assert int(cluster.text(f"squeue -h -j {job} -o %Q")) < int(before)

@@ -201,3 +201,15 @@ def test_throttles_are_of_whole_arrays(job: str, tmp_path: Path) -> None:
         assert found == ["", *[f"scontrol: error: {note}\n{error} for job 1\n"] * 2]
     else:
         assert found == ["", f"2_3: {error} ({note})\n", f"2_[3]: {error} ({note})\n"]
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [
+        ("--ntasks-per-node=2", ("2", "2", "2")), ("--ntasks-per-node=2 -N 2", ("4", "4", "4")),
+        ("--ntasks-per-node=2 -n 1", ("1", "1", "1")),
+    ],
+)  # fmt: skip
+def test_cpus_for_the_tasks_of_a_node(options: str, counts: tuple[str, ...], tmp_path: Path) -> None:
+    found = answers("scontrol show job 2", tmp_path, before=f"sbatch -H {options} --wrap true")
+    assert tuple(text.partition("NumCPUs=")[2].split()[0] for text in found) == counts
