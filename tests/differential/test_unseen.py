@@ -206,12 +206,32 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     }
     for name, text in texts.items():
         (recorded / name).write_text(text, "utf-8")
+    for k in (1, 2):
+        (recorded / f"again{k}").mkdir()
+        (recorded / f"again{k}" / "s00.json").write_text(f'{{"steps": [{k}]}}', "utf-8")
     kept.pack(recorded, tmp_path / "kept")
-    assert kept.unpack(tmp_path / "kept" / "s00.session.xz", again) == {"steps": []}
+    others = [{"steps": [1]}, {"steps": [2]}]
+    assert kept.other_times(recorded, "s00.json") == others
+    assert kept.unpack(tmp_path / "kept" / "s00.session.xz", again) == {"steps": [], "again": others}
     assert kept.unpack(tmp_path / "kept" / "w01.workload.xz", again) == "w01.json"
     assert {path.name: path.read_text("utf-8") for path in again.iterdir()} == {
         Path(name).name: text for name, text in texts.items() if name != "s00.json"
     }
+
+
+def test_real_slurm_is_judged_by_its_recordings_before_the_last() -> None:
+    def recording(*answers: str) -> dict[str, Any]:
+        steps = [{"cmd": "squeue", "n": n, "verb": "squeue", "option": "", "rc": 0, "stdout": f"JOBID\n{answer}\n",
+                  "stderr": ""} for n, answer in enumerate(answers)]  # fmt: skip
+        return {"steps": steps, "volatile": []}
+
+    first, second, third = (
+        recording("1 R", "2 PD", "3 R"),
+        recording("1 R", "2 R", "3 R"),
+        recording("1 R", "2 R", "3 CG"),
+    )
+    judged = ours.compare_itself("s", first, [second, third])
+    assert [one.verdict for one in judged] == ["equal", "unsure", "different"]
 
 
 @pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")

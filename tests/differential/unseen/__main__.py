@@ -87,17 +87,21 @@ def _keep_workload(seed: int, index: int, folder: Path, release: str) -> None:
 
 
 def compare(folder: Path) -> None:
-    """Every difference of the recorded sessions, then the table by verb."""
-    judged = []
+    """Every difference of the recorded sessions, then the table by verb, and that of real Slurm against itself."""
+    judged, itself = [], []
     for path in sorted(folder.glob("s*.json")):
         recording = json.loads(path.read_text("utf-8"))
         others = kept.other_times(folder, path.name)
         found = ours.compare(path.stem, recording, folder / "conf" / path.stem / "slurm.conf", others)
         judged += found
+        if len(others) > 1:
+            itself += ours.compare_itself(path.stem, recording, others)
         for one in found:
             if one.verdict == "different":
                 print(f"--- {one.session} {one.number} {one.verb}: {one.command}\n{one.difference()}", flush=True)
     print(score.table(judged))
+    if itself:
+        print(f"\nReal Slurm, recorded once more:\n\n{score.table(itself)}")
 
 
 def compare_workloads(folder: Path) -> None:

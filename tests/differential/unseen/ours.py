@@ -49,7 +49,18 @@ def compare(
 ) -> list[Judged]:
     """Every command of a session judged; `others` are its other recordings, if it does not bring them itself."""
     others = others or recording.get(AGAIN) or []
+    return _judged(name, recording, others, answers(recording, conf, up_s_of(recording)))
+
+
+def compare_itself(name: str, recording: dict[str, Any], others: list[dict[str, Any]] | None = None) -> list[Judged]:
+    """The last recording of a session judged as ours is, by those before it: nobody can be expected to do better."""
+    *before, last = others or recording[AGAIN]
+    return _judged(name, recording, before, recorded(last))
+
+
+def _judged(name: str, recording: dict[str, Any], others: list[dict[str, Any]], found: list[Answer]) -> list[Judged]:
     steps = [step for step in recording["steps"] if "cmd" in step]
     real = recorded(recording)
-    sure = [len(set(map(str, all_times))) == 1 for all_times in zip(real, *map(recorded, others), strict=True)]
-    return judge(name, zip(steps, real, answers(recording, conf, up_s_of(recording)), sure, strict=True))
+    again = [recorded(other) for other in others]
+    sure = [all(answer == theirs[k] for theirs in again) for k, answer in enumerate(real)]
+    return judge(name, zip(steps, real, found, sure, strict=True))
