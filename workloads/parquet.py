@@ -254,6 +254,10 @@ def _text_column(column: pa.ChunkedArray, name: str, path: Path) -> TextColumn:
         column = column.cast(pa.string()).dictionary_encode()
     elif not (pa.types.is_string(column.type.value_type) or pa.types.is_large_string(column.type.value_type)):
         raise WorkloadError(f"type {column.type}", file=str(path), field=name, expected="text")
+    try:
+        column.validate(full=True)  # a damaged file may name texts its dictionary does not have
+    except pa.ArrowInvalid as error:
+        raise WorkloadError(f"is damaged: {_first_line(error)}", file=str(path), field=name) from None
     column = column.unify_dictionaries()
     values: list[str] = [v or "" for v in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
     codes = [chunk.indices.fill_null(-1).to_numpy().astype(np.int32) + 1 for chunk in column.chunks]
