@@ -188,7 +188,9 @@ class Trace:
     def _load(self, table: str, names: list[str] | None) -> pa.Table:
         with self._open(table) as parquet:
             # One thread: no slower for a few columns, and it does not hold them twice.
-            return parquet.read(columns=names if names is not None else list(TABLES[table]), use_threads=False)
+            found = parquet.read(columns=names if names is not None else list(TABLES[table]), use_threads=False)
+            found.validate(full=True)  # a damaged file may name texts its dictionary does not have
+            return found
 
     @contextlib.contextmanager
     def _open(self, table: str) -> Iterator[pq.ParquetFile]:
@@ -201,7 +203,7 @@ class Trace:
                 yield parquet
         except FileNotFoundError:
             raise WorkloadError("missing from the trace", file=str(file)) from None
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise WorkloadError(f"not a readable Parquet file: {_first_line(error)}", file=str(file)) from error
 
 

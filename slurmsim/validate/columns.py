@@ -104,9 +104,10 @@ def read_table(file: Path, fields: Fields) -> Table:
                 if name not in there.names:
                     raise WorkloadError("column is missing", file=str(file), field=name)
             found = parquet.read(columns=list(fields))
+            found.validate(full=True)  # a damaged file may name texts its dictionary does not have
     except FileNotFoundError:
         raise WorkloadError("missing from the trace", file=str(file)) from None
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise WorkloadError(f"not a readable Parquet file: {lines[0]}", file=str(file)) from error
     table = Table(found.num_rows)

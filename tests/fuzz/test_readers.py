@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from readers import READERS, SACCT, fuzz
 
+import slurmsim
 from slurmsim.errors import SlurmSimError, WorkloadError
+from slurmsim.trace import schema
+from slurmsim.validate.columns import read_table
 from slurmsim_workloads import read_workload
 
 COUNT = int(os.environ.get("SLURMSIM_MUTATIONS", "60"))
@@ -22,6 +26,7 @@ def test_no_damage_breaks_a_parser(tmp_path: Path, name: str) -> None:
     assert not broken, f"{broken[0][0]!r}\n{broken[0][1]}"
 
 
+CONF_OF_A_RUN = "ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-64] CPUs=64\nPartitionName=p Nodes=ALL Default=YES\n"
 HUGE = "99999999999999999999"
 
 
@@ -50,14 +55,35 @@ def test_a_dump_with_numbers_alone_beyond_64_bits(tmp_path: Path) -> None:
             assert str(path) in str(error) and len(str(error)) < 500
 
 
-def test_every_byte_of_a_parquet_file_may_be_wrong(tmp_path: Path) -> None:
-    good, path = READERS["parquet"].seed(), tmp_path / "log.parquet"
-    step = max(1, len(good) // max(COUNT, 1))
-    for at in range(0, len(good), step):
+def _each_byte_wrong(path: Path) -> Iterator[None]:
+    """The file at `path` with one byte wrong, then with another one."""
+    good = path.read_bytes()
+    for at in range(0, len(good), max(1, len(good) // max(COUNT, 1))):
         data = bytearray(good)
         data[at] ^= 0xFF
         path.write_bytes(data)
-        try:
-            READERS["parquet"].read(path)
-        except SlurmSimError as error:
-            assert "\n" not in str(error)
+        yield
+
+
+def _refused_in_one_line(read: Callable[[], object]) -> None:
+    try:
+        read()
+    except SlurmSimError as error:
+        assert "\n" not in str(error)
+
+
+def test_every_byte_of_a_parquet_file_may_be_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    path.write_bytes(READERS["parquet"].seed())
+    for _ in _each_byte_wrong(path):
+        _refused_in_one_line(lambda: READERS["parquet"].read(path))
+
+
+def test_every_byte_of_a_trace_may_be_wrong(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF_OF_A_RUN)
+    (tmp_path / "log.swf").write_bytes(READERS["swf"].seed())
+    slurmsim.run(workload=tmp_path / "log.swf", conf=tmp_path / "slurm.conf", out=tmp_path / "run")
+    path = tmp_path / "run" / "jobs.parquet"
+    for _ in _each_byte_wrong(path):
+        _refused_in_one_line(lambda: slurmsim.read_trace(path.parent).jobs_frame())
+        _refused_in_one_line(lambda: read_table(path, schema.JOBS))
