@@ -31,9 +31,10 @@ class AtSubmit:
         job = c.jobs.get(fact.job_id)
         if job is None or job.state != JobState.PENDING or not job.queued or c.main.defer:
             return
+        first = is_top(c.queue, job)
         for record in c.queue.jobs.get(job.id, ()):
             kept = c.keeps_out(job, record.partition, record.shape)  # asked first, whoever else waits
-            if kept is not None or not is_top(c.queue, job):
+            if kept is not None or not first:
                 c.set_reason(job, kept or Reason.PRIORITY)
             elif self._start(record):
                 return

@@ -30,8 +30,9 @@ def is_top(queue: JobQueue, job: Job) -> bool:
         at = 0
         while at < len(records):
             other = records[at].job
-            if other.priority <= job.priority:  # and so have all behind it in its tier
-                at = bisect_left(keys, (keys[at][0] + 1,))
+            if other.priority <= job.priority:
+                # and so have all behind it in its tier, unless the order is that of creation
+                at = at + 1 if queue.fifo else bisect_left(keys, (keys[at][0] + 1,))
             elif other is not job and _stands_before(other, job):
                 return False
             else:

@@ -29,6 +29,19 @@ def test_who_is_before_a_new_job(partition: str, priority: int, reason: str) -> 
     assert w.state("other") == "PENDING" and w.reason("mine") == reason
 
 
+def test_in_order_of_creation_a_later_job_may_be_before() -> None:
+    w = World(simple(), "builtin")
+    assert w.controller.queue.fifo
+    w.controller.main.ticks = True
+    w.sbatch("-J full -N4 --exclusive -t 60", 900, at=3)
+    w.sbatch("-J low -N1 --exclusive -t 60 --priority 5", 60, at=8)
+    w.sbatch("-J high -N1 --exclusive -t 60 --priority 60", 60, at=9)
+    w.until(19)
+    w.sbatch("-J mine -N1 --exclusive -t 60 --priority 50", 60, at=20)
+    w.until(20)
+    assert w.reason("mine") == "Priority"
+
+
 def test_who_is_kept_by_a_limit_is_before_nobody() -> None:
     w = World(simple(partition="MaxNodes=2") + TWO, "backfill")
     w.controller.main.ticks = True
