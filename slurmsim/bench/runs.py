@@ -83,8 +83,9 @@ def run_all(
         progress(len(found), len(cells))
     if missing:
         workers = min(workers or os.cpu_count() or 1, len(missing))
-        with ProcessPoolExecutor(workers) as pool:
-            tasks = {pool.submit(_run, cell, measure): cell for cell in missing}
+        # the folder is ours, so that it goes with all that killed runs leave in it
+        with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch, ProcessPoolExecutor(workers) as pool:
+            tasks = {pool.submit(_run, cell, measure, scratch): cell for cell in missing}
             try:
                 for task in as_completed(tasks):
                     cell = tasks[task]
@@ -127,8 +128,8 @@ def _keep(cell: Cell, folder: Path, figures: dict[str, Any]) -> None:
     write_file(_file(cell, folder), to_json({"cell": _definition(cell), "figures": figures}).encode())
 
 
-def _run(cell: Cell, measure: Measure) -> dict[str, Any]:
-    """Simulate one cell in a folder of its own that does not stay."""
+def _run(cell: Cell, measure: Measure, scratch: str) -> dict[str, Any]:
+    """Simulate one cell in a folder of its own below `scratch`, which does not stay."""
     from slurmsim.preparation import RunOptions, prepare
     from slurmsim.replay import execute
     from slurmsim.trace.reader import read_trace
@@ -136,7 +137,7 @@ def _run(cell: Cell, measure: Measure) -> dict[str, Any]:
     from slurmsim_workloads import write_workload
     from slurmsim_workloads.generators import generate
 
-    with tempfile.TemporaryDirectory(prefix="slurmsim-") as place:
+    with tempfile.TemporaryDirectory(dir=scratch) as place:
         log = cell.log
         if cell.model:
             log = f"{place}/workload.parquet"
