@@ -44,6 +44,7 @@ class LiveNetwork(Network):
         self._over: dict[int, Job] = {}
         self.decided: list[list[Any]] = []
         self.followed = False
+        self.controller.host.changed = True  # nodes register while slurmctld comes up
         self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
 
     def advance(self, now: int) -> None:

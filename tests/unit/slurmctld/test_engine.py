@@ -191,3 +191,10 @@ def test_what_is_left_of_an_array_counts_the_nodes_of_the_task_that_started() ->
     found = e.execute(START + 10, "jobs", {"fields": ["array_task_str", "job_state", "num_nodes"]}, ROOT)["columns"]
     assert found["job_state"][2:] == ["RUNNING", "PENDING"] and found["array_task_str"][3] == "2-3"
     assert found["num_nodes"][2:] == [2, 2]  # a CPU on each of both nodes was left
+
+
+def test_backfill_has_its_first_cycle_though_nobody_came() -> None:
+    """Nodes register while slurmctld comes up, which is a change: cycles count from its start on."""
+    e = engine()
+    e.execute(START + 37, "submit", job(), ALICE)
+    assert e.last_cycle == START + 30
