@@ -234,6 +234,14 @@ def test_real_slurm_is_judged_by_its_recordings_before_the_last() -> None:
     assert [one.verdict for one in judged] == ["equal", "unsure", "different"]
 
 
+def test_seconds_begin_where_cycles_of_backfill_do() -> None:
+    log = [[-2.5, "up", ""], [4.1, "submit", "1"], [12.75, "backfill", "1"], [17.8, "backfill", "2"]]
+    assert ours.phase_s_of({"events": log}, 3) == pytest.approx(0.75)
+    assert ours.phase_s_of({"events": [[-1.75, "up", ""], [3.5, "backfill", "1"]]}, 2) == pytest.approx(0.5)
+    assert ours.phase_s_of({"events": [[-2.5, "up", ""], [4.1, "submit", "1"]]}, 3) == pytest.approx(0.6)
+    assert ours.phase_s_of({}, 3) == 0
+
+
 @pytest.mark.skipif(oracle.kit() is None, reason=f"{oracle.VARIABLE} names no oracle kit that can run here")
 def test_the_oracle_answers_a_session(tmp_path: Path) -> None:
     drawn = Drawer(1).draw(3)  # without a database: up in seconds

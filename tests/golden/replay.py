@@ -302,11 +302,13 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
 
 
 def asked(
-    recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None
-) -> Iterator[tuple[dict[str, Any], int, str, str]]:
+    recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None,
+    phase_s: float = 0.0,
+) -> Iterator[tuple[dict[str, Any], int, str, str]]:  # fmt: skip
     """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors.
 
-    With `same`, what a command names by its id is the job of the same submission.
+    With `same`, what a command names by its id is the job of the same submission. Every command is asked `phase_s`
+    sooner, where that is how much later than ours slurmctld's seconds begin.
     """
     texts = [str(step.get("cmd", "")) + str(step.get("text", "")) for step in recording["steps"]]
     mode = jobs if jobs != "auto" else "run" if any(_RUNS.search(text) for text in texts) else "simulate"
@@ -321,10 +323,10 @@ def asked(
                 target.chmod(0o755)
             elif "sleep" in step:
                 at += step["sleep"]
-                session.until(at)
+                session.until(at - phase_s)
             else:
                 at = max(at, step["t"])
-                session.until(at)
+                session.until(at - phase_s)
                 command = step["cmd"] if same is None else same.ours(step["cmd"])
                 code, out, error = session.run(step["user"], command)
                 if same is not None:
