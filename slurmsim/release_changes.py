@@ -54,6 +54,9 @@ CHANGES: dict[str, Change] = {
     "frequency_by_userspace": Change(
         "24.11", _SUBMITTING, "`--cpu-freq` with one frequency has the governor UserSpace; a range needs one named."
     ),
+    "deadline_after_limit": Change(
+        "24.11", _SUBMITTING, "A job that could not end before its `--deadline` within its time limit is refused."
+    ),
     "expedited_requeue": Change("26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored."),
     "cpus_by_socket": Change(
         "24.11", "slurmctld", "The CPUs of a job with `--ntasks-per-node` fill one socket after the other."
@@ -223,6 +226,9 @@ CHANGES: dict[str, Change] = {
         "`show partition` tells power times where nodes are suspended at all, with PowerDownOnIdle; it told them where"
         " the partition has any of its own.",
     ),
+    "partitions_once": Change(
+        "24.11", "scontrol, squeue", "A partition named twice by a job is told once, as soon as nodes were looked for."
+    ),
     "no_watts_of_reservations": Change("24.11", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent."
@@ -283,16 +289,23 @@ CHANGES: dict[str, Change] = {
     "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED."),
     "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
     "nodes_being_rebooted": Change("24.11", "scontrol", "`reboot` says that the nodes are already being rebooted."),
+    "invalid_power_action": Change(
+        "26.05", "scontrol", "`update node State=POWER_UP` and the like are an invalid power action without programs."
+    ),
+    "heading_of_processes": Change("24.11", "scontrol", "`listpids` prints no heading where there are no processes."),
+    "no_error_is_silent": Change(
+        "24.11",
+        "scontrol",
+        "`update` says no more of a word it cannot read; it said `slurm_update error: No error`.",
+    ),
     "invalid_transition": Change("26.05", "scontrol", "An impossible state of a node is an invalid transition."),
     "invalid_group": Change("24.11", "scontrol", "A reservation's unknown group is named so; it was an invalid user."),
     "unspecified_user_error": Change("26.05", "scontrol", "A reservation's unknown user is an unspecified error."),
     "script_denied": Change(
         "24.11", "scontrol", "`write batch_script` of another user's job is denied; it was an invalid user."
     ),
-    "suspension_looks_first": Change(
-        "26.05",
-        "scontrol",
-        "`suspend` and `resume` look at the job before they look at who asks, so that its state may be the reason.",
+    "owners_suspend": Change(
+        "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
     ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "task_by_its_own_id": Change("24.11", "scancel", "A task of an array is found by its own job id, too."),

@@ -244,16 +244,17 @@ def list_pids(session: Session, words: Words) -> None:
             session.fail(f'"{base}" does not look like a jobid')
             return
         wanted = step if dot else None
-    session.io.out(f"{'PID':<8} {'JOBID':<8} {'STEPID':<8} {'LOCALID':<7} {'GLOBALID':<8}\n")
-    found = False
+    heading = f"{'PID':<8} {'JOBID':<8} {'STEPID':<8} {'LOCALID':<7} {'GLOBALID':<8}\n"
+    lines = []
     for row in _steps(session, job):
         name = str(row["step_name"] or row["step_id"])
         if wanted not in (None, name):
             continue
         for pid, local, everywhere in row["pids"] or ():
-            found = True
-            session.io.out(f"{pid:<8} {row['job_id']:<8} {name:<8} {local:<7} {everywhere:<8}\n")
-    if not found:
+            lines.append(f"{pid:<8} {row['job_id']:<8} {name:<8} {local:<7} {everywhere:<8}\n")
+    if lines or not since(session.release, "heading_of_processes"):
+        session.io.out("".join([heading, *lines]))
+    if not lines:
         node = words[2] if len(words) > 2 else "(null)"
         if job is None:
             session.fail("No job steps exist on this node.")

@@ -9,6 +9,8 @@ from slurmsim.commands.scontrol_session import Session
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
+NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
+
 Words = Sequence[str]
 
 # tag, how much of it must be there, kind
@@ -72,7 +74,9 @@ def update(session: Session, words: Words) -> None:
             session.io.error(
                 'Input line must include "NodeName", "PartitionName", "Reservation", "JobId", or "SlurmctldDebug"'
             )
-    if error:
+    if error == NO_ERROR and since(session.release, "no_error_is_silent"):
+        session.code = 1
+    elif error:
         session.complain("slurm_update error", error, loud=True)
 
 
@@ -97,7 +101,7 @@ def _kinds(session: Session, arguments: list[str]) -> tuple[set[str], str | None
 def _debug(session: Session, value: str | None) -> str:
     if value is None or not is_number(value) or int(value) > 9:
         session.warn(f"invalid debug level: {value if value is not None else '(null)'}")
-        return "No error"
+        return NO_ERROR
     try:
         session.io.client.call("set_debug", level=int(value))
     except FAILED_CALLS as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from slurmsim.core.job import Job
 from slurmsim.core.lifecycle import Lifecycle
 from slurmsim.core.messages import Refused, Submit
@@ -12,6 +14,8 @@ from slurmsim.core.top_priority import is_top
 from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
+
+_CLOSED = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissions
 
 
 class Admission(Lifecycle):
@@ -31,6 +35,11 @@ class Admission(Lifecycle):
         if sub.job_id in self.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
         partitions, shapes = self.state.compiled(sub)
+        if len(partitions) > 1 and not again:
+            left = tuple(p.name for p in partitions if p.state not in _CLOSED)  # _get_job_parts
+            if 0 < len(left) < len(partitions):
+                sub = replace(sub, partitions=left)
+                partitions, shapes = self.state.compiled(sub)
         job = Job(sub, partitions, shapes, self.now)
         if self.accounts is not None:
             self.accounts.admit(job)
@@ -90,7 +99,7 @@ class Admission(Lifecycle):
         if job.sub.array_task_id is not None and job.sub.array_task_id >= self.cluster.option("MaxArraySize"):
             raise SubmitError("Invalid job array specification")
         partitions, shapes = job.partitions, job.shapes
-        if any(p.state in ("DRAIN", "INACTIVE") for p in partitions):
+        if any(p.state in _CLOSED for p in partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
         self.access.refuse(job)
         if self.rules.tasks_reach_nodes:

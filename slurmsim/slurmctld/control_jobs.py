@@ -91,27 +91,30 @@ class _Jobs:
     # -- suspend and resume -----------------------------------------------------------------------------------------
 
     def suspend(self, arguments: Arguments, person: Person) -> Arguments:
-        """Suspend or resume: operators alone; 26.05 looks at the job first."""
-        looks_first = since(self.e.release, "suspension_looks_first")
-        try:
-            named = records_of(self.e, str(arguments["job_id"]), split=False)
-        except Refusal:
-            if looks_first:
-                raise
-            raise Refusal("Unexpected message received") from None  # the command cannot read what slurmctld says
-        if not looks_first and not self._operator(person):
-            raise Refusal(DENIED, 2002)
-        stop = arguments["op"] == "suspend"
-        return for_each(self.e, named, lambda record: self._suspend(record, stop, person))
+        """Suspend or resume: operators alone, since 26.05 owners too (job_suspend2)."""
+        job_id, stop = str(arguments["job_id"]), arguments["op"] == "suspend"
+        if since(self.e.release, "owners_suspend"):
+            found = self.e.find(job_id.partition("_")[0])
+            if not found:
+                raise Refusal(INVALID_JOB, 2017)
+            if person.uid != found[0].person.uid and not self._operator(person):
+                raise Refusal(DENIED, 2002)
+            named = records_of(self.e, job_id, split=False)
+        else:
+            try:
+                named = records_of(self.e, job_id, split=False)
+            except Refusal:  # the command cannot read what slurmctld says
+                raise Refusal("Unexpected message received") from None
+            if not self._operator(person):
+                raise Refusal(DENIED, 2002)
+        return for_each(self.e, named, lambda record: self._suspend(record, stop))
 
-    def _suspend(self, record: Record, stop: bool, person: Person) -> None:
+    def _suspend(self, record: Record, stop: bool) -> None:
         core = record.first.core
         if core.state == JobState.PENDING:
             raise Refusal(PENDING)
         if record.first.over:
             raise Refusal(ENDED, 2021)
-        if not self._operator(person):
-            raise Refusal(DENIED, 2002)
         if not stop and core.state != JobState.SUSPENDED:
             raise Refusal("Job is not suspended")
         self._tell(Suspend(core.id) if stop else Resume(core.id))

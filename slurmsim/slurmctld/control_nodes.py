@@ -38,6 +38,7 @@ Arguments = dict[str, Any]
 CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
+_POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
 _TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features_act", "cpu_bind", "resume_after",
           "instance_id", "instance_type", "topology")  # fmt: skip
 
@@ -118,9 +119,12 @@ class _Nodes:
         if state == "RESUME":
             for name in names:
                 self.e.node_texts[index[name]].pop("resume_after", None)
+        before = self.e.controller.node_states.down
         self.e.network.tell(self.e.now, facts)
+        up = self.e.controller.table.everything & ~before
         for name in names:
-            self._forget_reason(index[name])
+            if not (state == "IDLE" and up >> index[name] & 1):  # clears the flags, not what is told of them
+                self._forget_reason(index[name])
         if refused is not None:
             raise refused
         return {}
@@ -187,14 +191,16 @@ class _Nodes:
                     self._require_registration(name)
                 return [NodesResume(only)]
             case "IDLE" if down or not (self.e.controller.table.idle & bit) ^ bit:
-                return [NodesResume(only)] if down else []
+                return [NodesResume(only)] if down or drained or failing else []
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]
             case "NO_RESPOND":
                 return [NodesMute(only)]
-            case "POWER_UP" | "POWER_DOWN" | "POWER_DOWN_ASAP" | "POWER_DOWN_FORCE" if power is not None:
+            case _ if state in _POWER and power is not None:
                 facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
                 return [*facts, NodesPower(only, state == "POWER_UP")]
+        if state in _POWER and since(self.e.release, "invalid_power_action"):
+            raise Refusal("Invalid power action")
         transition = since(self.e.release, "invalid_transition")
         raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
 

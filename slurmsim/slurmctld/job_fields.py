@@ -275,6 +275,16 @@ def _task_text(row: Row, engine: Engine) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
+def _partition_names(row: Row, engine: Engine) -> str:
+    """Where it may start, or started; named once each after a look for nodes (rebuild_job_part_list)."""
+    core = row.core
+    if core.start_time is not None:
+        return str(core.partition.name)
+    names = [p.name for p in core.partitions]
+    looked = bool(core.priority) and core.eligible_time is not None and core.partition.state == "UP"
+    return ",".join(dict.fromkeys(names) if looked and since(engine.release, "partitions_once") else names)
+
+
 def _priority(row: Row, engine: Engine) -> int:
     """Its priority; of a job that waits outside the queue, too, as of the last calculation (_decay_thread)."""
     core, plugin = row.core, engine.controller.priority
@@ -344,9 +354,7 @@ FIELDS: dict[str, Getter] = {
     "group_id": lambda r, e: r.job.person.gid,
     "group_name": lambda r, e: r.job.person.group,
     "account": lambda r, e: r.core.account or None,
-    "partition": lambda r, e: (
-        r.core.partition.name if r.core.start_time is not None else ",".join(p.name for p in r.core.partitions)
-    ),
+    "partition": _partition_names,
     "qos": lambda r, e: r.core.qos or None,
     "job_state": lambda r, e: str(r.core.state),
     "state_flags": _flags,

@@ -13,6 +13,7 @@ from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.submit_request import BAD_NODES, names_of
 
@@ -62,8 +63,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_TIME_MIN)
     if get("partition") == "" and not row(_NO_PARTITION_TAKEN, engine.release):
         raise SubmitError(BAD_PARTITION)
-    if get("deadline") and int(get("deadline") or 0) <= engine.now:
-        raise SubmitError(BAD_TIME_LIMIT)
+    _check_deadline(engine, asked)
     check_gres(engine, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
@@ -74,6 +74,27 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     disk = int(get("pn_min_tmp_disk") or 0)
     if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
         raise SubmitError(NOT_AVAILABLE)
+
+
+def _check_deadline(engine: Engine, asked: Mapping[str, Any]) -> None:
+    """The job must be able to end in time; before 24.11 its limit was not looked at (_valid_job_part)."""
+    deadline = int(asked.get("deadline") or 0)
+    if not deadline:
+        return
+    if deadline <= engine.now:
+        raise SubmitError(BAD_TIME_LIMIT)
+    if not since(engine.release, "deadline_after_limit"):
+        return
+    first, state = (asked.get("partition") or "").split(",")[0], engine.controller.state
+    partition = state.by_name.get(first, state.default)
+    default_s = partition.spec.default_time_s if partition is not None else None
+    least, limit = asked.get("time_min"), asked.get("time_limit")
+    limit_s = (default_s or 0) if limit is None else int(limit) * 60
+    start = max(engine.now, int(asked.get("begin_time") or 0))
+    if deadline < start or (not least and deadline < start + limit_s):
+        raise SubmitError(BAD_TIME_LIMIT)
+    if least and deadline < start + int(least) * 60:
+        raise SubmitError(BAD_TIME_MIN)
 
 
 def check_gres(engine: Engine, asked: Mapping[str, Any]) -> None:

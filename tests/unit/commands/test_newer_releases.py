@@ -213,3 +213,73 @@ def test_throttles_are_of_whole_arrays(job: str, tmp_path: Path) -> None:
 def test_cpus_for_the_tasks_of_a_node(options: str, counts: tuple[str, ...], tmp_path: Path) -> None:
     found = answers("scontrol show job 2", tmp_path, before=f"sbatch -H {options} --wrap true")
     assert tuple(text.partition("NumCPUs=")[2].split()[0] for text in found) == counts
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ("-t 8 --deadline=now+5minutes", True), ("-t 8 --deadline=now+8minutes", False),
+        ("-t 8 --time-min=2 --deadline=now+5minutes", False), ("-p short --deadline=now+5minutes", True),
+        ("--deadline=now+5minutes", False), ("-t 3 --begin=now+4minutes --deadline=now+5minutes", True),
+    ],
+)  # fmt: skip
+def test_a_deadline_leaves_time_for_the_limit(options: str, refused: bool, tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        conf = CONF + "PartitionName=short Nodes=n[1-4] DefaultTime=10 MaxTime=20\n"
+        found.append(Cluster(place, conf, release=release).run(f"sbatch {options} --wrap true", "alice")[0])
+    assert found == [0, int(refused), int(refused)]
+
+
+_TO_SUSPEND = "scontrol suspend 1"
+
+
+def test_owners_suspend_their_jobs(tmp_path: Path) -> None:
+    denied = "Access/permission denied for job 1\n"
+    assert answers(_TO_SUSPEND, tmp_path, "alice") == [denied, denied, ""]
+
+
+@pytest.mark.parametrize("job", ["1", "2", "2_3"])
+def test_others_are_denied_whatever_the_state(job: str, tmp_path: Path) -> None:
+    found = answers(f"scontrol resume {job}", tmp_path, "bob", before="sbatch -a 1-2 -b now+60 --wrap true")
+    assert found[2] == f"Access/permission denied for job {job}\n"
+
+
+def test_no_heading_without_processes(tmp_path: Path) -> None:
+    found = answers("scontrol listpids 99", tmp_path)
+    assert ["LOCALID" in text for text in found] == [True, False, False]
+
+
+def test_a_word_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+    found = answers("scontrol update reservationname=r flags+=nosuch", tmp_path)
+    assert ["slurm_update error: No error" in text for text in found] == [True, False, False]
+
+
+def test_power_without_programs(tmp_path: Path) -> None:
+    found = answers("scontrol update nodename=n3 state=power_up", tmp_path)
+    node = "slurm_update error: Invalid node state specified\n"
+    assert found == [node, node, "slurm_update error: Invalid power action\n"]
+
+
+@pytest.mark.parametrize(("options", "names"), [("", ("main,main", "main", "main")), ("-H ", ("main,main",) * 3)])
+def test_partitions_are_named_once(options: str, names: tuple[str, ...], tmp_path: Path) -> None:
+    found = answers("squeue -h -j 2 -O partition", tmp_path, before=f"sbatch {options}-N 4 -p main,main --wrap true")
+    assert tuple(text.strip() for text in found) == names
+
+
+def test_idle_clears_flags_but_not_the_reason(tmp_path: Path) -> None:
+    cluster = cluster_of(RELEASES[0], tmp_path)
+    cluster.text("scontrol update nodename=n4 state=fail reason=broken")
+    cluster.text("scontrol update nodename=n4 state=idle")
+    assert cluster.text("sinfo -h -N -n n4 -p main -o '%T %E'") == "idle broken\n"
+
+
+def test_partitions_that_take_no_jobs_are_left_out_of_lists(tmp_path: Path) -> None:
+    cluster = cluster_of(RELEASES[0], tmp_path)
+    cluster.text("scontrol update partitionname=main state=drain")
+    assert cluster.text("sbatch -H -p main,big --wrap true", "alice") == "Submitted batch job 2\n"
+    assert cluster.text("squeue -h -j 2 -O partition").strip() == "big"
+    cluster.text("scontrol update partitionname=big state=inactive")
+    assert "inactive or drain" in cluster.run("sbatch -p main,big --wrap true", "alice")[2]
