@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from slurmsim.core.associations import Branch
 from slurmsim.core.in_use import InUse
@@ -60,6 +60,12 @@ class Claim:
     outruns: list[tuple[int, int]] = field(default_factory=list)
     deny: bool = False
     min_prio: int = 0
+
+    def without(self, exempt: str) -> Claim:
+        """The same for a job some of whose limits an operator has lifted."""
+        lifted = exempt.split(",")
+        before, after = ([rule for rule in rules if rule.tres not in lifted] for rules in (self.before, self.after))
+        return replace(self, before=before, after=after)
 
 
 class Hidden:

@@ -6,7 +6,7 @@ The comparisons are those of src/slurmctld/acct_policy.c (22.05), in whole minut
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.associations import Ledger
@@ -46,6 +46,7 @@ class Demand:
 class Rule:
     """One limit: `broken` tells whether a demand breaks it, `reason` is what squeue then shows.
 
+    `tres`: of which TRES, or ``time``, where an operator may lift it (ADMIN_SET_LIMIT); "" where nobody may.
     `sure`: a job that breaks it with what it asks for breaks it on whatever nodes it gets. `qos`: the QOS
     whose limit it is, if one's.
     """
@@ -54,6 +55,7 @@ class Rule:
     reason: str
     sure: bool = True
     qos: str = ""
+    tres: str = ""
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class Rules:
 
     def _each(self, limits: Mapping[str, int], kind: str, rule: Callable[[int, str, int], Broken]) -> list[Rule]:
         """One rule per TRES, in Slurm's order; `rule` is given position, TRES and limit."""
-        return [Rule(rule(i, tres, most), tres_reason(kind, tres)) for i, tres, most in self.ordered(limits)]
+        return [Rule(rule(i, tres, most), tres_reason(kind, tres), tres=tres) for i, tres, most in self.ordered(limits)]
 
     def ordered(self, limits: Mapping[str, int]) -> Iterator[tuple[int, str, int]]:
         """(position, TRES, limit) in Slurm's order."""
@@ -105,7 +107,7 @@ class Rules:
     @staticmethod
     def longer(most: int, reason: str) -> Rule:
         """MaxWall; a job without a limit gets that one."""
-        return Rule(lambda demand: demand.given and demand.minutes > most, reason)
+        return Rule(lambda demand: demand.given and demand.minutes > most, reason, tres="time")
 
     def wall(self, ledger: Ledger, most: int, reason: str) -> Rule:
         """GrpWall: used up; with ``safe`` also by what the job's limit would add."""
@@ -115,7 +117,7 @@ class Rules:
             used = int(ledger.used_wall_s) // 60
             return used >= most or (safe and demand.given and used + demand.minutes > most)
 
-        return Rule(broken, reason)
+        return Rule(broken, reason, tres="time")
 
     @staticmethod
     def walled(ledger: Ledger, most: int, reason: str) -> Rule:
@@ -173,7 +175,7 @@ class Rules:
         return broken
 
     def owed(self, kind: str, limits: Mapping[str, int], in_use: InUse, *, free: bool) -> list[Rule]:
-        """GrpTRESRunMins, MaxTRESRunMins per user and account; `free`: UsageFactor is 0."""
+        """GrpTRESRunMins, MaxTRESRunMins per user and account; `free`: UsageFactor is 0. Nobody lifts these."""
 
         def rule(i: int, _: str, most: int) -> Broken:
             def broken(demand: Demand) -> bool:
@@ -183,7 +185,7 @@ class Rules:
 
             return broken
 
-        return self._each(limits, kind, rule)
+        return [replace(one, tres="") for one in self._each(limits, kind, rule)]
 
     def spent(self, kind: str, limits: Mapping[str, int], used: Used, *, free: bool) -> list[Rule]:
         """GrpTRESMins: used up, or with ``safe`` not enough left for what runs and for this job."""

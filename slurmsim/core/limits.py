@@ -49,13 +49,14 @@ class Standing:
     """
 
     __slots__ = (
-        "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early",
+        "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early", "exempt",
         "limit_s", "plan", "shape", "stamp", "tried_cpus",
     )  # fmt: skip
 
     def __init__(self, claim: Claim, demand: Demand, record: Record) -> None:
         self.claim, self.demand, self.shape = claim, demand, record.shape
         self.limit_s, self.tried_cpus = record.job.time_limit_s, record.job.tried_cpus
+        self.exempt = record.job.sub.exempt
         self.stamp = -1
         self.before: str | None = None
         self.early: str | None = None
@@ -68,7 +69,8 @@ class Standing:
     def is_of(self, record: Record) -> bool:
         """Whether the record's job still asks for the same."""
         job = record.job
-        return self.shape is record.shape and self.limit_s == job.time_limit_s and self.tried_cpus == job.tried_cpus
+        same = self.shape is record.shape and self.limit_s == job.time_limit_s and self.tried_cpus == job.tried_cpus
+        return same and self.exempt == job.sub.exempt
 
     def judge(self, stamp: int) -> None:
         """Work out what holds the jobs before anybody looks for nodes."""
@@ -131,7 +133,7 @@ class Limits:
         self.stop = "assoc_limit_stop" in c.cluster.scheduler_parameters
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
-        self._standings: dict[tuple[int, int, int, bool, int], Standing] = {}
+        self._standings: dict[tuple[int, int, int, bool, int, str], Standing] = {}
         self._capped: dict[tuple[Shape, int], Shape] = {}
         self._arrays: Counter[int] = Counter()
         self._refused_arrays: dict[int, str] = {}
@@ -243,9 +245,11 @@ class Limits:
             claim = self.counters.claim(job, record.partition)
             if claim is None:
                 return None
-            key = (id(claim), id(record.shape), job.time_limit_s, job.limit_fixed, job.tried_cpus)
+            exempt = job.sub.exempt
+            key = (id(claim), id(record.shape), job.time_limit_s, job.limit_fixed, job.tried_cpus, exempt)
             known = self._standings.get(key)
             if known is None:
+                claim = claim.without(exempt) if exempt else claim
                 demand = self._asked(job, claim.factor_safe, record.partition, record.shape)
                 known = self._standings[key] = Standing(claim, demand, record)
             record.standing = known

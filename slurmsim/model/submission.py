@@ -15,6 +15,7 @@ class Submission:
     job ids. `priority` is an explicitly set one; `hold` is ``-H``. `array_*`: this submission is one task of an
     array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
     `no_kill`: it survives the loss of a node. `kill_invalid`: --kill-on-invalid-dep, None for the cluster's setting.
+    `exempt`: TRES, and ``time``, whose limits do not count because an operator gave the job what it asks for.
     `reservation` is one name or several (``a,b``), `licenses` ``-L``'s ``mat:2,flu``, `deadline` an absolute time.
     """
 
@@ -41,3 +42,4 @@ class Submission:
     deadline: int | None = None
     no_kill: bool = False
     kill_invalid: bool | None = None
+    exempt: str = ""

@@ -100,7 +100,20 @@ class Update:
             changes["begin"] = begin if begin > self.engine.now else None
         if not _REQUEST.isdisjoint(new):
             changes["request"] = resources({**self.live.asked, **new})
-        return replace(core.sub, **changes)
+        return replace(core.sub, exempt=self._exempt(core), **changes)
+
+    def _exempt(self, core: Job) -> str:
+        """Whose limits count no more because an operator changes it; another's change makes them count again."""
+        request, new = core.sub.request, self.new
+        changed = {
+            "cpu": new.get("min_cpus", request.min_cpus) != request.min_cpus or "max_cpus" in self.asked,
+            "node": any(new.get(name, (now := getattr(request, name))) != now for name in ("min_nodes", "max_nodes")),
+            "mem": new.get("pn_min_memory") is not None,
+            "time": "time_limit" in new,
+        }
+        touched = {name for name, is_changed in changed.items() if is_changed}
+        present = set(filter(None, core.sub.exempt.split(",")))
+        return ",".join(sorted(present | touched if self.operator else present - touched))
 
     def test(self) -> None:
         """Have the core look at what has been noted. Raises Refusal with Slurm's text."""
@@ -122,7 +135,8 @@ class Update:
         facts: list[Fact] = []
         for live in self.record.jobs:
             core = live.core
-            if alters and (self.pending or "licenses" in self.new):
+            lifts = self.pending and self._exempt(core) != core.sub.exempt
+            if lifts or (alters and (self.pending or "licenses" in self.new)):
                 facts.append(AlterJob(core.id, self.submission_of(core)))
             facts += [make(core.id) for make in self.facts]
         already = len(network.refused_edits)

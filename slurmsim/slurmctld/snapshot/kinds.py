@@ -49,7 +49,7 @@ from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 from slurmsim.slurmctld.step import Step
 
-SCHEMA = 2
+SCHEMA = 3
 """Of kinds and parts together."""
 
 
@@ -164,6 +164,7 @@ KINDS: tuple[Kind, ...] = (
         """
         job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
+        exempt
     """,
     ),
     _kind(

@@ -6,6 +6,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | schema | releases | what the next one added |
 |---|---|---|
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
+| 2 | 0.3.0 | limits operators have lifted of a job |
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "gres demand": {"cpus": 0, "reserved": False, "total": 0},
         "shape": {"per_gpu": None},
     },
+    2: {"submission": {"exempt": ""}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have."""
 

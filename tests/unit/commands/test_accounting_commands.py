@@ -215,3 +215,33 @@ def test_an_update_works_out_the_priority_of_a_running_job(cluster: Cluster, cha
     before = cluster.text(f"squeue -h -j {job} -o %Q")
     assert cluster.run(f"scontrol update jobid={job} {change}")[0] == code
     assert int(cluster.text(f"squeue -h -j {job} -o %Q")) < int(before)
+
+
+@pytest.mark.parametrize(
+    ("user", "change", "reason"),
+    [
+        ("root", "numcpus=2", "None"), ("bob", "numcpus=2", "AssocGrpCpuLimit"), ("root", "mincpusnode=2", "None"),
+        ("root", "timelimit=9", "AssocGrpCpuLimit"), ("root", "numcpus=1", "AssocGrpCpuLimit"),
+    ],
+)  # fmt: skip
+def test_a_limit_does_not_count_for_what_an_operator_gave(
+    cluster: Cluster, user: str, change: str, reason: str
+) -> None:
+    cluster.text("sacctmgr -i modify account chem set grptres=cpu=3")
+    cluster.submit("bob", seconds=900, num_tasks=3)
+    job = cluster.submit("bob", seconds=900, num_tasks=1)
+    cluster.now += 10
+    assert cluster.text(f"squeue -h -j {job} -o %r").strip() == "AssocGrpCpuLimit"
+    assert cluster.run(f"scontrol update jobid={job} {change}", user)[0] == 0
+    cluster.now += 60
+    assert cluster.text(f"squeue -h -j {job} -o %r").strip() == reason
+
+
+def test_time_an_operator_gave_is_not_limited(cluster: Cluster) -> None:
+    cluster.text("sacctmgr -i modify account chem set maxwall=5")
+    job = cluster.submit("bob", seconds=900, time_limit=20)
+    cluster.now += 10
+    assert cluster.text(f"squeue -h -j {job} -o %r").strip() == "AssocMaxWallDurationPerJobLimit"
+    cluster.text(f"scontrol update jobid={job} timelimit=15")
+    cluster.now += 60
+    assert cluster.text(f"squeue -h -j {job} -o %T").strip() == "RUNNING"
