@@ -68,6 +68,7 @@ class SlurmBackfill(Policy):
         self.plan_all = "slurmsim_plan_all" in p  # tests compare with and without the shortcut
         counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
+        self.plans_go_on = "slurmsim_plans_go_on" in p  # every plan is made, and counts in `_left_idle`
         self.defers = not (counted or tests_only or self.plan_all)
         # cycles go on while anybody waits, as planned idle nodes make Slurm's do, so that their phase is kept
         self.every_cycle = "slurmsim_every_cycle" in p
@@ -102,8 +103,8 @@ class SlurmBackfill(Policy):
         """First cycle at or after `now`, counting the cycles slurmctld would have run since the last one we ran.
 
         A cycle that plans jobs on idle nodes marks them PLANNED, which is itself a change: cycles follow every
-        bf_interval. With no idle node, a main pass over blocked jobs is the change: cycles follow every full pass.
-        With nobody waiting there are none.
+        bf_interval; so does one that puts a plan off behind another (`plans_go_on`). Else a main pass over blocked
+        jobs is the change: cycles follow every full pass. With nobody waiting there are none.
         """
         elapsed = now - self._last_cycle
         if not self._left_waiting or elapsed <= self.interval:
@@ -137,6 +138,8 @@ class SlurmBackfill(Policy):
         view.tried_all()
         # a reservation in force touches its nodes every 5 s, which is a change as well
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
+        if self.plans_go_on and cycle.search.put_behind:
+            self._left_idle = True
 
     @staticmethod
     def _show_limits(limits: Any, records: list[Any]) -> Decisions:

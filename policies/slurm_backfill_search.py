@@ -63,6 +63,7 @@ class Search:
         self._free_to = view.free_to
         self.from_try: bool = view.tests_from_try
         self._too_late = view.kill_wait + view.over_limit
+        self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
 
     def find(
         self, record: Any, limit: int, space: NodeSpace, outlook: Any, bound: int, *,
@@ -110,7 +111,9 @@ class Search:
                     if following and not now_only:
                         continue
                     return None
-                start = max(tried, self._overdue(forecast.start))
+                expected = self._overdue(forecast.start)
+                start = max(tried, expected)
+                self.put_behind |= tried > max(expected, now)
                 if self.from_try and start > now and not self._is_open(space, start, limit, forecast.nodes):
                     trying = start if start > tried else start + resolution
                     break

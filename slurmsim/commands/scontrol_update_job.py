@@ -155,7 +155,10 @@ def _present_limit(request: Request, text: str) -> int:
     rows, task = _rows_of(request, text)
     if len(rows) > 1 and task is None:
         raise request.error("TimeLimit increment/decrement not supported for job arrays")
+    named = leading_number(text)[0]
     for row in rows:
+        if row["array_job_id"] and row["array_job_id"] != named:
+            continue  # a task by its own id: scontrol does not find it, and says nothing
         tasks = tasks_of(row["array_task_str"]) if row["array_task_str"] else [row["array_task_id"]]
         if task is None or task in tasks:
             return INFINITE if row["time_limit"] is None else int(row["time_limit"])

@@ -74,14 +74,15 @@ class Billing:
                 self._add_gres(counts, g.name, g.type, g.count * times)
         return counts
 
-    def capacity(self, partition: Partition) -> dict[str, int]:
-        """TRES of all nodes of a partition."""
+    def capacity(self, partition: Partition, weights: Sequence[tuple[str, float]] | None = None) -> dict[str, int]:
+        """TRES of all nodes of a partition, billed at `weights` or else the partition's own."""
         table, mask = self.table, partition.mask
         rows = to_indices(mask) if mask else np.zeros(0, np.int64)
         counts = {"cpu": partition.total_cpus, "mem": int(table.mem[rows].sum()), "node": partition.total_nodes}
         for kind, (name, gtype) in enumerate(table.gres_kinds):
             self._add_gres(counts, name, gtype, int(table.gres[kind][rows].sum()))
-        counts["billing"] = int(self.bill(counts, partition.spec.tres_billing_weights))
+        weights = partition.spec.tres_billing_weights if weights is None else weights
+        counts["billing"] = int(self.bill(counts, weights))
         return counts
 
     def _add_gres(self, counts: dict[str, int], name: str, gtype: str, count: int) -> None:

@@ -100,17 +100,13 @@ class Edits:
         self.done(job)
 
     def rank_anew(self, fact: RankAnew) -> None:
-        """What an update ends with, also a refused one, and of a running job (_update_job; not in priority/basic)."""
-        c, job = self.c, self.c.jobs.get(fact.job_id)
-        if job is None or not job.priority or isinstance(c.priority, Basic):
+        """What every update ends with, also one that was refused half way (set_job_prio)."""
+        job = self.c.jobs.get(fact.job_id)
+        if job is None or job.end_time is not None or not job.priority:
             return
-        if job.state != JobState.PENDING:
-            job.priority = min(c.priority.submit(job, c.now))
-            return
-        before = job.priority
-        self._reprioritise(job)
-        if job.priority != before:
-            c.edited()
+        self._rank(job)
+        if not fact.refused:
+            self.c.edited()
 
     def _pending(self, job_id: int) -> Job | None:
         job = self.c.jobs.get(job_id)
@@ -124,16 +120,18 @@ class Edits:
 
     def done(self, job: Job) -> None:
         """`job` has changed: its priority follows, and everything is looked at again."""
+        if job.state == JobState.PENDING:
+            self.c.eligibility.arrays.split(job)
+        self._rank(job)
+        self.c.edited()
+
+    def _rank(self, job: Job) -> None:
         c = self.c
         if job.state != JobState.PENDING:
             if job.priority and job.sub.priority is None and not isinstance(c.priority, Basic):
                 job.priority = min(c.priority.submit(job, c.now))
-            c.edited()
-            return
-        c.eligibility.arrays.split(job)
-        if job.state == JobState.PENDING and job.reason not in (Reason.BAD_CONSTRAINTS,) and not is_held(job.reason):
+        elif job.reason not in (Reason.BAD_CONSTRAINTS,) and not is_held(job.reason):
             self._reprioritise(job)
-        c.edited()
 
     def _reprioritise(self, job: Job) -> None:
         c, before = self.c, job.priority

@@ -115,6 +115,14 @@ class JobArrays:
             if following is not None:
                 self.c.eligibility.consider(following)
 
+    def hand_on_reason(self, job: Job) -> None:
+        """`job` starts: those left in its array's record, which the throttle lets in by now, wait for what it did."""
+        if job.reason in (Reason.NONE, Reason.ARRAY_TASK_LIMIT):
+            return
+        for other in self.c.queue.unasked.values():
+            if other.array_key == job.array_key and other.reason == Reason.ARRAY_TASK_LIMIT:
+                self.c.set_reason(other, job.reason)
+
     def split(self, job: Job) -> None:
         """`job` was changed: if it is a task, it has a record of its own from now on."""
         if job.sub.array_task_id is None:

@@ -44,6 +44,8 @@ class Lifecycle(Waiting):
         job.start_time = job.held_since = now
         job.end_limit = now + job.time_limit_s
         job.state = JobState.RUNNING
+        if self.queue.unasked and job.sub.array_task_id is not None:
+            self.eligibility.arrays.hand_on_reason(job)
         job.reason = Reason.NONE
         job.planned_start = None
         job.scheduler = scheduler
@@ -101,8 +103,8 @@ class Lifecycle(Waiting):
         if state == JobState.FAILED and self.requeues.after_exit(job, fact.exit_code):
             return
         job.exit_code = fact.exit_code
-        reason = Reason.NON_ZERO_EXIT if state == JobState.FAILED else Reason.NONE
-        self.finish(job, state, reason)
+        kept = job.reason if is_held(job.reason) else Reason.NONE  # held while it ran: nothing takes that back
+        self.finish(job, state, Reason.NON_ZERO_EXIT if state == JobState.FAILED else kept)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now; its nodes are free as soon as they are clean."""
@@ -185,7 +187,8 @@ class Lifecycle(Waiting):
         else:
             job.exit_code = "0:15"
             self.actions.append(Kill(job))
-        self.finish(job, JobState.CANCELLED, Reason.NONE)
+        held = job.state != JobState.PENDING and is_held(job.reason)
+        self.finish(job, JobState.CANCELLED, job.reason if held else Reason.NONE)
 
     def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
         """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.

@@ -250,10 +250,12 @@ class SetNice:
 
 @dataclass(slots=True)
 class RankAnew:
-    """scontrol update of anything: the job's priority is worked out anew, whether or not the update was carried out."""
+    """The end of any scontrol update of a job: its priority is worked out anew, and the loop is asked for a pass
+    unless the update was `refused`."""
 
     order: ClassVar[int] = 2
     job_id: int
+    refused: bool = False
 
 
 @dataclass(slots=True)

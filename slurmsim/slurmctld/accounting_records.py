@@ -134,11 +134,15 @@ def _tasks(row: Row) -> str | None:
 
 
 def _exit_code(core: Job, release: str) -> int:
-    """The wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none."""
+    """The wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none.
+
+    A status of 1 is taken for an exit code, not for a signal (as_mysql_job_complete).
+    """
     if core.state not in _OWN_END:
         return int(of_release(_LOST_CODE, release)) << 8 if core.state == JobState.NODE_FAIL else 0
     code, _, signal = str(core.exit_code).partition(":")
-    return int(code) << 8 | int(signal or 0)
+    status = int(code) << 8 | int(signal or 0)
+    return 256 if status == 1 else status
 
 
 def _eligible(core: Job) -> int | None:

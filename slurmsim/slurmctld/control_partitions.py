@@ -14,7 +14,9 @@ from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
+from slurmsim.slurmctld.job_fields import tres_asked
 from slurmsim.slurmctld.submit_request import MOST_NAMES
+from slurmsim.states import JobState
 from slurmsim.tres import TresError, parse_weights
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ _TEXTS = (
     "job_defaults",
     "billing_weights",
 )
+COUNTED_WEIGHTS = "counted_weights"  # TRESBillingWeights when the partition's TRES were last counted, if others
 _PER_GPU = {"DefCpuPerGPU": "def_cpu_per_gpu", "DefMemPerGPU": "def_mem_per_gpu_mib"}
 _DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 
@@ -91,14 +94,31 @@ class _Partitions:
                 self.e.network.tell(self.e.now, [SetPartitionState(spec.name, spec.state)])
                 self.e.controller.state.by_name[spec.name].spec = spec
         else:
+            if _defaults_of(spec) != _defaults_of(before):
+                self._keep_memory_counted(spec.name)
             try:
                 self.e.network.tell(self.e.now, [AlterPartition(spec)])
             except SubmitError as error:
                 raise Refusal(error.text) from None
         kept = self.e.partition_texts.setdefault(spec.name, {})
+        if "nodes" in asked:  # only then does slurmctld count the partition's TRES again
+            kept.pop(COUNTED_WEIGHTS, None)
+        elif "billing_weights" in asked:
+            kept.setdefault(COUNTED_WEIGHTS, before.tres_billing_weights)
         for name in _TEXTS:
             if name in asked:
                 kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
+
+    def _keep_memory_counted(self, name: str) -> None:
+        """A new default is what waiting jobs ask for, but not what their TRES were counted with (job_limits_check)."""
+        alike: dict[int, dict[str, Any]] = {}  # tasks of an array share what was asked
+        for live in self.e.jobs.values():
+            core, asked = live.core, live.asked
+            if core.state == JobState.PENDING and core.partition.name == name and asked.get("pn_min_memory") is None:
+                if id(asked) not in alike:
+                    counted = {"mem": tres_asked(live, self.e)["mem"]} | (asked.get("tres_settled") or {})
+                    alike[id(asked)] = {**asked, "tres_settled": counted}
+                live.asked = alike[id(asked)]
 
     def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
         """The partition with what is asked. Raises Refusal."""
@@ -175,6 +195,10 @@ class _Partitions:
         self.e.network.tell(self.e.now, [DeletePartition(name)])
         self.e.partition_texts.pop(name, None)
         return {}
+
+
+def _defaults_of(spec: PartitionSpec) -> tuple[int | None, int | None]:
+    return spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib
 
 
 def _defaults(text: str) -> str:

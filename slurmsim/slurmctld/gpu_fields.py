@@ -46,8 +46,10 @@ def cpus_per_task(row: Row, engine: Engine) -> int:
 
 
 def pn_min_cpus(row: Row, engine: Engine) -> int:
-    """CPUs each node has to give at least."""
-    shape = row.core.shape
+    """CPUs each node has to give at least; once an update has touched them, what it left."""
+    shape, settled = row.core.shape, row.job.asked.get("pn_min_cpus_settled")
+    if settled is not None:
+        return int(settled)
     brought = int(shape.cpus_per_task) if shape.per_gpu.reserved else 0
     return max(int(row.job.asked.get("pn_min_cpus") or 0), int(shape.memory.least_cpus), brought)
 

@@ -59,6 +59,7 @@ class Update:
         self.new: dict[str, Any] = {}
         self.facts: list[Callable[[int], Fact]] = []
         self.tres_changed = False
+        self.authorized = False  # looked at beyond the question who asks
 
     def get(self, name: str) -> Any:
         """What is asked for a field; None leaves it."""

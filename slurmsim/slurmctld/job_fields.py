@@ -381,7 +381,7 @@ FIELDS: dict[str, Getter] = {
     # once it has nodes their number alone is told
     "max_nodes": lambda r, e: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
     "num_cpus": lambda r, e: r.core.n_cpus,
-    "max_cpus": lambda r, e: 0,
+    "max_cpus": lambda r, e: int(r.job.asked.get("max_cpus") or 0) if r.core.state == JobState.PENDING else 0,
     "num_tasks": _tasks,
     "ntasks_per_node": lambda r, e: r.core.sub.request.tasks_per_node,
     "pn_min_tmp_disk": _asked("pn_min_tmp_disk", 0),

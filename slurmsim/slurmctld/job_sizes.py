@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.gpu_fields import pn_min_cpus
 from slurmsim.slurmctld.job_change import ALL_NODES, BAD_NODE_COUNT, Update
-from slurmsim.slurmctld.job_fields import tres_asked
+from slurmsim.slurmctld.job_fields import Row, tres_asked
 
 _COUNTED = frozenset({
     "min_nodes", "max_nodes", "min_cpus", "max_cpus", "pn_min_cpus", "num_tasks", "cpus_per_task", "pn_min_memory",
@@ -54,13 +55,33 @@ def sizes(u: Update) -> None:
         raise Refusal("CPU count specification invalid")
     if u.get("min_cpus") is not None:
         u.new["min_cpus"] = int(u.get("min_cpus"))
-    u.set("pn_min_cpus", "cpus_per_task")
+    most = u.get("max_cpus")
+    if most and most < u.new.get("min_cpus", u.core.shape.min_cpus):
+        u.new.pop("min_cpus", None)
+        raise Refusal("CPU count specification invalid")
+    u.set("pn_min_cpus", "max_cpus", "cpus_per_task")
+    if u.get("pn_min_cpus") or u.get("cpus_per_task") is not None:
+        keep_cpus_a_node(u)
     _node_counts(u)
     if u.get("num_tasks") is not None:
         u.need_pending()
         if int(u.get("num_tasks")) < 1:
             raise Refusal("Task count specification invalid")
         u.set("num_tasks")
+
+
+def keep_cpus_a_node(u: Update) -> None:
+    """An update does not work MinCPUsNode out anew: it is what is asked for now, or what it was."""
+    u.new["pn_min_cpus_settled"] = int(u.get("pn_min_cpus") or 0) or pn_min_cpus(Row(u.live), u.engine)
+
+
+def tasks_per_node(u: Update) -> None:
+    """Other tasks a node leave the number of tasks, and the CPUs a node has to give, as they are."""
+    u.set("ntasks_per_node")
+    keep_cpus_a_node(u)
+    if u.get("num_tasks") is None:
+        request = u.core.sub.request
+        u.new["num_tasks"] = request.n_tasks or request.tasks
 
 
 def _node_counts(u: Update) -> None:

@@ -41,7 +41,7 @@ from slurmsim.slurmctld.job_change import (
     Update,
 )
 from slurmsim.slurmctld.job_limits import partition_takes
-from slurmsim.slurmctld.job_sizes import counts, sizes
+from slurmsim.slurmctld.job_sizes import counts, sizes, tasks_per_node
 from slurmsim.slurmctld.refusals import check_gres
 from slurmsim.slurmctld.submit_request import INFINITE, names_of
 from slurmsim.states import JobState, is_held
@@ -53,13 +53,6 @@ if TYPE_CHECKING:
 
 def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
     """Carry an update out, after which the job's priority is worked out anew in any case. Raises Refusal."""
-    try:
-        _update(engine, record, job, person)
-    finally:
-        engine.network.tell(engine.now, [RankAnew(live.core.id) for live in record.jobs if not live.over])
-
-
-def _update(engine: Engine, record: Record, job: Mapping[str, Any], person: Person) -> None:
     work = Update(engine, record, job, person)
     failed: Refusal | None = None
     try:
@@ -76,8 +69,13 @@ def _update(engine: Engine, record: Record, job: Mapping[str, Any], person: Pers
     elif work.tres_changed:
         for live in record.jobs:
             live.core.likely_nodes = 0  # found for what it asked before
-    if failed is None or work.new or work.facts:
-        work.apply()
+    try:
+        if failed is None or work.new or work.facts:
+            work.apply()
+    finally:
+        if work.authorized:
+            ended = [RankAnew(live.core.id, refused=failed is not None) for live in record.jobs]
+            engine.network.tell(engine.now, ended)
     if failed is not None:
         raise failed
     for live in record.jobs:
@@ -111,6 +109,7 @@ def _authority(u: Update) -> None:
     if u.get("admin_comment") is not None:
         u.need_operator()
     _owner(u)
+    u.authorized = True
 
 
 def _partition(u: Update) -> None:
@@ -374,7 +373,7 @@ def _shrink(u: Update) -> None:
     if u.get("ntasks_per_node") is not None:
         u.need_pending()
         u.need_operator()
-        u.set("ntasks_per_node")
+        tasks_per_node(u)
 
 
 def _dependency(u: Update) -> None:

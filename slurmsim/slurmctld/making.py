@@ -20,7 +20,8 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     """The engine a header describes, at its first instant."""
     conf = configuration or read_configuration(header, folder, header.get("texts"))
     # users see when every waiting job is expected to start, also where that decides nothing
-    parameters = {**conf.cluster.scheduler_parameters, "slurmsim_plan_all": ""}
+    # and when backfill comes shows, so what its own plans make of its cadence counts as well
+    parameters = {**conf.cluster.scheduler_parameters, "slurmsim_plan_all": "", "slurmsim_plans_go_on": ""}
     cluster = replace(conf.cluster, scheduler_parameters=parameters)
     database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")

@@ -239,7 +239,9 @@ def _preempt_mode(p: Partition, engine: Engine) -> str:
 
 
 def _partition_tres(p: Partition, engine: Engine) -> str:
-    return format_tres(engine.controller.billing.capacity(p))
+    """As last counted: weights that came since without nodes do not show yet (_calc_part_tres)."""
+    counted = engine.partition_texts.get(p.name, {}).get("counted_weights")
+    return format_tres(engine.controller.billing.capacity(p, counted))
 
 
 _CONF_KEYS = {

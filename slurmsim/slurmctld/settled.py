@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
-_OWN = ("cpus_settled", "tres_settled")
+_OWN = ("cpus_settled", "tres_settled", "pn_min_cpus_settled")
 """What updates note on a request: nobody submits it."""
 
 

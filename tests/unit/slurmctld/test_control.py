@@ -114,6 +114,21 @@ def test_drained_nodes_tell_why_until_they_are_resumed(cluster: Engine) -> None:
     assert refused(cluster, "update_node", ROOT, names="n1", state="RESUME") == "Invalid node state specified"
 
 
+def test_an_idle_node_is_made_idle_whatever_kept_it_out() -> None:
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, nodes=2, cpus=4, owner=0), Path("."))
+    for state in ("DRAIN", "FAIL"):
+        do(e, "update_node", ROOT, names="n1", state=state, reason="x")
+        assert nodes(e, "state_flags", "reason") == [[state], "x"]
+        do(e, "update_node", ROOT, names="n1", state="IDLE")
+        assert nodes(e, "state_flags") == [[]]
+
+
+def test_a_job_held_while_it_ran_ends_held(cluster: Engine) -> None:
+    do(cluster, "hold_job", ROOT, job_id="1", kind="hold")
+    cluster.execute(START + 510, "ping", {}, ROOT)
+    assert show(cluster, "1", "job_state", "state_reason") == ["COMPLETED", "JobHeldAdmin"]
+
+
 def test_partitions_come_and_go(cluster: Engine) -> None:
     do(cluster, "create_partition", ROOT, partition={"name": "new", "nodes": "n[1-2]", "max_time": 60})
     do(cluster, "update_partition", ROOT, partition={"name": "new", "state_up": "DOWN", "nodes": "n2"})

@@ -160,3 +160,41 @@ def test_an_array_that_no_node_could_run_stays_one_failed_record(cluster: Engine
 def test_there_is_no_federation_to_have_features(cluster: Engine) -> None:
     job = submit(cluster, hold=True)
     assert update(cluster, job, licenses="", cluster_features="") == "Unspecified error"
+
+
+def test_a_range_of_cpus_shows_while_the_job_waits(cluster: Engine) -> None:
+    job = submit(cluster, hold=True)
+    assert update(cluster, job, min_cpus=4, max_cpus=64) == ""
+    assert show(cluster, job, "num_cpus", "max_cpus") == [4, 64]
+    assert update(cluster, job, min_cpus=8, max_cpus=2) == "CPU count specification invalid"
+
+
+def test_tasks_a_node_leave_tasks_and_cpus_a_node(cluster: Engine) -> None:
+    job = submit(cluster, min_nodes=4, max_nodes=4, shared="exclusive", begin_time=START + 600)
+    assert update(cluster, job, ntasks_per_node=4) == ""
+    assert show(cluster, job, "num_tasks", "ntasks_per_node", "pn_min_cpus") == [4, 4, 1]
+    assert update(cluster, job, pn_min_cpus=2) == ""
+    assert show(cluster, job, "pn_min_cpus") == [2]
+
+
+def test_a_new_default_of_memory_leaves_the_tres_of_waiting_jobs(cluster: Engine) -> None:
+    job = submit(cluster, begin_time=START + 600)
+    asked = submit(cluster, begin_time=START + 600, pn_min_memory=50, mem_per_cpu=True)
+    do(cluster, "update_partition", partition={"name": "batch", "def_mem_per_cpu": 200})
+    fields = ("pn_min_memory", "tres_req_str")
+    assert show(cluster, job, *fields) == [200, "cpu=1,mem=100M,node=1,billing=1"]
+    assert show(cluster, asked, *fields) == [50, "cpu=1,mem=50M,node=1,billing=1"]
+    assert show(cluster, submit(cluster), "tres_req_str") == ["cpu=1,mem=200M,node=1,billing=1"]
+
+
+def test_billing_of_a_partition_is_counted_with_its_nodes(cluster: Engine) -> None:
+    def tres() -> str:
+        found = do(cluster, "partitions", fields=["name", "tres_fmt_str"])["columns"]
+        return str(found["tres_fmt_str"][found["name"].index("batch")]).rpartition(",")[2]
+
+    do(cluster, "update_partition", partition={"name": "batch", "billing_weights": "cpu=2.0"})
+    assert tres() == "billing=64"
+    do(cluster, "update_partition", partition={"name": "batch", "nodes": "n[1-4]"})
+    assert tres() == "billing=64"  # of half as many nodes, at the new weights
+    do(cluster, "update_partition", partition={"name": "batch", "billing_weights": "cpu=1.0"})
+    assert tres() == "billing=64"
