@@ -82,6 +82,7 @@ class Alterations:
         if job.reason == Reason.BAD_CONSTRAINTS:
             c.set_reason(job, Reason.NONE)
         self._come_back(job)
+        c.tried.altered(job)
         c.edits_of_jobs.done(job)
 
     def _licenses(self, job: Job, text: str) -> None:
@@ -147,9 +148,7 @@ class Alterations:
         c = self.c
         c.state.forget_shapes()
         waiting = [job for job in c.jobs.values() if job.state == JobState.PENDING]
-        queued = [job for job in waiting if job.queued]
-        for job in queued:
-            c.withdraw(job)
+        queued = [(job, c.set_aside(job)) for job in waiting if job.queued]
         for job in waiting:
             lifted = job.shape.lifted
             job.partitions, job.shapes = c.state.compiled(job.sub)
@@ -161,8 +160,8 @@ class Alterations:
             job.partition, job.shape = job.partitions[0], job.shapes[0]
             job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
             job.within_limits = -1
-        for job in queued:
-            c.enqueue(job)
+        for job, standing in queued:
+            c.enqueue(job, standing)
         c.edited()
 
     # -- nodes ------------------------------------------------------------------------------------------------------

@@ -135,6 +135,7 @@ class Edits:
 
     def _reprioritise(self, job: Job) -> None:
         c, before = self.c, job.priority
+        c.tried.news.pop(job.id, None)
         if job.sub.priority is not None:
             values = (job.sub.priority,) * len(job.partitions)
         else:

@@ -177,6 +177,12 @@ class JobQueue:
         self.jobs[job.id] = tuple(records)
         self.fresh[job.id] = job
 
+    def priorities(self, job: Job) -> tuple[int, ...]:
+        """The priority `job` has in each of its partitions, in their order; none if one has no record of it."""
+        found = {record.partition.index: record.priority for record in self.jobs.get(job.id, ())}
+        values = [found.get(partition.index) for partition in job.partitions]
+        return tuple(value for value in values if value is not None) if None not in values else ()
+
     def leave_only(self, job: Job, partition: Partition) -> bool:
         """Take out the record `job` has in `partition`, if it has others; whether it has."""
         kept = tuple(r for r in self.jobs.get(job.id, ()) if r.partition is not partition)

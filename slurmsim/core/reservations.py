@@ -393,8 +393,7 @@ class Reservations:
             elif not left:
                 self.jobs.orphan(job, r)
             elif job.queued:
-                c.withdraw(job)
-                c.enqueue(job)
+                c.enqueue(job, c.set_aside(job))
         if "MAINT" in r.flags:
             text = f"{Reason.REQ_NODE_NOT_AVAIL}, Reserved for maintenance"
             for job in c.jobs.values():

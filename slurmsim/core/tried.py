@@ -35,10 +35,10 @@ class Tried:
 
     @property
     def waiting(self) -> dict[int, Job]:
-        """Jobs in the queue nobody has tried, by id."""
+        """Jobs in the queue nobody has tried since they came or changed, by id; to begin with all of them."""
         if self._waiting is None:
             jobs = [records[0].job for records in self.c.queue.jobs.values()] if self.wanted else []
-            self._waiting = {job.id: job for job in jobs if not job.tried_cpus}
+            self._waiting = {job.id: job for job in jobs}
         return self._waiting
 
     @property
@@ -50,6 +50,16 @@ class Tried:
         """`job` is in the queue."""
         if self.wanted and not job.tried_cpus:
             self.waiting[job.id] = job
+
+    def altered(self, job: Job) -> None:
+        """`job` asks for something else, of which the CPUs found before know nothing."""
+        if self.wanted and job.queued and not self.c.event_driven:
+            self.waiting[job.id] = job
+
+    def still_counts(self, job: Job, n_cpus: int) -> None:
+        """`job` is in the queue again with the priority it had, in which so many CPUs found count."""
+        if n_cpus != job.tried_cpus:
+            self.news[job.id] = n_cpus
 
     def left(self, job: Job) -> None:
         """`job` is in the queue no more."""

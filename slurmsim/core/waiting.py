@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.job import Job
 from slurmsim.core.job_queue import Record
@@ -12,6 +14,13 @@ from slurmsim.states import JobState, Reason, is_held
 
 # slurmctld finds out that these are over when it builds a queue or, of the last one, when it tries the job
 _KEPT_UNTIL_LOOKED_AT = (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
+
+
+class Standing(NamedTuple):
+    """What a job in the queue has by its last priority: one a partition, and the CPUs found that count in it."""
+
+    priorities: tuple[int, ...]
+    counted: int
 
 
 class Waiting(PartitionLimits):
@@ -43,8 +52,8 @@ class Waiting(PartitionLimits):
             alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
         return alloc
 
-    def enqueue(self, job: Job) -> None:
-        """`job` is independent and not held: it may start from now on.
+    def enqueue(self, job: Job, standing: Standing | None = None) -> None:
+        """`job` is independent and not held: it may start from now on, with the `standing` it had or a new one.
 
         Under an event-driven policy it is queued only for the partitions it could start in, as limits and states are,
         or it would be first in line there for ever; Slurm's own scheduler keeps all records and passes over them.
@@ -67,7 +76,9 @@ class Waiting(PartitionLimits):
                 self.record("ELIGIBLE", job)
         if self.accrual is not None:
             self.accrual.eligible(job, self.now)
-        if job.priority == 0:
+        if standing is not None and len(standing.priorities) == len(job.partitions):
+            values = standing.priorities
+        elif job.priority == 0:
             values = self.priority.submit(job, self.now)
         else:
             values = self.priority.recalculate(job, self.now)
@@ -84,6 +95,8 @@ class Waiting(PartitionLimits):
             self.queue.add(job, values, wanted)
         if not self.event_driven:
             self.tried.came(job)
+            if standing is not None:
+                self.tried.still_counts(job, standing.counted)
         # a submission does not ask whether an array may start: the next pass does
         unasked = job.sub.array_task_id is not None and job.submit_time == self.now
         if (unasked or job.reason in _KEPT_UNTIL_LOOKED_AT) and not self.event_driven and self.main.enabled:
@@ -122,6 +135,16 @@ class Waiting(PartitionLimits):
             if self.licenses.lacking:
                 self.licenses.retry()
         self.host.changed = True
+
+    def set_aside(self, job: Job) -> Standing:
+        """`job` leaves the queue, to be put back once something else has changed.
+
+        slurmctld keeps its jobs' priorities then: only a submission, an update, a release and the priority thread
+        work them out.
+        """
+        standing = Standing(self.queue.priorities(job), self.tried.counted(job))
+        self.withdraw(job)
+        return standing
 
     def _forget(self, job: Job) -> None:
         """`job` waits no more outside the queue."""

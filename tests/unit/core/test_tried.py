@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.messages import Requeue
+from slurmsim.core.messages import AlterJob, AlterPartition, Requeue
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 SIZES = """PriorityType=priority/multifactor
@@ -70,3 +72,39 @@ def test_where_no_nodes_are_free_limits_go_by_what_was_found() -> None:
     assert w.reason("b") == "AssocGrpCpuLimit"
     w.until(2000)
     assert w.start("b") is None
+
+
+SETTLED = "PriorityType=priority/multifactor\nPriorityWeightJobSize=1000\n"  # no database: no priority thread
+
+
+def test_a_changed_partition_works_no_priority_out_anew() -> None:
+    """What was found meanwhile counts from the next update on, and sprio goes on showing what counts."""
+    w = World(simple(4, 4, SETTLED), "backfill")
+    w.sbatch("-J a -N4 --exclusive -t 10", run=500)
+    w.sbatch("-J b -N2 --exclusive -t 10", run=100)
+    w.until(61)
+    assert (w["b"].tried_cpus, w["b"].priority) == (8, 312)
+    w.tell(AlterPartition(replace(w.controller.partitions[0].spec, max_time_s=7200)))
+    w.until(62)
+    assert (w["b"].priority, w.controller.tried.counted(w["b"])) == (312, 0)
+    assert [record.priority for record in w.controller.queue.jobs[w.id("b")]] == [312]
+    w.tell(AlterJob(w.id("b"), w["b"].sub))
+    w.until(63)
+    assert (w["b"].priority, w.controller.tried.counted(w["b"])) == (500, 8)
+
+
+def test_an_update_counts_the_cpus_found_before_until_the_next_test() -> None:
+    w = World(simple(4, 4, SETTLED), "backfill")
+    w.sbatch("-J a -N4 --exclusive -t 10", run=500)
+    w.sbatch("-J b -n2 -t 10", run=100)
+    w.until(61)
+    job = w["b"]
+    assert (job.tried_cpus, job.priority) == (2, 187)
+    w.tell(AlterJob(job.id, replace(job.sub, request=replace(job.sub.request, n_tasks=4))))
+    w.until(62)
+    assert (job.tried_cpus, job.priority) == (2, 187)
+    w.until(200)
+    assert (job.tried_cpus, job.priority) == (4, 187)
+    w.tell(AlterJob(job.id, job.sub))
+    w.until(201)
+    assert job.priority == 250
