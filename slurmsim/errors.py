@@ -35,7 +35,7 @@ class InputError(SlurmSimError):
             where += f":{line}" if where else f"line {line}"
         text = f"{where}: " if where else ""
         if field is not None:
-            text += f"{field}: "
+            text += f"{field if field.isprintable() else repr(field)}: "  # a damaged file's may hold a line break
         text += message
         if expected is not None:
             text += f" (expected {expected})"
