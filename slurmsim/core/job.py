@@ -108,6 +108,15 @@ class Job:
         """The QOS of the partition it runs in, or of the first while pending."""
         return self.partition.qos
 
+    @property
+    def never_asked(self) -> bool:
+        """Whether it is a task of an array of which nobody has found out that it may start: its submission did not.
+
+        True before the first pass alone, for jobs that wait for one (`JobQueue.unasked`).
+        """
+        kept_out = self.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
+        return self.sub.array_task_id is not None and self.eligible_time == self.submit_time and not kept_out
+
     def split(self) -> None:
         """A task that is held, requeued or changed gets a record of its own, which sorts before that of its array."""
         if self.rank >= UNSPLIT:

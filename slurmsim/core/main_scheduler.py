@@ -208,7 +208,7 @@ class MainScheduler:
         for job in list(c.queue.unasked.values()):
             if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):
                 c.set_reason(job, Reason.NONE)
-            elif job.reason == Reason.NONE and c.now - job.submit_time <= self.delay:  # an array nobody had asked
+            elif job.never_asked and c.now - job.submit_time <= self.delay:
                 job.eligible_time = c.now
                 if c.recalculation.columns is not None:
                     c.recalculation.columns.edited(job)

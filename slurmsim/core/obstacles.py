@@ -82,6 +82,7 @@ class Obstacles:
     def show_busy(self, job: Job) -> None:
         """sbatch's own test of `job` fails where jobs that share with nobody leave it too few nodes to look at.
 
+        Or not all of those it names.
         It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
         again in the next pass.
         """
@@ -90,7 +91,11 @@ class Obstacles:
             return
         for partition, shape in zip(job.partitions, job.shapes, strict=True):
             nodes = shape.candidates & c.table.up
-            if (nodes & c.table.idle).bit_count() >= shape.min_nodes or partition.state != "UP":
+            if partition.state != "UP":
+                return
+            if shape.required & nodes & ~c.table.idle & self._in_the_way(shape):
+                continue
+            if (nodes & c.table.idle).bit_count() >= shape.min_nodes:
                 return
             nodes &= ~self._in_the_way(shape)
             if nodes.bit_count() >= shape.min_nodes or shape.candidates.bit_count() < shape.min_nodes:

@@ -92,7 +92,7 @@ def next_backfill(engine: Engine, after: int) -> int:
 
 def _eligible(r: Row, e: Engine) -> int:
     """Since when it may start; an array's first pass has to have asked."""
-    if r.core.id in e.controller.queue.unasked and r.core.reason == Reason.NONE:
+    if r.core.id in e.controller.queue.unasked and r.core.never_asked:
         return 0
     return r.core.eligible_time or r.core.begin or 0
 
@@ -101,11 +101,12 @@ def _accrue(r: Row, e: Engine) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
     if _rejected(r) or (r.core.start_time is None and r.job.entered_after == e.looks):
         return 0
+    first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
+    by_backfill = r.core.scheduler == "Backfill" and not r.core.array_limit
+    if first_pass and (by_backfill or isinstance(e.controller.priority, Basic)):
+        return 0  # of an array the pass that starts it finds it eligible, too late to note it
     if e.controller.accrual is not None:
         return r.core.accrue_time or 0
-    first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
-    if first_pass and isinstance(e.controller.priority, Basic):
-        return 0  # of an array the pass that starts it finds it eligible, too late to note it
     return r.core.eligible_time or 0
 
 

@@ -40,6 +40,15 @@ def test_nodes_that_others_share_are_no_reason_yet() -> None:
     assert w.reason("second") == "Priority"
 
 
+def test_a_node_that_is_named_and_closed_is_busy_however_many_others_are_free() -> None:
+    w = watched()
+    w.sbatch("-J run -w n2 --exclusive -t 60", 3000, at=0)
+    w.sbatch("-J named -w n2 -d afterany:1 -t 5", 60, at=20)
+    w.sbatch("-J later -d afterany:1 -t 5", 60, at=20)
+    w.until(20)
+    assert (w.reason("named"), w.reason("later")) == ("Resources", "Dependency")
+
+
 def test_a_job_that_waits_for_another_says_so_from_the_next_pass_on() -> None:
     w = watched()
     w.sbatch("-J run -N4 --exclusive -t 60", 3000, at=0)

@@ -198,3 +198,15 @@ def test_backfill_has_its_first_cycle_though_nobody_came() -> None:
     e = engine()
     e.execute(START + 37, "submit", job(), ALICE)
     assert e.last_cycle == START + 30
+
+
+def test_an_array_is_not_eligible_before_a_pass_has_asked() -> None:
+    """Nor has it begun to accrue age then; where backfill starts it first, its tasks never have."""
+    e = engine()
+    e.execute(START, "submit", job("block", 5000, num_tasks=8, shared="exclusive", min_nodes=2, max_nodes=2), ALICE)
+    e.execute(START + 10, "submit", job("a", array_inx="1-2"), ALICE)
+    shown = ["state_reason", "eligible_time", "accrue_time"]
+    at_once = e.execute(START + 10, "jobs", {"fields": shown, "job_id": "2"}, ROOT)["columns"]
+    assert [at_once[name][0] for name in shown] == ["Resources", 0, 0]
+    later = e.execute(START + 60, "jobs", {"fields": shown, "job_id": "2"}, ROOT)["columns"]
+    assert later["eligible_time"][0] > START + 10
