@@ -99,6 +99,8 @@ class Update:
         if "begin_time" in new:
             begin = int(new["begin_time"])
             changes["begin"] = begin if begin > self.engine.now else None
+        if "requeue" in new:
+            changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
             changes["request"] = resources({**self.live.asked, **new})
         return replace(core.sub, exempt=self._exempt(core), **changes)

@@ -198,3 +198,9 @@ def test_billing_of_a_partition_is_counted_with_its_nodes(cluster: Engine) -> No
     assert tres() == "billing=64"  # of half as many nodes, at the new weights
     do(cluster, "update_partition", partition={"name": "batch", "billing_weights": "cpu=1.0"})
     assert tres() == "billing=64"
+
+
+def test_whether_a_job_may_be_requeued_is_changed_beside_its_size(cluster: Engine) -> None:
+    job = submit(cluster, num_tasks=64, dependency="singleton", requeue=1)
+    assert update(cluster, job, requeue=0, min_cpus=4) == ""
+    assert show(cluster, job, "requeue") == [0]
