@@ -1,13 +1,14 @@
 """scancel: cancel or signal jobs and steps, by id and by filters.
 
-Mirrors src/scancel of Slurm 22.05: ids alone are sent as they are; with a filter the jobs are loaded and chosen here.
-A job that is unknown or over already is no error unless one asks to hear of it (-v).
+Mirrors src/scancel of Slurm 22.05: ids alone are sent as they are; a job that is unknown or over already is no error
+then unless one asks to hear of it (-v). With a filter, a signal, -b, -i or a step the jobs are loaded and chosen here,
+and an id that means none of them is an error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,7 +57,7 @@ _STATES = ("PENDING", "RUNNING", "SUSPENDED")
 _FIELDS = ("job_id", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account", "partition",
            "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
 _NO_JOB = "Invalid job id specified"
-_QUIET_ERRORS = ("Invalid job id specified", "Job/step already completing or completed")
+_OVER = "Job/step already completing or completed"
 _FINAL = frozenset(COMPACT) - set(_STATES)
 
 
@@ -72,7 +73,17 @@ class Asked:
     interactive: bool = False
     verbose: int = 0
     me: bool = False
+    quiet: bool = False
     ids: list[str] = field(default_factory=list)
+
+    @property
+    def plain(self) -> bool:
+        """Whether slurmctld is to look for the jobs (has_default_opt, has_job_steps)."""
+        chosen = self.filters or self.batch or self.interactive or self.signal is not None
+        return not chosen and not any("." in word for word in self.ids)
+
+
+Row = dict[str, Any]
 
 
 class _Done(Exception):
@@ -92,9 +103,7 @@ def run(argv: Sequence[str], io: Io) -> int:
     """Cancel what the words say; the exit code."""
     try:
         asked = _read(argv, io)
-        if not asked.filters and not asked.interactive:
-            return _send_ids(asked, asked.ids, io)
-        return _send_chosen(asked, io)
+        return _send_ids(asked, asked.ids, io) if asked.plain else _send_chosen(asked, io)
     except _Done as done:
         return done.code
     except Unreachable as error:
@@ -157,8 +166,9 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             asked.me = True
         case "s":
             asked.signal = _signal(value, io)
-        case "b" | "f" | "H" | "i":
-            setattr(asked, {"b": "batch", "f": "full", "H": "hurry", "i": "interactive"}[key], True)
+        case "b" | "f" | "H" | "i" | "Q":
+            names = {"b": "batch", "f": "full", "H": "hurry", "i": "interactive", "Q": "quiet"}
+            setattr(asked, names[key], True)
         case "v":
             asked.verbose += 1
         case "V":
@@ -200,24 +210,22 @@ def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:
     return code
 
 
-def _send(asked: Asked, word: str, io: Io) -> int:
-    """Ask for one job or step; the exit code, 0 for what nobody needs to hear of."""
-    match = _ID.fullmatch(word)
-    assert match is not None
-    step = match[3]
+def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
+    """Ask for one job, or for a step of the job `job_id`; the exit code, 0 for what nobody needs to hear of."""
+    base, _, step = word.partition(".")
+    told = str(job_id) if step else base
+    kills = asked.signal in (None, 9)
     if asked.verbose:
-        what = "Terminating" if asked.signal in (None, 9) else f"Signal {asked.signal} to"
-        io.error(f"scancel: {what} {'step' if step else 'job'} {word}")
+        what = "Terminating" if kills else f"Signal {asked.signal} to"
+        io.error(f"scancel: {what} {f'step {told}.{step}' if step else f'job {told}'}")
     try:
-        io.client.call("kill", job_id=word.partition(".")[0], step=None if step is None else int(step),
+        io.client.call("kill", job_id=base, step=int(step) if step else None,
                        signal=asked.signal, batch=asked.batch, full=asked.full)  # fmt: skip
     except Refusal as refusal:
-        quiet = refusal.text in _QUIET_ERRORS and step is None
-        if not quiet or asked.verbose:
-            kind = "job step id" if step else "job id"
-            told = word if step and refusal.text == _NO_JOB else word.partition(".")[0]
-            io.error(f"scancel: error: Kill job error on {kind} {told}: {refusal.text}")
-        return 0 if quiet else refusal.number & 0xFF or 1
+        over = refusal.text == _OVER or (refusal.text == _NO_JOB and not step)
+        if not over or asked.verbose:
+            io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {refusal.text}")
+        return 0 if over and kills else refusal.number & 0xFF or 1
     return 0
 
 
@@ -234,8 +242,9 @@ def _send_chosen(asked: Asked, io: Io) -> int:
         return 1
     columns = answer["columns"]
     rows = [{name: columns[name][k] for name in _FIELDS} for k in range(answer["n"])]
-    code = 0
-    rows = [row for row in rows if row["job_state"] not in _FINAL and _wanted(row, asked)]
+    rows = [row for row in rows if row["job_state"] not in _FINAL]
+    known, code = _known(asked, rows, io)
+    rows = [row for row in rows if _wanted(row, asked)]
     if not rows and asked.verbose:
         filters = dict(asked.filters)
         if asked.me:
@@ -243,16 +252,51 @@ def _send_chosen(asked: Asked, io: Io) -> int:
         told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
         if told:
             io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
-    pending = [row for row in rows if row["job_state"] == "PENDING"]  # they first, lest they start meanwhile
-    for row in pending + [row for row in rows if row["job_state"] != "PENDING"]:
-        for word in _words(row, asked):
-            if asked.interactive and not _confirmed(row, word, io):
-                continue
-            code = _send(asked, word, io) or code
+    for row, word in _of_ids(known, rows) if asked.ids else _of_rows(rows):
+        if not asked.interactive or _confirmed(row, word, io):
+            code = max(_send(asked, word, io, row["job_id"]), code)
     return code
 
 
-def _wanted(row: dict[str, Any], asked: Asked) -> bool:
+def _known(asked: Asked, rows: Sequence[Row], io: Io) -> tuple[list[str], int]:
+    """Which ids name jobs that are not over, whatever the filters say; the others are told of, and the exit code."""
+    known, code = [], 0
+    for word in asked.ids:
+        if any(_names(word, row) for row in rows):
+            known.append(word)
+            continue
+        code = 1
+        if not asked.quiet:
+            kind = "job step id" if "." in word else "job id"
+            io.error(f"scancel: error: Kill job error on {kind} {word}: {_NO_JOB}")
+    return known, code
+
+
+def _of_rows(rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
+    """All rows under their own ids; those that wait first, lest they start meanwhile."""
+    for waits in (True, False):
+        for row in rows:
+            if (row["job_state"] == "PENDING") is waits:
+                yield row, _own(row)
+
+
+def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
+    """What the ids name, a row once, but each of its steps; ids with something that waits first."""
+    waiting = {word for word in ids if any(row["job_state"] == "PENDING" and _names(word, row) for row in rows)}
+    sent: set[int] = set()
+    for word in sorted(ids, key=lambda word: word not in waiting):
+        step = word.partition(".")[2]
+        for row in rows:
+            if row["job_id"] in sent or not _names(word, row) or (step and row["job_state"] == "PENDING"):
+                continue
+            if step:
+                yield row, f"{_own(row)}.{step}"
+            else:
+                sent.add(row["job_id"])
+                yield row, _own(row)
+
+
+def _wanted(row: Row, asked: Asked) -> bool:
     filters = asked.filters
     for key, name in (("A", "account"), ("n", "name"), ("q", "qos"), ("R", "resv_name"), ("u", "user_name"),
                       ("wckey", "wckey")):  # fmt: skip
@@ -262,9 +306,7 @@ def _wanted(row: dict[str, Any], asked: Asked) -> bool:
         return False
     if "t" in filters and row["job_state"] != filters["t"]:
         return False
-    if "w" in filters and not set(_hosts(filters["w"])) & set(_hosts(row["nodes"] or "")):
-        return False
-    return not asked.ids or bool(_words(row, asked))
+    return "w" not in filters or not set(_hosts(filters["w"])).isdisjoint(_hosts(row["nodes"] or ""))
 
 
 def _hosts(text: str) -> list[str]:
@@ -274,32 +316,27 @@ def _hosts(text: str) -> list[str]:
         return []
 
 
-def _words(row: dict[str, Any], asked: Asked) -> list[str]:
-    """The ids to send for a row: the record's own, and its steps that were named; none where nothing names it."""
+def _own(row: Row) -> str:
+    """The id of a record: of a job, of a task, or of the tasks that are still one record."""
     array, task, text = row["array_job_id"], row["array_task_id"], row["array_task_str"]
-    own = f"{array}_[{text}]" if text else f"{array}_{task}" if array and task is not None else str(row["job_id"])
-    if not asked.ids:
-        return [own]
-    found = []
-    for word in asked.ids:
-        base, _, step = word.partition(".")
-        number, _, tasks = base.partition("_")
-        if step and row["job_state"] == "PENDING":
-            continue
-        if not tasks:
-            named = int(number) == row["job_id"] or (int(number) == array and not step)
-        else:
-            named = int(number) == array and (tasks == "*" or not _tasks_of(tasks).isdisjoint(_tasks_of(text or task)))
-        if named:
-            found.append(f"{own}.{step}" if step else own)
-    return list(dict.fromkeys(found))
+    return f"{array}_[{text}]" if text else f"{array}_{task}" if array and task is not None else str(row["job_id"])
+
+
+def _names(word: str, row: Row) -> bool:
+    """Whether an id means the row: an array's own all its tasks, but with a step only the record that has the id."""
+    base, _, step = word.partition(".")
+    number, _, tasks = base.partition("_")
+    if not tasks:
+        return int(number) == row["job_id"] or (int(number) == row["array_job_id"] and not step)
+    mine = _tasks_of(row["array_task_str"] or row["array_task_id"])
+    return int(number) == row["array_job_id"] and (tasks == "*" or not _tasks_of(tasks).isdisjoint(mine))
 
 
 def _tasks_of(text: str | int | None) -> set[int]:
     return set() if text is None else set(array_text.tasks_of(str(text).strip("[]").partition("%")[0]))
 
 
-def _confirmed(row: dict[str, Any], word: str, io: Io) -> bool:
+def _confirmed(row: Row, word: str, io: Io) -> bool:
     """Ask; the end of the input is a no."""
     while True:
         io.out(f"Cancel job_id={word} name={row['name']} partition={row['partition']} [y/n]? ")

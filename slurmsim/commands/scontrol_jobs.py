@@ -20,7 +20,7 @@ from slurmsim.release_changes import since
 
 Words = Sequence[str]
 INVALID_JOB = "Invalid job id specified"
-SUCCESS = "No error"
+NO_ERROR = "No error"
 POLL_S = 3  # between two looks of wait_job
 _RELEASE, _HOLD, _USER_HOLD = "release", "hold", "uhold"
 
@@ -89,7 +89,7 @@ def ask(session: Session, call: str, job_id: str, **arguments: Any) -> str:
     responses = answer.get("responses") or []
     alone = len(responses) == 1 or (call == "update_job" and since(session.release, "updated_tasks_unnamed"))
     for ids, text in responses:
-        if text != SUCCESS or not alone:
+        if text != NO_ERROR or not alone:
             *notes, text = text.split("\n")
             session.warn(f"{ids}: {text}" + "".join(f" ({note})" for note in notes))
     return ""
@@ -135,9 +135,9 @@ def hold(session: Session, words: Words) -> None:
 
 
 def _hold_one(session: Session, kind: str, text: str) -> str:
-    """The error of the last id that had one."""
+    """What slurm_suspend's error is said to be: that of the last id, also where only an earlier one had any (errno)."""
     ids = job_ids(text, session.error)
-    failed = ""
+    failed = False
     if ids is None:
         name = _stripped(text, "name=", "jobname=")
         if name == text:
@@ -147,21 +147,24 @@ def _hold_one(session: Session, kind: str, text: str) -> str:
             ids, failed = _by_name(session, name)
         except FAILED_CALLS as error:
             return text_of(error)
+    last = ""
     for job_id in ids:
-        failed = ask(session, "hold_job", job_id, kind=kind) or failed
-    return failed
+        last = ask(session, "hold_job", job_id, kind=kind)
+        failed = failed or bool(last)
+    return (last or NO_ERROR) if failed else ""
 
 
-def _by_name(session: Session, name: str) -> tuple[list[str], str]:
+def _by_name(session: Session, name: str) -> tuple[list[str], bool]:
+    """Jobs of that name, and whether one of them is past its waiting, which counts as an error."""
     fields = ["job_id", "name", "job_state", "array_job_id", "array_task_id", "array_task_str"]
-    ids, failed = [], ""
+    ids, failed = [], False
     for row in session.load("jobs", fields, show_all=session.all):
         if row["name"] != name:
             continue
         if row["job_state"] != "PENDING":
             if row["array_task_id"] is not None:
                 continue
-            failed = "Job is no longer pending execution"
+            failed = True
         ids.append(_own_id(row))
     return ids, failed
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmsim import releases
+from slurmsim.commands.cluster_facts import named_cluster
 from slurmsim.commands.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, double, heading, line
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.messages import Stop
@@ -122,6 +123,8 @@ class _Call:
 
     def option(self, key: str, text: str) -> None:
         self.on.add(key)
+        if key == "M" and named_cluster(self.io, "sshare", text) is None:
+            raise Stop(1)
         words = [word for word in text.split(",") if word]
         if key == "A":
             self.accounts += words

@@ -1,0 +1,26 @@
+"""What scontrol hold says of jobs named otherwise than by id, and who may be asked by -M."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unit.commands.engine_client import Cluster
+from unit.commands.test_scancel import CONF
+
+
+def test_what_a_hold_fails_with_is_what_the_last_job_failed_with(tmp_path: Path) -> None:
+    """A running job that is named is an error, but its update is none (errno of slurm_perror)."""
+    cluster = Cluster(tmp_path, CONF)
+    cluster.submit(name="runs")
+    cluster.submit(name="over", seconds=1)
+    cluster.now += 30
+    assert cluster.run("scontrol hold jobname=runs") == (1, "", "slurm_suspend error: No error\n")
+    told = "Job has already finished for job 2\n"
+    assert cluster.run("scontrol hold 2,1") == (1, "", f"{told}slurm_suspend error: No error\n")
+    assert cluster.run("scontrol hold 1,2") == (1, "", f"{told}slurm_suspend error: Job has already finished\n")
+
+
+def test_sshare_asks_no_cluster_that_is_not_there(tmp_path: Path) -> None:
+    code, out, error = Cluster(tmp_path, CONF).run("sshare -M nowhere")
+    assert (code, out) == (1, "")
+    assert error.startswith("sshare: error: No cluster 'nowhere' known by database.\n")

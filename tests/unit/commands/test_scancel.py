@@ -1,0 +1,65 @@
+"""scancel: which ids it sends as they are, and which it looks for itself first and misses (_verify_job_ids)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unit.commands.engine_client import Cluster
+
+CONF = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-2] CPUs=4
+PartitionName=batch Nodes=ALL Default=YES
+"""
+MISSED = "scancel: error: Kill job error on {}: Invalid job id specified\n"
+DENIED = "scancel: error: Kill job error on {}: Access/permission denied\n"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    """Job 1 is over, 2 runs, 3 is an array whose tasks 0 and 1 run as 4 and 5."""
+    made = Cluster(tmp_path, CONF)
+    made.submit(seconds=1)
+    made.now += 10
+    made.submit()
+    made.submit(array_inx="0-3", num_tasks=3, min_cpus=3)
+    made.now += 60
+    made.text("squeue")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "error"),
+    [
+        ("scancel 1 77", 0, ""),
+        ("scancel -s USR1 1", 1, MISSED.format("job id 1")),
+        ("scancel -s KILL -b 77", 1, MISSED.format("job id 77")),
+        ("scancel -Q -s USR1 1", 1, ""),
+        ("scancel -u alice 77", 1, MISSED.format("job id 77")),
+        ("scancel 77.0", 1, MISSED.format("job step id 77.0")),
+    ],
+)
+def test_a_signal_a_filter_or_a_step_makes_an_unknown_id_an_error(
+    cluster: Cluster, command: str, code: int, error: str
+) -> None:
+    assert cluster.run(command) == (code, "", error)
+
+
+def test_what_is_named_by_the_id_a_task_took_is_told_by_its_task(cluster: Cluster) -> None:
+    assert cluster.run("scancel -b 4", "bob")[2] == DENIED.format("job id 3_0")
+    assert cluster.run("scancel 4", "bob")[2] == DENIED.format("job id 4")
+
+
+def test_a_step_of_an_array_whose_own_record_waits_is_none_of_its_running_tasks(cluster: Cluster) -> None:
+    assert cluster.run("scancel 3.0") == (0, "", "")
+
+
+def test_ids_that_wait_come_first(cluster: Cluster) -> None:
+    waits = cluster.submit(num_tasks=8, min_cpus=8)
+    code, _, error = cluster.run(f"scancel -b 2 {waits}", "bob")
+    assert error == DENIED.format(f"job id {waits}") + DENIED.format("job id 2")
+    assert code
