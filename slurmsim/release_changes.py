@@ -155,6 +155,7 @@ CHANGES: dict[str, Change] = {
     "no_empty_settings": Change(
         "24.11", "sacctmgr", "`add user` prints `Non Default Settings` only where it has some."
     ),
+    "wckeys_by_name": Change("24.11", "sacctmgr", "`show wckey` heads its first column WCKey; it was Name."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
     "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
     "commit_delay_in_seconds": Change("26.05", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),
@@ -225,6 +226,9 @@ CHANGES: dict[str, Change] = {
         "scontrol",
         "`show partition` tells power times where nodes are suspended at all, with PowerDownOnIdle; it told them where"
         " the partition has any of its own.",
+    ),
+    "unknown_qos_kept": Change(
+        "24.11", "scontrol, squeue", "Without accounting a job tells the QOS that was asked for; it told none."
     ),
     "partitions_once": Change(
         "24.11", "scontrol, squeue", "A partition named twice by a job is told once, as soon as nodes were looked for."

@@ -20,7 +20,7 @@ from slurmsim.commands.job_state_text import parse_state
 from slurmsim.commands.messages import Stop
 from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.sacct_fields import BRIEF, DEFAULT, LONG, Field, fields_of
-from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step
+from slurmsim.commands.sacct_words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step, known_reason
 from slurmsim.commands.values import leading_number
 from slurmsim.commands.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
@@ -122,7 +122,7 @@ class Reader:
         elif key == "q":
             cond["qos"] = _split(text)
         elif key in ("R", "reason"):
-            cond.setdefault("reasons", []).extend(_split(text))
+            cond.setdefault("reasons", []).extend(self.reason(one) for one in _split(text))
         elif key == "F":
             cond["flags"] = self.flags(text)
         elif key == "units":
@@ -224,6 +224,12 @@ class Reader:
         if seconds <= 0:
             self.fatal("Invalid time limit specification")
         return -(-seconds // 60)
+
+    def reason(self, word: str) -> str:
+        """One of --reason."""
+        if not known_reason(word):
+            self.fatal(f"unrecognized job reason value '{word}'")
+        return word
 
     def flags(self, text: str) -> list[str]:
         """Scheduling flags."""

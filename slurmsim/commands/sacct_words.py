@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,3 +80,25 @@ class Asked:
     expand: bool = False
     array: bool = False
     now: int = 0
+
+
+_REASONS = frozenset(
+    """
+    None Prolog Priority Dependency Resources PartitionNodeLimit PartitionTimeLimit PartitionDown PartitionInactive
+    JobHeldAdmin JobHeldUser NvidiaImexChannels BeginTime Licenses Reservation ReqNodeNotAvail SchedDefer
+    PartitionDown NodeDown BadConstraints SystemFailure JobLaunchFailure NonZeroExitCode RaisedSignal TimeLimit
+    InactiveLimit InvalidAccount InvalidQOS Cleaning AccountNotAllowed DependencyNeverSatisfied JobHoldMaxRequeue
+    JobArrayTaskLimit BurstBufferResources BurstBufferStageIn BurstBufferOperation DeadLine PartitionConfig
+    AccountingPolicy FedJobLock OutOfMemory ReservationDeleted ReservationInvalid Constraints MpiPortsBusy
+    """.lower().split()
+)  # fmt: skip
+_LIMITS = re.compile(r"(assoc|qos|max)\w+")
+
+
+def known_reason(word: str) -> bool:
+    """Whether --reason takes a word: the name of a reason, in any case (job_state_reason_num); limits by their pattern.
+
+    >>> known_reason("priority"), known_reason("QOSGrpCpuLimit"), known_reason("1")
+    (True, True, False)
+    """
+    return word.lower() in _REASONS or _LIMITS.fullmatch(word.lower()) is not None

@@ -153,6 +153,7 @@ FIELDS: tuple[F, ...] = (
     F("Allocated:7", "allocated", "Allocated", 9, NUMBER, since="24.11"),
     F("LastConsumed:8", "last_consumed", "LastConsumed", 12, NUMBER, since="24.11"),
     F("User:1", "user", "User", 10, TEXT),
+    F("WCKey:5", "wckey", "WCKey", 10, TEXT),
     F("WCKeys:2", "wckeys", "WCKeys", 20, TEXT),
     F("Where:2", "where", "Where", 20, TEXT),)  # fmt: skip
 

@@ -335,6 +335,12 @@ def show_config(session: Session, words: list[str]) -> None:
     session.io.out(text(session))
 
 
+def show_wckey(session: Session, words: list[str]) -> None:
+    """``show wckey``: there are none."""
+    name = "WCKey" if since(session.release, "wckeys_by_name") else "Name"
+    _empty(f"{name},Cluster,User", "wckey")(session, words)
+
+
 _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("Accounts:2 Acct:4", show_account, ""), ("Associations:2", show_association, ""),
     ("Clusters:2", show_cluster, ""), ("Configuration:2", show_config, ""), ("Events:1", show_event, ""),
@@ -344,7 +350,7 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("QOS:1", show_qos, ""), ("Resource:4", _empty("Name,Server,Type,Count,Allocated,ServerType"), ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
     ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
-    ("WCKeys:1", _empty("Name,Cluster,User", "wckey"), ""), ("tres:2", show_tres, ""),
+    ("WCKeys:1", show_wckey, ""), ("tres:2", show_tres, ""),
 )  # fmt: skip
 
 

@@ -89,6 +89,9 @@ class Admission(Lifecycle):
                 self.main.obstacles.show_unavailable(job)
             if not self.event_driven:
                 self.main.obstacles.show_busy(job)
+                down = self.rules.down_at_once and all(p.state == "DOWN" for p in job.partitions)
+                if down and (job.queued or (job.reason == Reason.NONE and not sub.dependency)):
+                    self.set_reason(job, Reason.PARTITION_DOWN)
         if not self.event_driven:
             self.main.request()
         self.host.changed = True

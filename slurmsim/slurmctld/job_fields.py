@@ -276,6 +276,11 @@ def _task_text(row: Row, engine: Engine) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
+def _qos(row: Row, engine: Engine) -> str | None:
+    """Its QOS; where there are none newer releases keep the name that was asked for."""
+    return row.core.qos or row.job.asked.get("qos_told")
+
+
 def _partition_names(row: Row, engine: Engine) -> str:
     """Where it may start, or started; named once each after a look for nodes (rebuild_job_part_list)."""
     core = row.core
@@ -356,7 +361,7 @@ FIELDS: dict[str, Getter] = {
     "group_name": lambda r, e: r.job.person.group,
     "account": lambda r, e: r.core.account or None,
     "partition": _partition_names,
-    "qos": lambda r, e: r.core.qos or None,
+    "qos": _qos,
     "job_state": lambda r, e: str(r.core.state),
     "state_flags": _flags,
     "state_reason": _reason,

@@ -151,7 +151,8 @@ def share_of(engine: Engine, branch: Branch) -> dict[str, float]:
     if kept is None or branch.parent is None:
         return {}
     if isinstance(kept, FairTree):
-        return kept.shown(branch.row)
+        found = kept.shown(branch.row)
+        return found if branch.spec.user else found | {"factor": 0.0}  # accounts have none
     book = engine.controller.book
     assert book is not None
     return kept.shown(branch.row, book.used) if isinstance(kept, Classic) else {}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.release_changes import since
+
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
 
-_OWN = ("cpus_settled", "tres_settled", "pn_min_cpus_settled")
+_OWN = ("cpus_settled", "tres_settled", "pn_min_cpus_settled", "qos_told")
 """What updates note on a request: nobody submits it."""
 
 
@@ -23,6 +25,8 @@ def settled(engine: Engine, asked: dict[str, Any]) -> dict[str, Any]:
         changes["array_inx"] = None
     if asked.get("qos") and engine.controller.accounts is None:
         changes["qos"] = None  # there are none
+        if since(engine.release, "unknown_qos_kept"):
+            changes["qos_told"] = asked["qos"]
     if asked.get("reboot"):
         changes["reboot"], changes["shared"] = 1, "exclusive"
     least = _least_nodes(engine, asked)

@@ -245,3 +245,21 @@ def test_time_an_operator_gave_is_not_limited(cluster: Cluster) -> None:
     cluster.text(f"scontrol update jobid={job} timelimit=15")
     cluster.now += 60
     assert cluster.text(f"squeue -h -j {job} -o %T").strip() == "RUNNING"
+
+
+def test_accounts_have_no_fair_share_factor(cluster: Cluster) -> None:
+    text = cluster.text("scontrol show assoc_mgr flags=assoc users=alice")
+    factors = [line.rpartition("/")[2] for line in text.splitlines() if "Level/Factor" in line]
+    assert factors[:-1] == ["0.00"] * (len(factors) - 1) and factors[-1] == "1.00"
+
+
+def test_reasons_are_known_by_name(cluster: Cluster) -> None:
+    assert cluster.run("sacct --reason=priority")[0] == 0
+    assert cluster.run("sacct --reason=1") == (1, "", "sacct: fatal: unrecognized job reason value '1'\n")
+
+
+def test_the_heading_of_wckeys(tmp_path: Path) -> None:
+    for release, name in (("22.05", "Name"), ("24.11", "WCKey"), ("26.05", "WCKey")):
+        place = tmp_path / release
+        place.mkdir()
+        assert Cluster(place, release=release).text("sacctmgr -P list wckey").startswith(f"{name}|Cluster|User")

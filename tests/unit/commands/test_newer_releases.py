@@ -283,3 +283,21 @@ def test_partitions_that_take_no_jobs_are_left_out_of_lists(tmp_path: Path) -> N
     assert cluster.text("squeue -h -j 2 -O partition").strip() == "big"
     cluster.text("scontrol update partitionname=big state=inactive")
     assert "inactive or drain" in cluster.run("sbatch -p main,big --wrap true", "alice")[2]
+
+
+def test_without_accounting_the_qos_asked_for_is_told(tmp_path: Path) -> None:
+    found = answers("squeue -h -j 2 -O qos", tmp_path, before="sbatch -H -q high --wrap true")
+    assert [text.strip() for text in found] == ["(null)", "high", "high"]
+
+
+@pytest.mark.parametrize("options", ["", "-a 1-3 "])
+def test_a_partition_that_is_down_is_told_at_once(options: str, tmp_path: Path) -> None:
+    found = []
+    for release in RELEASES:
+        place = tmp_path / release
+        place.mkdir()
+        cluster = cluster_of(release, place)
+        cluster.text("scontrol update partitionname=main state=down")
+        cluster.text(f"sbatch {options}--wrap true", "alice")
+        found.append(cluster.text("squeue -h -j 2 -o %r").strip())
+    assert found == ["None", "PartitionDown", "PartitionDown"]
