@@ -230,6 +230,43 @@ def choose_spread(
     return None
 
 
+def choose_by_weight(
+    ask: Ask, nodes: list[int], cpus: list[int], weights: list[int], required: set[int], per_task: int
+) -> dict[int, int] | None:
+    """--spread-job since 26.05: a task a node, then more in turn (_eval_nodes_spread, topology/common).
+
+    Of every weight nodes are taken while more are wanted, but one at least: the walk over the weights does not end,
+    also beyond the most nodes asked for. (Nodes beyond the number of tasks get no CPU; here they get those of one.)
+    """
+    room = dict(zip(nodes, cpus, strict=True))
+    order = sorted(zip(weights, nodes, strict=True))
+    taken = dict.fromkeys(required, per_task)
+    wanted, most = max(ask.min_nodes, ask.target_nodes) - len(taken), ask.max_nodes - len(taken)
+    left = ask.min_cpus - per_task * len(taken)
+    while True:
+        before, full = most, None
+        for weight, node in order if most > 0 else ():
+            if weight == full or node in taken:
+                continue
+            taken[node] = per_task
+            wanted, most, left = wanted - 1, most - 1, left - per_task
+            if most <= 0 or wanted <= 0:
+                full = weight
+        spare = sorted(taken)
+        while left > 0 and (spare := [node for node in spare if taken[node] < room[node]]):
+            for node in spare:
+                taken[node] += per_task
+                left -= per_task
+                if left <= 0:
+                    break
+        if left <= 0 or most <= 0 or most == before:
+            break
+        wanted = wanted or 1
+    if left > 0 or len(taken) < ask.min_nodes:
+        return None
+    return {node: max(count, ask.pn_min_cpus) for node, count in taken.items()}
+
+
 class Taking:
     """Counters of one evaluation and the rule of how many CPUs a node contributes."""
 

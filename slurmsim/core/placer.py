@@ -14,7 +14,7 @@ from slurmsim.core.free_state import FreeState, Supposed
 from slurmsim.core.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals
 from slurmsim.core.gres import usable as usable_gres
 from slurmsim.core.nodes import Allocation, IntArray, NodeTable, Share
-from slurmsim.core.placement import Ask, choose, choose_spread, distribute, pick_equal, runs_mask
+from slurmsim.core.placement import Ask, choose, choose_by_weight, choose_spread, distribute, pick_equal, runs_mask
 from slurmsim.core.shape import Shape
 from slurmsim.core.sharing import Taken
 
@@ -51,12 +51,12 @@ class Placer:
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
-        deals_tasks: bool = False, first_node_serves: bool = False,
+        deals_tasks: bool = False, first_node_serves: bool = False, spreads_by_weight: bool = False,
     ) -> None:  # fmt: skip
         self.table = table
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last, self.deals_tasks = busy_first, serial_last, deals_tasks
-        self.first_node_serves = first_node_serves
+        self.first_node_serves, self.spreads_by_weight = first_node_serves, spreads_by_weight
 
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
@@ -344,6 +344,9 @@ class Placer:
         """Nodes of `idx` and CPUs taken from each."""
         if required and not set(idx.tolist()).issuperset(required):
             return None
+        if shape.spread and self.spreads_by_weight and ask.max_nodes != 1:
+            lists = idx.tolist(), cpus.tolist(), weights.tolist()
+            return choose_by_weight(ask, *lists, required, shape.cpus_per_task)
         order = self._order(shape, idx, cpus, weights, later)
         plain = not (ask.exclusive or ask.contiguous or ask.gres or ask.gpu_cpus)
         counted = plain and ask.min_nodes == ask.target_nodes == 1

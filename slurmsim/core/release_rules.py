@@ -55,6 +55,8 @@ class ReleaseRules(Value):
     first_node_serves
         A job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
         (_get_one_res, job_test.c).
+    spreads_by_weight
+        --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread).
     """
 
     walks_job_table: bool = False
@@ -71,6 +73,7 @@ class ReleaseRules(Value):
     ends_where_chosen: bool = False
     tasks_reach_nodes: bool = False
     first_node_serves: bool = False
+    spreads_by_weight: bool = False
     groups_late: bool = False
     down_at_once: bool = False
 
@@ -103,6 +106,7 @@ _ROWS = {
         ends_where_chosen=True,
         tasks_reach_nodes=True,
         first_node_serves=True,
+        spreads_by_weight=True,
     ),
 }
 

@@ -70,15 +70,18 @@ class Selector(Placer):
         Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
     first_node_serves
         A job that may have one node only gets the first that can serve it.
+    spreads_by_weight
+        --spread-job takes nodes of every weight.
     """
 
     def __init__(
         self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
         window_linear: int = 0, deals_tasks: bool = False, first_node_serves: bool = False,
+        spreads_by_weight: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(
             table, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last,
-            deals_tasks=deals_tasks, first_node_serves=first_node_serves,
+            deals_tasks=deals_tasks, first_node_serves=first_node_serves, spreads_by_weight=spreads_by_weight,
         )  # fmt: skip
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs

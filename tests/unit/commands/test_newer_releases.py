@@ -301,3 +301,26 @@ def test_a_partition_that_is_down_is_told_at_once(options: str, tmp_path: Path) 
         cluster.text(f"sbatch {options}--wrap true", "alice")
         found.append(cluster.text("squeue -h -j 2 -o %r").strip())
     assert found == ["None", "PartitionDown", "PartitionDown"]
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes"),
+    [
+        ("", "n[1,8,11]"), ("-n 1", "n1"), ("-n 4", "n[1-4,8,11]"), ("-n 2 -c 2", "n[1-2,8,11]"), ("-N 1", "n1"),
+        ("-N 2", "n[1-2,8,11]"), ("-N 1-4", "n[1-4,8,11]"), ("-n 4 -N 2-3", "n[1-3,8,11]"), ("-n 12", "n[1-12]"),
+    ],
+)  # fmt: skip
+def test_spread_jobs_take_nodes_of_every_weight(options: str, nodes: str, tmp_path: Path) -> None:
+    """As a real slurmctld did, of nodes of three weights."""
+    conf = """ClusterName=tux
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+NodeName=n[1-7] CPUs=8
+NodeName=n[8-10] CPUs=8 Weight=10
+NodeName=n[11-12] CPUs=8 Weight=20
+PartitionName=main Nodes=n[1-12] Default=YES MaxTime=60
+"""
+    cluster = Cluster(tmp_path, conf, release="26.05")
+    cluster.text(f"sbatch --spread-job {options} --wrap 'sleep 50'", "alice")
+    cluster.now += 10
+    assert cluster.text("squeue -h -j 1 -o %N").strip() == nodes
