@@ -315,9 +315,8 @@ class Controller(Admission):
             begun.sort(key=itemgetter(0, 1, 2))
         for *_, job in begun:
             if job.state == JobState.PENDING and not job.queued:
-                if self.event_driven:
-                    self.host.changed = True
-                else:
+                self.host.changed = True  # no news to slurmctld, but the next cycle of backfill finds it
+                if not self.event_driven:
                     self.main.time_came()
                 self.eligibility.consider(job)
         if self.preemption is not None:

@@ -81,7 +81,8 @@ class PartitionAccess:
         if first is None:
             return
         enforce = self.c.cluster.option("EnforcePartLimits")
-        if len(texts) == 1 or enforce == "ALL":
+        alone = len({p.index for p in job.partitions}) == 1  # also one that is named twice (get_part_list)
+        if alone or enforce == "ALL":
             raise SubmitError(texts[first])
         if enforce == "ANY":
             raise SubmitError(NOT_AVAILABLE if first else texts[0])

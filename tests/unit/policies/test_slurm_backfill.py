@@ -108,3 +108,15 @@ def test_tasks_a_throttle_keeps_back_are_planned_as_well(tasks: str, at_once: bo
     assert world.start("c") == (30 if at_once else None)
     world.until(610)
     assert world.start("t_1") == 603
+
+
+@pytest.mark.parametrize(("behind", "put_off"), [(1, True), (0, False)])
+def test_a_plan_put_behind_another_keeps_the_cadence(behind: int, put_off: bool) -> None:
+    """No node is idle. `head` waits for both nodes, and the jobs behind it for its end, not for that of `b`."""
+    world = World(simple(2), "backfill", plan_all=True, every_cycle=False)
+    host = world.controller.host
+    host.policy.plans_go_on = True
+    for name, nodes, limit in (("a", 1, 60), ("b", 1, 2), ("head", 2, 60), *[("behind", 1, 90)] * behind):
+        world.sbatch(f"-J {name} -N{nodes} -t {limit}", 3600, at=1)
+    world.until(35)
+    assert host.policy.next_time(host.view, 119, True) == (120 if put_off else 119)

@@ -264,3 +264,13 @@ def test_what_a_reservation_may_not_become(cluster: Engine) -> None:
     assert do(cluster, "reservations", fields=["partition"])["columns"]["partition"] == ["debug", None]
     assert refused(cluster, "reboot_nodes", ALICE, names="n1") == "RebootProgram isn't defined"
     assert refused(cluster, "set_debug", ROOT, sched_log=1) == "Requested operation is presently disabled"
+
+
+def test_a_partition_named_twice_is_one(tmp_path: Path) -> None:
+    conf = "SlurmctldHost=h\nNodeName=n1\nPartitionName=p Nodes=ALL\nPartitionName=q Nodes=ALL AllowGroups=wheel\n"
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n" + conf)
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    job = {"name": "j", "script": "#!/bin/sh\n", "work_dir": "/tmp"}
+    text = "User's group not permitted to use this partition"
+    assert text in refused(e, "submit", ALICE, job={**job, "partition": "q,q"})
+    assert do(e, "submit", ALICE, job={**job, "partition": "p,q"})
