@@ -303,3 +303,14 @@ def test_a_partition_that_changes_leaves_fair_share_and_qos_in_the_priorities() 
     w.sbatch("-J after -n1 -t 5 --qos high", 60, at=21)
     w.until(30)
     assert w["after"].priority == w["before"].priority > 1000
+
+
+def test_without_a_database_a_partition_that_changes_leaves_priorities_as_they_were_at_submission() -> None:
+    w = World(simple(4, 8, "PriorityType=priority/multifactor\nPriorityWeightJobSize=2000\n"), "backfill")
+    w.sbatch("-J run -n1 -t 60", 3000, at=0)
+    w.sbatch("-J all -N4 --exclusive -t 60", 60, at=10)
+    w.until(100)
+    asked = w["all"].priority
+    w.tell(AlterPartition(replace(w.controller.partitions[0].spec, max_time_s=7200)))
+    w.until(110)
+    assert w["all"].tried_cpus == 32 and w["all"].priority == asked == 1125
