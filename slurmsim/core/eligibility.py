@@ -124,7 +124,9 @@ class Eligibility:
         return False
 
     def started(self, job: Job) -> None:
-        """`job` started: ``after`` dependents may be met."""
+        """`job` started: ``after`` dependents may be met, and tasks of its array have a place less."""
+        if job.array_limit:
+            self.arrays.started(job)
         if self.dependents:
             self._wake(job)
 

@@ -74,6 +74,8 @@ class JobArrays:
         array = self.by_id[job.array_key]
         if not array.full or job.id in array.active:
             return True
+        if job.begin is not None and job.begin > self.c.now and not self._runs_full(array):
+            return True  # tasks that run count (job_array_start_test); who only waits takes no place from a time to come
         array.later.pop(job.id, None)
         self._wait(array, job)
         return False
@@ -87,10 +89,20 @@ class JobArrays:
         array = self.by_id[job.array_key]
         array.active.add(job.id)
         array.later.pop(job.id, None)
-        if array.full and array.later:
+
+    def started(self, job: Job) -> None:
+        """`job` runs: if it was the last that may, tasks with a begin time to come wait for a place as well."""
+        array = self.by_id[job.array_key]
+        if array.later and self._runs_full(array):
             others, array.later = list(array.later.values()), {}
             for other in others:
                 self._wait(array, other)
+
+    def _runs_full(self, array: JobArray) -> bool:
+        """Whether as many tasks run as may."""
+        jobs = self.c.jobs
+        running = sum(jobs[job_id].state != JobState.PENDING for job_id in array.active if job_id in jobs)
+        return array.limit is not None and running >= array.limit
 
     def _wait(self, array: JobArray, job: Job) -> None:
         at, waits = array.place(job)

@@ -74,7 +74,7 @@ class Lifecycle(Waiting):
             self.gang.started(job)
         if not self.event_driven:
             self.host.changed = True
-        if self.eligibility.dependents:
+        if self.eligibility.dependents or job.array_limit:
             self.eligibility.started(job)
 
     def ready(self, job: Job) -> None:

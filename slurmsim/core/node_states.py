@@ -141,12 +141,16 @@ class NodeStates:
         self.c._edited()
 
     def _drain(self, fact: NodesDrain) -> None:
-        self.drained |= self.c._mask(fact.nodes)
+        mask = self.c._mask(fact.nodes)
+        self.drained |= mask
+        self.failing &= ~mask  # a node has one of the two: what was asked for last (update_node)
         self._changed("DRAIN", fact.reason, fact.nodes)
         self.c.reservations.nodes_lost()
 
     def _fail(self, fact: NodesFail) -> None:
-        self.failing |= self.c._mask(fact.nodes)
+        mask = self.c._mask(fact.nodes)
+        self.failing |= mask
+        self.drained &= ~mask
         self._changed("FAILING", fact.reason, fact.nodes)
         self.c.reservations.nodes_lost()
 

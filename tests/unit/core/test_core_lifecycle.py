@@ -59,6 +59,19 @@ def test_a_task_that_leaves_makes_room() -> None:
     assert w.start("a_4") == 20  # a_3 waits for its begin time
 
 
+def test_a_requeued_task_waits_for_its_time_while_places_are_taken_by_tasks_that_do_not_run() -> None:
+    w = World(simple(2, 1), "backfill")
+    w.sbatch("-J a -a 1-4%2 -t 10", 500)
+    w.until(10)
+    w.tell(NodesDown(("n1",)), 10)
+    w.until(20)
+    assert (w.state("a_2"), w.reason("a_1")) == ("RUNNING", "BeginTime")
+    assert w.start("a_3") is None
+    w.tell(NodesResume(("n1",)), 30)
+    w.until(40)
+    assert (w.state("a_3"), w.reason("a_1")) == ("RUNNING", "JobArrayTaskLimit")
+
+
 def test_a_held_task_lets_the_next_one_pass() -> None:
     w = World(simple(1))
     w.sbatch("-J block -t 10", 100)

@@ -274,3 +274,17 @@ def test_a_partition_named_twice_is_one(tmp_path: Path) -> None:
     text = "User's group not permitted to use this partition"
     assert text in refused(e, "submit", ALICE, job={**job, "partition": "q,q"})
     assert do(e, "submit", ALICE, job={**job, "partition": "p,q"})
+
+
+def test_a_node_is_drained_or_failing_as_was_asked_last_and_idle_clears_both(cluster: Engine) -> None:
+    do(cluster, "update_node", names="n1", state="DRAIN", reason="disk")
+    do(cluster, "update_node", names="n1", state="FAIL", reason="disk")
+    assert nodes(cluster, "state_flags") == [["FAIL"]]
+    do(cluster, "update_node", names="n1", state="DRAIN", reason="disk")
+    assert nodes(cluster, "state_flags") == [["DRAIN"]]
+    assert refused(cluster, "update_node", ROOT, names="n1", state="IDLE") == "Invalid node state specified"
+    for job_id in ("1", "2", "3"):
+        do(cluster, "kill", job_id=job_id)
+    cluster.execute(cluster.now + 5, "ping", {}, ROOT)
+    do(cluster, "update_node", names="n1", state="IDLE")
+    assert nodes(cluster, "state_flags", "reason") == [[], None]
