@@ -202,12 +202,16 @@ class Eligibility:
         """Whether `job` still waits for others."""
         return job.id in self._terms
 
-    def describe(self, job: Job) -> str:
-        """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``."""
+    def describe(self, job: Job, *, unasked: bool = False) -> str:
+        """What `job` still waits for, as slurmctld prints it: ``afterok:12(unfulfilled),afterany:7(failed)``.
+
+        `unasked`: a new array, which a submission does not ask; all of it counts as unfulfilled until a pass has.
+        """
         if job.id in self.left:
             return self.left[job.id]
         met = job.id not in self._terms  # as no pass has noticed while that is the reason
-        if met and (job.reason != Reason.DEPENDENCY or job.state != JobState.PENDING or not job.sub.dependency):
+        noticed = job.reason != Reason.DEPENDENCY and not unasked
+        if met and (noticed or job.state != JobState.PENDING or not job.sub.dependency):
             return ""
         terms, any_one = parse(job.sub.dependency, job.id) if met else self._terms[job.id]
         shown = []
@@ -216,7 +220,7 @@ class Eligibility:
                 shown.append(f"singleton({Outcome.WAITING.value})")
                 continue
             # nor are a held job's dependencies looked at
-            unseen = met or is_held(job.reason)
+            unseen = met or unasked or is_held(job.reason)
             outcome = Outcome.WAITING if unseen else judge(term, self._known(term, job), self.c.now)
             if outcome is Outcome.MET:
                 continue

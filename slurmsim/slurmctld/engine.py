@@ -598,7 +598,8 @@ class Engine:
         """Dependencies not met yet, as slurmctld prints them: ``afterok:12(unfulfilled)``."""
         eligibility = self.controller.eligibility
         pending = live.core.state == JobState.PENDING
-        text = eligibility.describe(live.core) if pending else eligibility.left.get(live.core.id, "")
+        unasked = live.array is not None and live.entered_after == self.looks
+        text = eligibility.describe(live.core, unasked=unasked) if pending else eligibility.left.get(live.core.id, "")
         # a task that was named by an id of its own is shown by it
         for own in re.findall(r"(?<=:)\d+(?![\d_])", str(live.asked.get("dependency") or "")) if text else ():
             core = self.core_ids(f":{own}")

@@ -210,3 +210,17 @@ def test_an_array_is_not_eligible_before_a_pass_has_asked() -> None:
     assert [at_once[name][0] for name in shown] == ["Resources", 0, 0]
     later = e.execute(START + 60, "jobs", {"fields": shown, "job_id": "2"}, ROOT)["columns"]
     assert later["eligible_time"][0] > START + 10
+
+
+def test_a_new_array_shows_its_dependency_until_a_pass_has_asked_though_it_is_met() -> None:
+    e = engine()
+    e.execute(START, "submit", job(seconds=500), ALICE)
+    e.execute(START + 10, "submit", job(array_inx="1-2", dependency="after:1"), ALICE)
+    e.execute(START + 10, "submit", job(dependency="after:1"), ALICE)
+
+    def shown() -> list[Any]:
+        return list(e.execute(e.now, "jobs", {"fields": ["dependency"]}, ROOT)["columns"]["dependency"])
+
+    assert shown() == [None, "after:1(unfulfilled)", None]
+    e.execute(START + 15, "ping", {}, ROOT)
+    assert set(shown()) == {None}
