@@ -75,7 +75,7 @@ class JobArrays:
         if not array.full or job.id in array.active:
             return True
         if job.begin is not None and job.begin > self.c.now and not self._runs_full(array):
-            return True  # tasks that run count (job_array_start_test); who only waits takes no place from a time to come
+            return True  # slurmctld counts tasks that run: those that only wait take no place from it
         array.later.pop(job.id, None)
         self._wait(array, job)
         return False
