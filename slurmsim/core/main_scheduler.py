@@ -131,6 +131,10 @@ class MainScheduler:
             if full > self._last_loop_pass:
                 self._last_loop_pass, self._requested = full, self._requested and self._since >= full
 
+    def been_round(self, asked_at: int, now: int) -> bool:
+        """Whether the loop, asked at `asked_at`, has passed over an empty queue by `now`."""
+        return self._last_loop_pass > asked_at or now >= max(self._last_loop_pass + self.delay, asked_at + 1)
+
     def _next_full(self, now: int) -> int:
         """First full pass at or after `now`; they keep the phase of slurmctld's start."""
         since = now - self.c.start_time

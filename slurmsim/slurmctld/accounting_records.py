@@ -104,7 +104,7 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
         user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,
         partition=core.partition.name if started else ",".join(p.name for p in core.partitions),
         qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
-        exit_code=_exit_code(core, engine.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
+        exit_code=exit_code(core, engine.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
         submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
         end=end,
@@ -133,7 +133,7 @@ def _tasks(row: Row) -> str | None:
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
-def _exit_code(core: Job, release: str) -> int:
+def exit_code(core: Job, release: str) -> int:
     """The wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none.
 
     A status of 1 is taken for an exit code, not for a signal (as_mysql_job_complete).

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim import releases
 from slurmsim.commands import sluid
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.accounting_records import JobRecord, record_of, step_row
+from slurmsim.slurmctld.accounting_records import JobRecord, exit_code, record_of, step_row
 from slurmsim.slurmctld.every_job import shown_of
 from slurmsim.slurmctld.job_fields import Row
 from slurmsim.slurmctld.record_query import Sql, chosen_ids, conditions, sql, words
@@ -109,12 +109,17 @@ class Storage:
         if (core.start_time or 0) - core.submit_time < _INDEX_PERIOD_S:
             self._next_index += 1
 
-    def requeued(self, run: Job) -> None:
-        """A run ended in a requeue (or a size in another): it keeps a row of its own."""
+    def requeued(self, run: Job, ended: Job | None = None) -> None:
+        """A run ended in a requeue (or a size in another): it keeps a row of its own.
+
+        `ended` is what it was before if it was over already: its exit code stays.
+        """
         live = self.engine.jobs.get(run.id)
         if live is None:
             return
         record = record_of(self.engine, Row(live), run)
+        if ended is not None:
+            record.exit_code = exit_code(ended, self.engine.release)
         self.earlier.setdefault(run.id, []).append(record)
         if self.completed is not None:
             self.completed(record)

@@ -16,7 +16,7 @@ from slurmsim.slurmctld.job_limits import partition_takes
 from slurmsim.slurmctld.job_top import named_for_top, to_the_top
 from slurmsim.slurmctld.job_update import update
 from slurmsim.slurmctld.live_job import LiveJob
-from slurmsim.states import JobState, Reason, is_held
+from slurmsim.states import REQUEUED, JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine import Engine
@@ -162,8 +162,12 @@ class _Jobs:
             raise Refusal(network.refused.pop()[1])
         live.core = network.core_of(before.id)
         live.core.restarts = before.restarts + 1
+        live.core.priority = before.priority  # until it is worked out anew, when its time has come
         network.live[before.id] = live
         live.cancelled_by = None
+        run = copy(before)  # its row tells of the requeue from now on, as if it had run until now
+        run.state, run.end_time = REQUEUED, self.e.now
+        self.e.storage.requeued(run, ended=before)
 
     # -- the rest ---------------------------------------------------------------------------------------------------
 

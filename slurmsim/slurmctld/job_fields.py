@@ -163,7 +163,7 @@ def _current(row: Row, engine: Engine) -> str:
     main = engine.controller.main
     edited = row.job.edited_at
     unseen = edited > main.last_pass or edited == engine.now  # what asked for the pass is told before its pass
-    if unseen and not engine.controller.queue.jobs and engine.now - row.job.edited_at > main.delay:
+    if unseen and not engine.controller.queue.jobs and main.been_round(edited, engine.now):
         unseen = False  # passes over an empty queue are not made, but slurmctld makes them
     if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)

@@ -48,6 +48,17 @@ def test_every_run_of_a_requeued_job_is_a_row_with_d(cluster: Cluster) -> None:
     assert sorted(states(cluster, "-j 1 -D")) == ["1|PENDING", "1|REQUEUED"]
 
 
+def test_a_job_that_had_ended_is_requeued_as_one_that_ran_until_then(cluster: Cluster) -> None:
+    cluster.submit(requeue=1)
+    cluster.now += 150
+    assert states(cluster) == ["1|COMPLETED"]
+    before = cluster.text("squeue -h -t all -o %Q")
+    assert cluster.run("scontrol requeue 1")[0] == 0
+    assert cluster.text("sacct -anPX -o jobid,state,elapsed").split() == ["1|REQUEUED|00:02:27"]
+    assert cluster.text("squeue -h -t all -o %Q") == before
+    assert states(cluster, "-j 1") == ["1|PENDING"]
+
+
 @pytest.mark.parametrize("how", ["conf", "switch"])
 def test_a_cluster_that_stores_nothing_says_so(tmp_path: Path, how: str) -> None:
     conf = CONF.replace("/slurmdbd", "/none").replace("AccountingStorageEnforce=associations,limits,qos\n", "")
