@@ -142,6 +142,8 @@ class JobArrays:
         array = self.by_id[job.array_key]
         waits = array.wait_no_more(job)
         job.split()
+        records = self.c.queue.jobs.get(job.id, ())
+        self.c.queue.reprioritise([(record, record.priority) for record in records])
         if waits:
             self._wait(array, job)
 

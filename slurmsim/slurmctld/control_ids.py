@@ -81,8 +81,9 @@ def _tasks(engine: Engine, number: int, wanted: Sequence[int], split: bool) -> N
         named.records.append(Record(unsplit))
         wanted = sorted(asked - {task.task for task in unsplit})
     else:
-        for task in mine:
+        for task in mine:  # also where what is asked will be refused
             engine.split(task)
+            engine.controller.eligibility.arrays.split(task.core)
     named.records += [Record([array.tasks[k]]) for k in wanted if k in array.tasks]
     return named
 

@@ -20,6 +20,18 @@ def test_what_a_hold_fails_with_is_what_the_last_job_failed_with(tmp_path: Path)
     assert cluster.run("scontrol hold 1,2") == (1, "", f"{told}slurm_suspend error: Job has already finished\n")
 
 
+def test_a_task_that_is_named_has_a_record_of_its_own_whoever_named_it(tmp_path: Path) -> None:
+    """Such a record is before that of its array, which has no index."""
+    cluster = Cluster(tmp_path, CONF)
+    cluster.submit(array_inx="1-4%1")
+    cluster.now += 70
+    cluster.text("squeue")
+    assert cluster.run("scontrol release 1_4", "bob")[2].startswith("1_4: ")
+    cluster.now += 130
+    assert cluster.text("squeue -h -t R -o %i") == "1_4\n"
+    assert cluster.again().jobs.keys() == cluster.engine.jobs.keys()
+
+
 def test_sshare_asks_no_cluster_that_is_not_there(tmp_path: Path) -> None:
     code, out, error = Cluster(tmp_path, CONF).run("sshare -M nowhere")
     assert (code, out) == (1, "")
