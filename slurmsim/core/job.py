@@ -109,6 +109,11 @@ class Job:
         return self.partition.qos
 
     @property
+    def nodes_asked(self) -> int:
+        """Nodes it asks for: the fewest it may have in one of its partitions."""
+        return min(shape.min_nodes for shape in self.shapes)
+
+    @property
     def never_asked(self) -> bool:
         """Whether it is a task of an array of which nobody has found out that it may start: its submission did not.
 

@@ -237,7 +237,8 @@ def _tres_asked(row: Row, engine: Engine) -> str:
 def tres_asked(live: LiveJob, engine: Engine) -> dict[str, int]:
     """What a job asks for (tres_req_cnt): of some TRES what updates left there, not what its request comes to."""
     core = live.core
-    counts = engine.controller.billing.requested(core, core.shape) | {"cpu": int(core.shape.min_cpus)}
+    counts = engine.controller.billing.requested(core, core.shape)
+    counts |= {"cpu": int(core.shape.min_cpus), "node": core.nodes_asked}
     return {**counts, **(live.asked.get("tres_settled") or {})}
 
 

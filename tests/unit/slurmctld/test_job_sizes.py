@@ -204,3 +204,11 @@ def test_whether_a_job_may_be_requeued_is_changed_beside_its_size(cluster: Engin
     job = submit(cluster, num_tasks=64, dependency="singleton", requeue=1)
     assert update(cluster, job, requeue=0, min_cpus=4) == ""
     assert show(cluster, job, "requeue") == [0]
+
+
+def test_of_several_partitions_the_least_number_of_nodes_counts(cluster: Engine) -> None:
+    job = submit(cluster, partition="big,batch", hold=True)
+    assert show(cluster, job, "num_nodes", "tres_req_str") == [2, "cpu=1,mem=100M,node=1,billing=1"]
+    assert show(cluster, submit(cluster, partition="big", hold=True), "tres_req_str") == [
+        "cpu=1,mem=100M,node=2,billing=1"
+    ]
