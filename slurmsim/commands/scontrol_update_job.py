@@ -162,6 +162,7 @@ def _present_limit(request: Request, text: str) -> int:
         tasks = tasks_of(row["array_task_str"]) if row["array_task_str"] else [row["array_task_id"]]
         if task is None or task in tasks:
             return INFINITE if row["time_limit"] is None else int(row["time_limit"])
+    request.session.code = 1
     raise Abort
 
 

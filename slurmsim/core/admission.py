@@ -24,14 +24,17 @@ class Admission(Lifecycle):
     def _submit(self, fact: Submit) -> None:
         sub = fact.sub
         try:
-            self.admit(sub, again=fact.again)
+            self.admit(sub, again=fact.again, had=fact.had)
         except SubmitError as error:
             where = ",".join(sub.partitions)
             self.events.append((self.now, "REFUSE", sub.job_id, REFUSED, error.text, where, "", None, ""))
             self.actions.append(Refused(sub, error.text))
 
-    def admit(self, sub: Submission, *, again: bool = False) -> Job:
-        """Take a submission in, or a job `again` that no limit refuses. Raises SubmitError, changing nothing."""
+    def admit(self, sub: Submission, *, again: bool = False, had: int = 0) -> Job:
+        """Take a submission in, or a job `again` that no limit refuses. Raises SubmitError, changing nothing.
+
+        `had` is the priority a job brings along; 0: it is to get one.
+        """
         if sub.job_id in self.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
         partitions, shapes = self.state.compiled(sub)
@@ -76,7 +79,7 @@ class Admission(Lifecycle):
         if sub.hold:
             self.set_reason(job, Reason.HELD_USER)
         else:
-            job.priority = min(self.priority.submit(job, self.now))
+            job.priority = had or min(self.priority.submit(job, self.now))
             if independent and sub.begin is None:
                 self.enqueue(job)
                 if job.queued and not self.event_driven and job.reason == Reason.NONE and not is_top(self.queue, job):

@@ -362,11 +362,13 @@ class DeleteReservation:
 
 @dataclass(slots=True)
 class Submit:
-    """sbatch; `again`: a job that has ended is requeued, which no limit refuses (_job_requeue_op)."""
+    """sbatch; `again`: a job that has ended is requeued, which no limit refuses (_job_requeue_op) and which leaves it
+    the priority it `had`, if any."""
 
     order: ClassVar[int] = 3
     sub: Submission
     again: bool = False
+    had: int = 0
 
 
 Fact = (

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.messages import Hold, Release, Requeue, RequeueHold, Resume, Submit, Suspend
+from slurmsim.core.messages import Hold, RankAnew, Release, Requeue, RequeueHold, Resume, Submit, Suspend
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_ids import Record, for_each, records_of
@@ -156,7 +156,7 @@ class _Jobs:
         network.entering[before.id] = live
         network.behaviour[before.id] = copy(self.e.behaviour_of(live.asked, live.task))
         already = len(network.refused)
-        self._tell(Submit(sub, again=True))
+        self._tell(Submit(sub, again=True, had=live.core.priority))
         network.entering.pop(before.id, None)
         if len(network.refused) > already:  # its association is gone
             raise Refusal(network.refused.pop()[1])
@@ -239,7 +239,9 @@ def hold_record(engine: Engine, record: Record, kind: str, person: Person) -> No
         user_held = core.reason in (Reason.HELD_USER,) or "was deleted" in str(core.reason)
         if is_held(core.reason) and not operator and not user_held:
             raise Refusal(DENIED, 2002)
-        engine.network.tell(engine.now, [Release(one.core.id) for one in record.jobs])
+        # a job that is not held has its priority set back by operators alone
+        fact = Release if operator or is_held(core.reason) else RankAnew
+        engine.network.tell(engine.now, [fact(one.core.id) for one in record.jobs])
         for one in record.jobs:
             one.edited_at = engine.now
         return

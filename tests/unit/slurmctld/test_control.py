@@ -288,3 +288,31 @@ def test_a_node_is_drained_or_failing_as_was_asked_last_and_idle_clears_both(clu
     cluster.execute(cluster.now + 5, "ping", {}, ROOT)
     do(cluster, "update_node", names="n1", state="IDLE")
     assert nodes(cluster, "state_flags") == [[]]
+
+
+@pytest.fixture
+def basic(tmp_path: Path) -> Engine:
+    """priority/basic, where every job submitted gets a lower priority: 1 runs on the only node, 2 waits."""
+    conf = "ClusterName=c\nSlurmctldHost=h\nPriorityType=priority/basic\nNodeName=n1\nPartitionName=p Nodes=ALL\n"
+    (tmp_path / "slurm.conf").write_text(conf)
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    for _ in range(2):
+        job = {"name": "j", "script": "#!/bin/sh\nsleep 50\n", "work_dir": "/tmp", "time_limit": 10, "partition": "p"}
+        do(e, "submit", ALICE, job=job)
+    e.execute(START + 10, "ping", {}, ROOT)
+    return e
+
+
+def test_only_operators_give_a_job_that_is_not_held_another_priority(basic: Engine) -> None:
+    before = show(basic, "2", "priority")
+    do(basic, "hold_job", ALICE, job_id="2", kind="release")
+    assert show(basic, "2", "priority") == before
+    do(basic, "hold_job", ROOT, job_id="2", kind="release")
+    assert show(basic, "2", "priority") == [before[0] - 1]
+
+
+def test_a_finished_job_keeps_its_priority_when_it_is_requeued(basic: Engine) -> None:
+    before = show(basic, "1", "priority")
+    basic.execute(START + 100, "ping", {}, ROOT)
+    do(basic, "requeue_job", ALICE, job_id="1", hold=False)
+    assert show(basic, "1", "job_state", "priority") == ["PENDING", *before]
