@@ -146,6 +146,20 @@ class JobArrays:
         self.c.queue.reprioritise([(record, record.priority) for record in records])
         if waits:
             self._wait(array, job)
+            self._overtake(array, job)
+
+    def _overtake(self, array: JobArray, job: Job) -> None:
+        """`job` waits before the others of its array: it has the place of one that has not started either.
+
+        slurmctld counts tasks that run alone: whoever is first in its queue then comes first.
+        """
+        queued = [self.c.jobs[job_id] for job_id in array.active if self.c.jobs[job_id].queued]
+        last = max(queued, key=lambda other: other.rank, default=job)
+        if last.rank > job.rank:
+            array.active.remove(last.id)
+            self.c.withdraw(last)
+            self._wait(array, last)
+            self._move_up(array)
 
     def throttle(self, array_id: int, limit: int | None) -> None:
         """Let `limit` tasks of the array run at a time from now on (None: any number). Those that run go on."""

@@ -32,6 +32,18 @@ def test_a_task_that_is_named_has_a_record_of_its_own_whoever_named_it(tmp_path:
     assert cluster.again().jobs.keys() == cluster.engine.jobs.keys()
 
 
+def test_a_record_of_its_own_overtakes_a_task_that_has_not_started_either(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, CONF)
+    cluster.submit(num_tasks=4)
+    cluster.submit(num_tasks=4, array_inx="1-5%2", seconds=500)
+    cluster.now += 70
+    assert sorted(cluster.text("squeue -h -t R -o %i").split()) == ["1", "2_1"]
+    assert cluster.run("scontrol release 2_4", "bob")[2].startswith("2_4: ")
+    cluster.now += 60
+    assert sorted(cluster.text("squeue -h -t R -o %i").split()) == ["2_1", "2_4"]
+    cluster.engine.controller.recalculation.check()
+
+
 def test_sshare_asks_no_cluster_that_is_not_there(tmp_path: Path) -> None:
     code, out, error = Cluster(tmp_path, CONF).run("sshare -M nowhere")
     assert (code, out) == (1, "")
