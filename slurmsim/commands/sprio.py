@@ -91,7 +91,7 @@ def _tres(normal: bool) -> Column:
         }
         return ",".join(f"{name}={value / weights.get(name, 1):.2f}" for name, value in record["tres"].items())
 
-    return Column("TRES", _blank if normal else (lambda show: show.tres_weights or ""), job)
+    return Column("TRES", _blank if normal else (lambda show: show.tres_weights or "(null)"), job)
 
 
 def _text(header: str, key: str, since: str = "") -> Column:

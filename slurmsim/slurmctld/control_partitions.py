@@ -84,7 +84,7 @@ class _Partitions:
         if name in self.e.controller.state.by_name:
             named = since(self.e.release, "duplicate_partition")
             raise Refusal("Duplicate partition name" if named else BAD_PARTITION)
-        self._set(asked, PartitionSpec(name))
+        self._set(asked, PartitionSpec(name, min_nodes=1))  # one that slurm.conf names has none
         return {}
 
     def _set(self, asked: Mapping[str, Any], before: PartitionSpec) -> None:

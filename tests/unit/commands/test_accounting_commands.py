@@ -192,6 +192,7 @@ def test_what_the_database_says(cluster: Cluster, command: str, user: str, code:
 
 
 def test_sprio_tells_its_options(cluster: Cluster) -> None:
+    assert cluster.text("sprio -h -w -o '%T %t.'") == "(null) .\n"
     assert "\nformat     = (null)\njob_flag   = 0\n" in cluster.text("sprio -v")
 
 

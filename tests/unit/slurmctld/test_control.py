@@ -131,6 +131,7 @@ def test_a_job_held_while_it_ran_ends_held(cluster: Engine) -> None:
 
 def test_partitions_come_and_go(cluster: Engine) -> None:
     do(cluster, "create_partition", ROOT, partition={"name": "new", "nodes": "n[1-2]", "max_time": 60})
+    assert do(cluster, "partitions", fields=["min_nodes"])["columns"]["min_nodes"] == [0, 0, 1]
     do(cluster, "update_partition", ROOT, partition={"name": "new", "state_up": "DOWN", "nodes": "n2"})
     found = do(cluster, "partitions", fields=["name", "state_up", "nodes", "max_time"])["columns"]
     assert [found[name][-1] for name in ("name", "state_up", "nodes", "max_time")] == ["new", "DOWN", "n2", 60]
