@@ -77,19 +77,21 @@ class PartitionLimits(ControllerState):
         bar = None if job.bars is None else job.bars.get(partition.index)
         if bar is not None and bar.reason:
             return bar.reason
-        if shape.asked_cpus > partition.total_cpus:
-            return Reason.PARTITION_CONFIG
-        if spec.max_cpus_per_node is not None and shape.asked_cpus > spec.max_cpus_per_node * partition.total_nodes:
-            return Reason.PARTITION_CONFIG
-        asked = shape.request
-        too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
-        too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
-        if shape.min_nodes > partition.total_nodes or too_few or too_many:
-            return Reason.PARTITION_NODE_LIMIT
-        most = shape.part_max_time_s
-        too_long = most is not None and job.limit_fixed and job.time_limit_s > most
-        if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
-            return Reason.PARTITION_TIME_LIMIT
+        too_long = False
+        if partition.state not in ("DOWN", "INACTIVE"):  # sizes and times count where jobs may start
+            if shape.asked_cpus > partition.total_cpus:
+                return Reason.PARTITION_CONFIG
+            if spec.max_cpus_per_node is not None and shape.asked_cpus > spec.max_cpus_per_node * partition.total_nodes:
+                return Reason.PARTITION_CONFIG
+            asked = shape.request
+            too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
+            too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
+            if shape.min_nodes > partition.total_nodes or too_few or too_many:
+                return Reason.PARTITION_NODE_LIMIT
+            most = shape.part_max_time_s
+            too_long = most is not None and job.limit_fixed and job.time_limit_s > most
+            if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
+                return Reason.PARTITION_TIME_LIMIT
         if bar is not None and self.cluster.option("EnforcePartLimits") != "NO":
             return Reason.PARTITION_CONFIG
         if partition.state == "DOWN":

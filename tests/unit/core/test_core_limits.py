@@ -93,6 +93,20 @@ def test_a_partition_that_starts_in_another_state(state: str) -> None:
         assert w.refused == {"a": "Required partition not available (inactive or drain)"}
 
 
+def test_sizes_and_times_count_where_jobs_may_start() -> None:
+    """_part_access_check asks for them only if the partition schedules (PARTITION_SCHED)."""
+    from slurmsim.core.messages import SetPartitionState
+
+    w = World(conf("PartitionName=p Nodes=ALL Default=YES MaxNodes=1 MaxTime=60"), "backfill")
+    w.sbatch("-J wide -N2 -t 10", 10, at=4)
+    w.sbatch("-J long -N1 -t 100", 10, at=4)
+    w.until(20)
+    assert (w.reason("wide"), w.reason("long")) == ("PartitionNodeLimit", "PartitionTimeLimit")
+    w.tell(SetPartitionState("p", "DOWN"), 21)
+    w.until(100)
+    assert (w.reason("wide"), w.reason("long")) == ("PartitionDown", "PartitionDown")
+
+
 def test_inactive_keeps_those_who_wait() -> None:
     from slurmsim.core.messages import SetPartitionState
 
