@@ -363,7 +363,7 @@ def go_on_with_a_home_of_our_own() -> None:
     with suppress(OSError):
         test = [*command, "mount", "--bind", tempfile.gettempdir(), "/home"]
         if subprocess.run(test, capture_output=True, check=False).returncode == 0:
-            os.execvpe(command[0], [*command, sys.executable, *sys.argv], {**os.environ, OWN_HOME: "1"})
+            os.execvpe(command[0], [*command, sys.executable, *sys.orig_argv[1:]], {**os.environ, OWN_HOME: "1"})
 
 
 def main() -> int:

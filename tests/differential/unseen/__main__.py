@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen import kept, oracle, ours, score
+from unseen.ours import replay
 from unseen.sessions import Command, Drawer, Drawn
 from unseen.shorten import shortest
 from unseen.workloads import draw_workload
@@ -184,6 +185,7 @@ def main() -> int:
     if args.what in ("all", "workloads", "record"):
         record_workloads(args.seed, args.folder, args.workloads, args.at_once, args.release)
     if args.what in ("all", "sessions", "compare"):
+        replay.go_on_with_a_home_of_our_own()
         compare(args.folder)
     if args.what in ("all", "workloads", "compare"):
         compare_workloads(args.folder)
