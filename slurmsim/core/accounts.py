@@ -128,7 +128,7 @@ class Accounts:
         branch, account = self._association(sub.user, sub.account.lower(), partitions)
         qos = self._qos(branch, sub.qos.lower())
         named = branch.spec.account if branch is not None else ""
-        return Standing(branch, account, qos, _bars(partitions, named, qos))
+        return Standing(branch, account, qos, bars_of(partitions, named, qos))
 
     def forget(self) -> None:
         """Partitions have changed: what was found for submissions no longer holds."""
@@ -136,7 +136,7 @@ class Accounts:
 
     def bars_of(self, job: Job) -> Bars | None:
         """The partitions of an admitted job that do not take its account or QOS, as they are now."""
-        return _bars(job.partitions, job.branch.spec.account if job.branch is not None else "", job.qos_spec)
+        return bars_of(job.partitions, job.branch.spec.account if job.branch is not None else "", job.qos_spec)
 
     def _association(self, user: str, asked: str, partitions: tuple[Partition, ...]) -> tuple[Branch | None, str]:
         tree, first = self.tree, partitions[0].name
@@ -185,7 +185,7 @@ def _default_qos(branch: Branch | None, allowed: tuple[str, ...] | None) -> str:
     return allowed[0] if allowed is not None and len(allowed) == 1 else ""
 
 
-def _bars(partitions: Iterable[Partition], account: str, qos: Qos | None) -> Bars | None:
+def bars_of(partitions: Iterable[Partition], account: str, qos: Qos | None) -> Bars | None:
     """Those of `partitions` that do not take a job, None when all do."""
     return {p.index: bar for p in partitions if (bar := _bar(p, account, qos)) is not None} or None
 

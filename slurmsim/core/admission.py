@@ -92,13 +92,22 @@ class Admission(Lifecycle):
                 self.main.obstacles.show_unavailable(job)
             if not self.event_driven:
                 self.main.obstacles.show_busy(job)
-                down = self.rules.down_at_once and all(p.state == "DOWN" for p in job.partitions)
+                down = all(p.state == "DOWN" for p in job.partitions)
                 if down and (job.queued or (job.reason == Reason.NONE and not sub.dependency)):
                     self.set_reason(job, Reason.PARTITION_DOWN)
         if not self.event_driven:
+            self._show_bar(job)
             self.main.request()
         self.host.changed = True
         return job
+
+    def _show_bar(self, job: Job) -> None:
+        """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes)."""
+        if not (job.queued or job.sub.hold):
+            return  # the pass will say what else it waits for
+        found = [bar for p in job.partitions if (bar := (job.bars or {}).get(p.index)) is not None and bar.text]
+        if len(found) == len(job.partitions):
+            self.set_reason(job, found[0].text)
 
     def _check_admission(self, job: Job) -> None:
         """Everything a submission can be refused for. Raises SubmitError."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from slurmsim.core.accounts import Bar
+from slurmsim.core.accounts import Bar, bars_of
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason
 
@@ -36,6 +36,9 @@ class PartitionAccess:
         Users RootOnly and AllowGroups do not keep out: root and SlurmUser.
     uid_of
         What a user is called where a job waits for a partition closed to the user's groups (since 24.11).
+    accountless
+        slurmctld runs without a database: AllowAccounts and AllowQos let nobody in. A replay without accounting data
+        does not know, and lets in everybody.
     edited
         Partitions have changed since the controller was made.
     """
@@ -48,12 +51,19 @@ class PartitionAccess:
             self.groups_of = lambda user: groups.get(user, frozenset())
         self.privileged = {"root", str(controller.cluster.options.get("SlurmUser") or "root")}
         self.uid_of: Callable[[str], object] = lambda user: user
-        self.closed = self.edited = False
+        self.closed = self.edited = self.accountless = False
+        self._look()
+
+    def without_accounts(self) -> None:
+        """There is no database to know an account or QOS from."""
+        self.accountless = True
         self._look()
 
     def _look(self) -> None:
         specs = [p.spec for p in self.c.partitions]
         self.closed = any(spec.allow_groups or spec.root_only or spec.req_resv for spec in specs)
+        if self.accountless:
+            self.closed |= any(spec.allow_accounts or spec.allow_qos for spec in specs)
 
     def denial(self, user: str, partition: Partition, reserved: bool) -> str:
         """Why `partition` does not let in a job of `user`, in a reservation or not; "" when it does."""
@@ -93,6 +103,8 @@ class PartitionAccess:
         When the first of several does not, and the job names no maximum of nodes, slurmctld never works out its
         minimum: it then exceeds the nodes of every partition.
         """
+        if self.accountless:
+            job.bars = bars_of(job.partitions, "", None)
         reserved = bool(job.sub.reservation)
         late = self.c.rules.groups_late and self.c.cluster.option("EnforcePartLimits") == "NO"
         bars: dict[int, Bar] = {}

@@ -36,8 +36,6 @@ class ReleaseRules(Value):
         ``-L a|b`` asks for any one of them.
     groups_late
         Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
-    down_at_once
-        A job that comes for partitions that are down shows so before any pass (_select_nodes_parts).
     one_separator
         Dependencies joined by both ``,`` and ``?`` are refused.
     recalculates_always
@@ -75,7 +73,6 @@ class ReleaseRules(Value):
     first_node_serves: bool = False
     spreads_by_weight: bool = False
     groups_late: bool = False
-    down_at_once: bool = False
 
 
 _ROWS = {
@@ -87,7 +84,6 @@ _ROWS = {
         deals_tasks=True,
         drained_unnamed=True,
         groups_late=True,
-        down_at_once=True,
         recalculates_always=True,
         tests_from_try=True,
     ),
@@ -100,7 +96,6 @@ _ROWS = {
         license_choice=True,
         one_separator=True,
         groups_late=True,
-        down_at_once=True,
         recalculates_always=True,
         tests_from_try=True,
         ends_where_chosen=True,

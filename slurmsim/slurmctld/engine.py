@@ -135,6 +135,8 @@ class Engine:
         self.controller: Controller = self.network.controller
         self.controller.main.ticks = True
         self.controller.access.groups_of = lambda user: (people.by_name(user).group,)
+        if self.controller.accounts is None:
+            self.controller.access.without_accounts()
         self.controller.access.uid_of = lambda user: people.by_name(user).uid
         self.controller.access.privileged.add(people.by_uid(owner).name)
         self._run_time, self.runs_jobs = run_time, runs_jobs

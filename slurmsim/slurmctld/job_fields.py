@@ -35,6 +35,7 @@ _LONG = {
     Reason.REQ_NODE_NOT_AVAIL: Reason.REQ_NODE_NOT_AVAIL,
     "job requeued": Reason.HELD_ADMIN,
     "Reservation ": "ReservationDeleted",
+    "Job's ": Reason.PARTITION_CONFIG,  # account or QOS is not one the partition takes
 }
 
 
@@ -167,6 +168,9 @@ def _current(row: Row, engine: Engine) -> str:
         unseen = False  # passes over an empty queue are not made, but slurmctld makes them
     if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
+    unasked = row.job.array is not None and row.job.entered_after == engine.looks  # job_allocate asks no array
+    if unasked and core.reason in (Reason.DEPENDENCY, Reason.BEGIN_TIME) and core.state == JobState.PENDING:
+        return str(Reason.NONE)
     return waits_for(row.job, engine)
 
 
@@ -270,10 +274,14 @@ def _flags(row: Row, engine: Engine) -> list[str]:
     return flags
 
 
+def _is_list(row: Row) -> bool:
+    """Whether it is shown as a list of tasks: the last one left of several is shown as itself."""
+    return len(row.tasks) > 1 or bool(row.tasks and row.job.array is not None and len(row.job.array.tasks) == 1)
+
+
 def _task_text(row: Row, engine: Engine) -> str | None:
-    if not row.tasks:
+    if not _is_list(row):
         return None
-    assert row.job.array is not None
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
@@ -352,7 +360,7 @@ def _scheduler(row: Row, engine: Engine) -> str:
 FIELDS: dict[str, Getter] = {
     "job_id": lambda r, e: r.job.id,
     "array_job_id": lambda r, e: r.job.array.id if r.job.array is not None else 0,
-    "array_task_id": lambda r, e: None if r.tasks or r.job.emptied else r.job.task,
+    "array_task_id": lambda r, e: None if _is_list(r) or r.job.emptied else r.job.task,
     "array_task_str": _task_text,
     "array_max_tasks": lambda r, e: r.core.array_limit or 0,
     "name": lambda r, e: r.job.asked.get("name"),

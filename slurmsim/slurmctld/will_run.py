@@ -6,6 +6,7 @@ jobs of the partition with at least that priority need one after another, spread
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.job import Job
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 def will_run(engine: Engine, sub: Submission, shown: int) -> dict[str, Any]:
     """The answer to a submission that is only tested. Raises SubmitError."""
     c = engine.controller
+    sub = replace(sub, array_job_id=None, array_task_id=None)  # of an array one task is tested
     partitions, shapes = c.state.compiled(sub)
     job = Job(sub, partitions, shapes, engine.now)
     if c.accounts is not None:
         c.accounts.admit(job)
     c.set_time_limit(job)
+    if c.limits is not None:
+        c.limits.admit(job)
     c.check_partition_limits(job)
     best: tuple[int, Any, Any] | None = None
     for partition, shape in zip(partitions, shapes, strict=True):
