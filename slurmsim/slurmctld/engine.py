@@ -424,9 +424,9 @@ class Engine:
             live.take_id(self.last_id)
             live.array.order = self._order  # what is left of the array goes to the end of the job table
             self._order += 1
-            rest, core = next(iter(live.array.left().values())).core, live.core
-            # it is a copy of this task's record, with what a pass found for it
-            rest.likely_nodes = core.n_nodes if core.state == JobState.RUNNING else core.likely_nodes
+            rest, core = next(iter(live.array.left().values())), live.core
+            if rest.is_known:  # it is a copy of this task's record, with what a pass found for it
+                rest.core.likely_nodes = core.n_nodes if core.state == JobState.RUNNING else core.likely_nodes
         self._shown[live.id] = live
 
     def _after_turn(self, now: int) -> None:

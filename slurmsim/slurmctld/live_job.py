@@ -104,6 +104,11 @@ class LiveJob:
         assert self._core is not None
         return self._core
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the controller has its record: not while tasks before it start within the array's submission."""
+        return self._core is not None
+
     @core.setter
     def core(self, job: Job) -> None:
         self._core = job
