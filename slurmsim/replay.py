@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import CreateReservation
+from slurmsim.model.cluster import watched
 from slurmsim.preparation import FRAME, Prepared, RunOptions, prepare
 from slurmsim.run_manifest import manifest
 from slurmsim.sim.network import BOOT_S
@@ -173,14 +174,18 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
                 assert simulation is not None and progress is not None
                 progress(simulation)
 
+    as_live = bool(prepared.options.as_live)
     simulation = Simulation(
-        prepared.cluster, prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
+        watched(prepared.cluster) if as_live else prepared.cluster,
+        prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
         endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,
         boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
         epilog_s=prepared.options.epilog_s, term_s=prepared.options.term_s,
     )  # fmt: skip
-    simulation.controller.main.ticks = bool(prepared.options.as_live)
+    simulation.controller.main.ticks = as_live
+    if as_live:
+        simulation.controller.host.changed = True  # nodes register while slurmctld comes up
     recorder.attach(simulation.controller)
     return simulation
 

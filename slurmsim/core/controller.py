@@ -315,8 +315,9 @@ class Controller(Admission):
             begun.sort(key=itemgetter(0, 1, 2))
         for *_, job in begun:
             if job.state == JobState.PENDING and not job.queued:
-                self.host.changed = True  # no news to slurmctld, but the next cycle of backfill finds it
-                if not self.event_driven:
+                if self.event_driven:
+                    self.host.changed = True
+                else:
                     self.main.time_came()
                 self.eligibility.consider(job)
         if self.preemption is not None:

@@ -103,7 +103,7 @@ class MainScheduler:
             self.request_now()
 
     def time_came(self) -> None:
-        """A begin time passed: nobody notices before the next pass, or cycle of backfill."""
+        """A begin time passed: nobody notices before the next pass, or a cycle that has other news."""
         self.dirty = self._begun = True
         if not self.c.queue.jobs and self.c.now - self._asked_at > self.delay:
             self._requested = self._now = False  # a pass over the empty queue has seen to it

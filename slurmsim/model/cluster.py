@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slurmsim.model.node import NodeSpec
@@ -46,3 +46,13 @@ class ClusterSpec:
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""
         return self.options[key]
+
+
+def watched(cluster: ClusterSpec) -> ClusterSpec:
+    """`cluster` where somebody looks between passes, as a live one's users do.
+
+    They see when every waiting job is expected to start, also where that decides nothing, and when backfill comes: what
+    its own plans make of its cadence counts as well.
+    """
+    shown = {"slurmsim_plan_all": "", "slurmsim_plans_go_on": ""}
+    return replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, **shown})
