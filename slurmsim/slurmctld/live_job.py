@@ -104,14 +104,14 @@ class LiveJob:
         assert self._core is not None
         return self._core
 
+    @core.setter
+    def core(self, job: Job) -> None:
+        self._core = job
+
     @property
     def is_known(self) -> bool:
         """Whether the controller has its record: not while tasks before it start within the array's submission."""
         return self._core is not None
-
-    @core.setter
-    def core(self, job: Job) -> None:
-        self._core = job
 
     def take_id(self, number: int) -> None:
         """Be shown with this id from now on."""
