@@ -15,6 +15,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.control_nodes import administrators_only
 from slurmsim.slurmctld.job_fields import tres_asked
+from slurmsim.slurmctld.node_fields import COUNTED_WEIGHTS
 from slurmsim.slurmctld.submit_request import MOST_NAMES
 from slurmsim.states import JobState
 from slurmsim.tres import TresError, parse_weights
@@ -49,7 +50,6 @@ _TEXTS = (
     "job_defaults",
     "billing_weights",
 )
-COUNTED_WEIGHTS = "counted_weights"  # TRESBillingWeights when the partition's TRES were last counted, if others
 _PER_GPU = {"DefCpuPerGPU": "def_cpu_per_gpu", "DefMemPerGPU": "def_mem_per_gpu_mib"}
 _DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 

@@ -23,6 +23,9 @@ NOT_SET = -1
 NodeGetter = Callable[[int, "Engine"], Any]
 PartitionGetter = Callable[[Partition, "Engine"], Any]
 
+COUNTED_WEIGHTS = "counted_weights"
+"""A partition's TRESBillingWeights when its TRES were last counted, if it has others now."""
+
 
 def spec(i: int, engine: Engine) -> NodeSpec:
     """The node as configured."""
@@ -240,7 +243,7 @@ def _preempt_mode(p: Partition, engine: Engine) -> str:
 
 def _partition_tres(p: Partition, engine: Engine) -> str:
     """As last counted: weights that came since without nodes do not show yet (_calc_part_tres)."""
-    counted = engine.partition_texts.get(p.name, {}).get("counted_weights")
+    counted = engine.partition_texts.get(p.name, {}).get(COUNTED_WEIGHTS)
     return format_tres(engine.controller.billing.capacity(p, counted))
 
 
