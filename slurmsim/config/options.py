@@ -103,6 +103,7 @@ _ROWS: tuple[Option, ...] = (
     _honoured("MaxArraySize", "count", 1_001, "array indices go to MaxArraySize - 1", low=0, high=4_000_001),
     _honoured("MinJobAge", "count", 300, "seconds a finished job is known to dependencies; 0 for ever", low=0),
     _honoured("EnforcePartLimits", "choice", "NO", "YES is ALL", choices=("NO", "ANY", "ALL", "YES")),
+    _honoured("DisableRootJobs", "flag", False, "jobs of root are refused"),
     _honoured("JobRequeue", "count", 1, "0: no job is requeued", low=0, high=1),
     _honoured("DependencyParameters", "words", ()),
     _honoured("RequeueExit", "exit codes", frozenset()),
@@ -233,7 +234,7 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("about users and security", "TLSParameters TLSType HashPlugin", since="24.05"),
     *_harmless("about users and security", "CertmgrParameters CertmgrType", since="24.11"),
     *_harmless("about users and security", "CertgenParameters CertgenType", since="25.05"),
-    *_harmless("about users and security", "DisableRootJobs UsePAM", kind="flag"),
+    *_harmless("about users and security", "UsePAM", kind="flag"),
     *_harmless("about users and security", "GroupUpdateForce GroupUpdateTime", kind="count"),
     *_harmless("about daemons and messages", "BcastExclude BcastParameters CommunicationParameters DebugFlags "
                "InteractiveStepOptions LaunchParameters LogTimeFormat MailDomain MailProg PlugStackConfig PluginDir "

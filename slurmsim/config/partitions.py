@@ -102,6 +102,7 @@ def _spec(
         resume_timeout_s=get("resumetimeout"),
         root_only=get("rootonly"),
         req_resv=get("reqresv"),
+        disable_root_jobs=get("disablerootjobs"),
         exclusive_user=bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
         allow_groups=_names(attributes, "allowgroups"),
         allow_accounts=_names(attributes, "allowaccounts"),

@@ -1,4 +1,4 @@
-"""Whom partitions let in besides accounts and QOS: AllowGroups, RootOnly, ReqResv.
+"""Whom partitions let in besides accounts and QOS: AllowGroups, RootOnly, ReqResv, DisableRootJobs.
 
 Mirrors _part_access_check and _valid_job_part (job_mgr.c, 22.05). A job of one partition is refused at once, whatever
 EnforcePartLimits says; of several, it waits as PartitionConfig for those that are closed to it and starts in others.
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from slurmsim.core.controller import Controller
     from slurmsim.core.job import Job
     from slurmsim.core.partitions import Partition
+    from slurmsim.model.partition import PartitionSpec
 
 DENIED = "Access/permission denied"
+NO_ROOT = "Invalid user id"
 NO_GROUP = "User's group not permitted to use this partition"
 NOT_AVAILABLE = "Required partition not available (inactive or drain)"
 
@@ -61,15 +63,24 @@ class PartitionAccess:
 
     def _look(self) -> None:
         specs = [p.spec for p in self.c.partitions]
-        self.closed = any(spec.allow_groups or spec.root_only or spec.req_resv for spec in specs)
+        self.closed = any(
+            spec.allow_groups or spec.root_only or spec.req_resv or self.keeps_root_out(spec) for spec in specs
+        )
         if self.accountless:
             self.closed |= any(spec.allow_accounts or spec.allow_qos for spec in specs)
+
+    def keeps_root_out(self, spec: PartitionSpec) -> bool:
+        """Whether DisableRootJobs holds for a partition."""
+        own = spec.disable_root_jobs
+        return bool(self.c.cluster.option("DisableRootJobs")) if own is None else own
 
     def denial(self, user: str, partition: Partition, reserved: bool) -> str:
         """Why `partition` does not let in a job of `user`, in a reservation or not; "" when it does."""
         spec = partition.spec
         if spec.req_resv and not reserved:
             return DENIED
+        if user == "root" and self.keeps_root_out(spec):
+            return NO_ROOT
         if user in self.privileged:
             return ""
         if spec.root_only:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class PartitionSpec:
     """One PartitionName line after DEFAULT lines. Times in seconds, memory in MiB; None means unlimited or unset.
 
+    `disable_root_jobs` is None where the cluster's holds.
     A limit on memory is 0 where there is none although the cluster has one, None where the cluster's holds; so is what
     a GPU brings.
     `oversubscribe` is NO, EXCLUSIVE, YES or FORCE with `oversubscribe_max` jobs a core.
@@ -36,6 +37,7 @@ class PartitionSpec:
     lln: bool = False
     root_only: bool = False
     req_resv: bool = False
+    disable_root_jobs: bool | None = None
     exclusive_user: bool = False
     allow_groups: tuple[str, ...] = ()
     allow_accounts: tuple[str, ...] = ()

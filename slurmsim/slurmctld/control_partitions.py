@@ -34,7 +34,8 @@ BAD_PARTITION, BAD_NODE, IN_USE = (
 _SECONDS = {"max_time": "max_time_s", "default_time": "default_time_s", "over_time_limit": "over_time_limit_s"}
 _PLAIN = {
     "max_nodes": "max_nodes", "max_cpus_per_node": "max_cpus_per_node", "default": "default", "lln": "lln",
-    "root_only": "root_only", "req_resv": "req_resv", "exclusive_user": "exclusive_user", "grace_time": "grace_time_s",
+    "root_only": "root_only", "req_resv": "req_resv", "disable_root_jobs": "disable_root_jobs",
+    "exclusive_user": "exclusive_user", "grace_time": "grace_time_s",
     "priority_tier": "priority_tier", "priority_job_factor": "priority_job_factor", "qos": "qos",
     "preempt_mode": "preempt_mode", "state_up": "state",
 }  # fmt: skip
@@ -43,7 +44,6 @@ _MEMORY = {"mem_per_cpu": "mem_per_cpu_mib", "mem_per_node": "mem_per_node_mib"}
 # what the core has no use for
 _TEXTS = (
     "hidden",
-    "disable_root_jobs",
     "alternate",
     "allow_alloc_nodes",
     "cpu_bind",

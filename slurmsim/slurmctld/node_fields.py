@@ -248,7 +248,7 @@ def _partition_tres(p: Partition, engine: Engine) -> str:
 
 
 _CONF_KEYS = {
-    "disable_root_jobs": "DisableRootJobs", "allow_alloc_nodes": "AllocNodes", "cpu_bind": "CpuBind",
+    "allow_alloc_nodes": "AllocNodes", "cpu_bind": "CpuBind",
     "select_type_parameters": "SelectTypeParameters",
 }  # fmt: skip
 
@@ -307,7 +307,7 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "req_resv": lambda p, e: p.spec.req_resv,
     "exclusive_user": lambda p, e: p.spec.exclusive_user,
     "hidden": lambda p, e: _told_yes(p, e, "hidden"),
-    "disable_root_jobs": lambda p, e: _told_yes(p, e, "disable_root_jobs"),
+    "disable_root_jobs": lambda p, e: e.controller.access.keeps_root_out(p.spec),
     "alternate": lambda p, e: _told(p, e, "alternate"),
     "cpu_bind": lambda p, e: _told(p, e, "cpu_bind"),
     "job_defaults": _job_defaults,

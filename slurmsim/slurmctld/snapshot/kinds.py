@@ -49,7 +49,7 @@ from slurmsim.slurmctld.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
 from slurmsim.slurmctld.step import Step
 
-SCHEMA = 3
+SCHEMA = 4
 """Of kinds and parts together."""
 
 
@@ -223,7 +223,7 @@ KINDS: tuple[Kind, ...] = (
         """
         name nodes default max_time_s default_time_s min_nodes max_nodes max_cpus_per_node def_mem_per_cpu_mib
         def_mem_per_node_mib max_mem_per_cpu_mib max_mem_per_node_mib oversubscribe oversubscribe_max priority_tier
-        priority_job_factor state over_time_limit_s lln root_only req_resv exclusive_user allow_groups
+        priority_job_factor state over_time_limit_s lln root_only req_resv disable_root_jobs exclusive_user allow_groups
         allow_accounts deny_accounts allow_qos deny_qos qos grace_time_s preempt_mode suspend_time_s
         suspend_timeout_s resume_timeout_s tres_billing_weights def_cpu_per_gpu def_mem_per_gpu_mib
     """,

@@ -7,6 +7,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 |---|---|---|
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
 | 2 | 0.3.0 | limits operators have lifted of a job |
+| 3 | 0.4.0 | partitions that take no jobs of root |
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "shape": {"per_gpu": None},
     },
     2: {"submission": {"exempt": ""}},
+    3: {"partition spec": {"disable_root_jobs": None}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have."""
 

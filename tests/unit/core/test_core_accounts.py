@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from unit.core.world import World, simple
 
 from slurmsim.core.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION, Enforcement
+from slurmsim.core.messages import AlterPartition
+from slurmsim.core.partition_access import NO_ROOT
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting, Association, Qos
 
@@ -200,3 +204,18 @@ def test_account_that_is_not_known() -> None:
     w.until(100)
     assert w.reason("a") == "Job's account not known, so it can't use this partition (aa allows sci)"
     assert w.state("d") == "COMPLETED"
+
+
+def test_disable_root_jobs() -> None:
+    """Root is refused before its request is looked at; a partition's own setting goes before the cluster's."""
+    w = World(simple(2, 4, "DisableRootJobs=yes") + "PartitionName=own Nodes=ALL DisableRootJobs=no\n")
+    w.sbatch("-J a -N9 -t 5", 20, user="root")
+    w.sbatch("-J b -p own -t 5", 20, user="root")
+    w.sbatch("-J c -t 5", 20, user="alice")
+    w.until(1)
+    assert w.refused == {"a": NO_ROOT}
+    w.tell(AlterPartition(replace(w.controller.state.by_name["own"].spec, disable_root_jobs=True)), 2)
+    w.sbatch("-J d -p own -t 5", 20, user="root", at=3)
+    w.until(60)
+    assert w.refused == {"a": NO_ROOT, "d": NO_ROOT}
+    assert [w.state(name) for name in "bc"] == ["COMPLETED", "COMPLETED"]
