@@ -108,6 +108,17 @@ class Eligibility:
             else:
                 _leave(self.dependents, term.job_id, job.id)
 
+    def _meet(self, job: Job, terms: tuple[Term, ...]) -> None:
+        """`job` waits no more for what is met of its `terms`."""
+        left = tuple(
+            term for term in terms
+            if term.kind == "singleton" or judge(term, self._known(term, job), self.c.now) is not Outcome.MET
+        )  # fmt: skip
+        if left:
+            self._terms[job.id] = (left, False)
+            for term in set(terms) - set(left):
+                _leave(self.dependents, term.job_id, job.id)
+
     def _leads_back(self, terms: tuple[Term, ...], job: Job) -> bool:
         """Whether what `terms` name waits, by however many steps, for `job`."""
         seen: set[int] = set()
@@ -162,7 +173,10 @@ class Eligibility:
             self.arrays.leave(job)
 
     def forget(self, job: Job) -> None:
-        """`job` was held: it waits for nothing but its release."""
+        """`job` was held: it waits for nothing but its release. What was met before stays so."""
+        terms, any_one = self._terms.get(job.id, ((), False))
+        if len(terms) > 1 and not any_one:
+            self._meet(job, terms)
         if job.sub.array_task_id is not None:
             self.arrays.leave(job)
 

@@ -6,6 +6,7 @@ import pytest
 from unit.core.world import World, simple
 
 from slurmsim.core.dependency import PROBLEM, Known, Outcome, Term, combine, judge, parse
+from slurmsim.core.messages import Hold, Release
 from slurmsim.errors import SubmitError
 
 MET, WAITING, FAILED = Outcome.MET, Outcome.WAITING, Outcome.FAILED
@@ -234,3 +235,22 @@ def test_minutes_hold_for_the_ids_behind_and_nothing_is_said_twice() -> None:
     for text in ("afterok:1, afterok:2", "after:1+0"):
         with pytest.raises(SubmitError):
             parse(text, 9)
+
+
+def test_what_was_met_before_a_hold_stays_met() -> None:
+    """Of a job that is held nothing is asked: it shows what the last question left."""
+    w = World(simple(4))
+    w.sbatch("-J a -t 5", 10)
+    w.sbatch("-J b -t 5", 200)
+    w.sbatch("-J c -t 5", 200)
+    w.sbatch("-J d -t 5 -d afterok:1,afterany:2,afterany:3", 10)
+    w.until(60)
+    w.tell(Hold(4))
+    w.scancel("c", at=61)
+    w.until(100)
+    assert w.controller.eligibility.describe(w["d"]) == "afterany:2(unfulfilled),afterany:3(unfulfilled)"
+    w.tell(Release(4), 101)
+    w.until(110)
+    assert w.controller.eligibility.describe(w["d"]) == "afterany:2(unfulfilled)"
+    w.until(300)
+    assert w.state("d") == "COMPLETED"
