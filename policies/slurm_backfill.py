@@ -257,6 +257,8 @@ class _Cycle:
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
             if self.view.limit_reason(record) is not None:
+                if job.planned_start is not None and job.id not in self.estimates:
+                    yield Plan(record, None)
                 continue
             if limits is not None and not limits.stop and (held := limits.before(record)) is not None:
                 yield Plan(record, None)

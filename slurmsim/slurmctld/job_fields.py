@@ -353,8 +353,11 @@ def _scheduler(row: Row, engine: Engine) -> str:
     core = row.core
     if core.state != JobState.PENDING:
         return core.scheduler or "Main"
-    cycle = engine.last_cycle
-    return "Backfill:*" if core.queued and max(engine.controller.main.last_pass, core.submit_time) < cycle else "Main"
+    cycle, c = engine.last_cycle, engine.controller
+    seen = core.queued and max(c.main.last_pass, core.submit_time) < cycle
+    if seen and c.limit_reason(core, core.partition, core.shape, shortened=True) is not None:
+        seen = False  # what a partition's limit keeps out is on the list of no scheduler
+    return "Backfill:*" if seen else "Main"
 
 
 FIELDS: dict[str, Getter] = {

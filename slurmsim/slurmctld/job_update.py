@@ -78,8 +78,10 @@ def update(engine: Engine, record: Record, job: Mapping[str, Any], person: Perso
             engine.network.tell(engine.now, ended)
     if failed is not None:
         raise failed
+    c = engine.controller
     for live in record.jobs:
-        live.edited_at = engine.now
+        if c.limit_reason(live.core, live.core.partition, live.core.shape) is None:  # what a limit says is kept
+            live.edited_at = engine.now
 
 
 # -- the steps, in slurmctld's order ---------------------------------------------------------------------------------

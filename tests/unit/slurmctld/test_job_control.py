@@ -121,3 +121,14 @@ def test_top_gives_jobs_the_highest_priorities_of_their_kind(cluster: Engine) ->
 def test_what_top_says(cluster: Engine, jobs: str, text: str) -> None:
     do(cluster, "hold_job", job_id="4_2", kind="hold")
     assert says(cluster, "top_job", job_id=jobs) == text
+
+
+def test_what_a_partition_limit_says_outlives_an_update(cluster: Engine) -> None:
+    """Where job_limits_check still finds it; else the job waits for nothing until a pass has looked."""
+    do(cluster, "update_partition", partition={"name": "debug", "max_time": 5})
+    cluster.execute(cluster.now + 60, "ping", {}, ROOT)
+    assert show(cluster, "3", "state_reason", "start_time", "scheduler") == ["PartitionTimeLimit", 0, "Main"]
+    do(cluster, "update_job", job={"comment": "a"}, job_id="3")
+    assert show(cluster, "3", "state_reason") == ["PartitionTimeLimit"]
+    do(cluster, "update_job", job={"time_limit": 5}, job_id="3")
+    assert show(cluster, "3", "state_reason") == ["None"]
