@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 
 from slurmsim.numerals import is_number
 
 _MOST = 4095
+_LARGEST = 60_000  # bytes srun sends
 
 
 class BadFile(Exception):
     """The file cannot be used; the text is srun's complaint."""
+
+
+def find_file(path: str) -> None:
+    """What srun asks of the file before it asks for an allocation (_load_multi in launch_slurm.c). Raises BadFile."""
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        raise BadFile(f"Could not open multi_prog config file {path}") from None
+    if size > _LARGEST:
+        raise BadFile(f"Multi_prog config file {path} is too large")
 
 
 def read_programs(path: str, tasks: int, arguments: list[str], fixed: bool) -> dict[int, list[str]]:

@@ -20,6 +20,7 @@ from slurmsim.commands.clock_text import Dates
 from slurmsim.commands.cluster_facts import Cluster
 from slurmsim.commands.io import UNREACHABLE, Io, run_command, text_of
 from slurmsim.commands.messages import Messages, Stop
+from slurmsim.commands.multi_prog import BadFile, find_file
 from slurmsim.commands.step_launch import Launch
 from slurmsim.commands.step_request import StepRequest
 from slurmsim.commands.submission import Failed, start_line, will_run
@@ -64,6 +65,8 @@ class _Call:
         self.allocation = Allocation(io, say)
 
     def run(self) -> int:
+        if self.chosen.get("multi_prog"):
+            self._find_programs()
         if self.chosen.get("test_only"):
             return self._test()
         own = self.chosen.get("job_id") is None
@@ -83,6 +86,17 @@ class _Call:
             if own:
                 self._insist("complete_job", job_id=facts["job_id"], status=status)
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+
+    def _find_programs(self) -> None:
+        """Without its file of programs no job is made. Raises Stop."""
+        if not self.part.command:
+            self.say.error("configuration file not specified")
+            raise Stop(self.error_code)
+        try:
+            find_file(self.part.command[0])
+        except BadFile as bad:
+            self.say.error(str(bad))
+            raise Stop(self.error_code) from None
 
     def _insist(self, name: str, **arguments: Any) -> None:
         """Tell the daemon, also when it is away for a while."""

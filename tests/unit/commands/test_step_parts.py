@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmsim.commands.multi_prog import BadFile, read_programs
+from slurmsim.commands.multi_prog import BadFile, find_file, read_programs
 from slurmsim.commands.path_patterns import filled
 from slurmsim.commands.step_environment import exported
 from slurmsim.commands.stepd_notices import cancelled
@@ -51,6 +51,12 @@ def test_programs(tmp_path: Path) -> None:
     path.write_text("5 true\n")
     with pytest.raises(BadFile, match="Invalid task id, 5 >= ntasks"):
         read_programs(str(path), 2, [], fixed=True)
+    find_file(str(path))
+    with pytest.raises(BadFile, match="Could not open multi_prog config file nosuch"):
+        find_file("nosuch")
+    path.write_text("#" * 60_001)
+    with pytest.raises(BadFile, match="is too large"):
+        find_file(str(path))
 
 
 def test_notices(monkeypatch: pytest.MonkeyPatch) -> None:
