@@ -18,6 +18,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.submit_request import BAD_NODES, names_of
 
 if TYPE_CHECKING:
+    from slurmsim.core.partitions import Partition
     from slurmsim.model.node import NodeSpec
     from slurmsim.slurmctld.engine import Engine
     from slurmsim.slurmctld.people import Person
@@ -137,16 +138,24 @@ def _before(engine: Engine, text: str, limit: str, asked: Mapping[str, Any]) -> 
         return [limit]
     if text != NOT_AVAILABLE:
         return []  # a limit's reason has been told apart by who asks
+    said: list[str] = []
+    for spec in sorted(_members(engine, asked), key=lambda spec: spec.weight):
+        said = _lacks(spec, asked, _memory(engine, asked)) or said
+    return said
+
+
+def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
+    """What a node has too little of; of several that have, the heaviest is told of (_set_err_msg)."""
     tasks = int(asked.get("ntasks_per_node") or 1)
-    cpus = max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks)
-    if cpus > _most(engine, asked, "cpus"):
+    if max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks) > spec.cpus:
         return ["CPU count per node can not be satisfied"]
-    memory = int(asked.get("pn_min_memory") or 0)
-    if not asked.get("mem_per_cpu") and memory > _most(engine, asked, "real_memory_mib"):
+    if memory > spec.real_memory_mib:
         return ["Memory specification can not be satisfied"]
-    if int(asked.get("pn_min_tmp_disk") or 0) > _most(engine, asked, "tmp_disk_mib"):
+    if int(asked.get("pn_min_tmp_disk") or 0) > spec.tmp_disk_mib:
         return ["Temporary disk specification can not be satisfied"]
-    return [] if _layout_fits(engine, asked) else ["Socket, core and/or thread specification can not be satisfied"]
+    if any(int(asked.get(field) or 0) > int(getattr(spec, name)) for field, name in _LAYOUT):
+        return ["Socket, core and/or thread specification can not be satisfied"]
+    return []
 
 
 def _layout_fits(engine: Engine, asked: Mapping[str, Any]) -> bool:
@@ -160,10 +169,21 @@ def _most(engine: Engine, asked: Mapping[str, Any], attribute: str) -> int:
     return max((int(getattr(s, attribute)) for s in _members(engine, asked)), default=0)
 
 
+def _memory(engine: Engine, asked: Mapping[str, Any]) -> int:
+    """What is asked of a node, or of a CPU, or is given by default."""
+    if asked.get("pn_min_memory") is not None:
+        return int(asked["pn_min_memory"])
+    default = engine.controller.state.memory_default(_partitions(engine, asked)[0])
+    return default.per_cpu or default.per_node or 0
+
+
 def _members(engine: Engine, asked: Mapping[str, Any]) -> list[NodeSpec]:
     """All nodes of the asked partitions."""
+    table = engine.controller.table
+    return [table.specs[table.index[node]] for p in _partitions(engine, asked) for node in p.spec.nodes]
+
+
+def _partitions(engine: Engine, asked: Mapping[str, Any]) -> list[Partition]:
     state = engine.controller.state
     names = [name for name in (asked.get("partition") or "").split(",") if name in state.by_name]
-    partitions = [state.by_name[name] for name in names] or ([state.default] if state.default is not None else [])
-    table = engine.controller.table
-    return [table.specs[table.index[node]] for p in partitions for node in p.spec.nodes]
+    return [state.by_name[name] for name in names] or ([state.default] if state.default is not None else [])
