@@ -189,8 +189,11 @@ class ReservationAccess:
             return MAINTENANCE_TEXT
         reach = found.nodes if own is not None else c.table.everything
         empty = self.trim(Supposed.empty(c.table), self.caps(record, now, limit), len(c.running))
-        if c.selector.place(record.shape, empty, reach) is None and c.selector.possible(record.shape):
-            return Reason.RESERVATION if found.overlap else Reason.BAD_CONSTRAINTS
+        if c.selector.place(record.shape, empty, reach) is None:
+            if found.overlap:  # whether other nodes could ever serve it is not asked (_pick_best_nodes)
+                return Reason.RESERVATION
+            if c.selector.possible(record.shape):
+                return Reason.BAD_CONSTRAINTS
         outcome = judge(record, found.nodes & usable)
         if found.verdict == MAINTENANCE and outcome.startswith(Reason.REQ_NODE_NOT_AVAIL):
             return MAINTENANCE_TEXT
