@@ -82,24 +82,37 @@ class Admission(Lifecycle):
             job.priority = had or min(self.priority.submit(job, self.now))
             if independent and sub.begin is None:
                 self.enqueue(job)
-                if job.queued and not self.event_driven and job.reason == Reason.NONE and not is_top(self.queue, job):
-                    self.set_reason(job, Reason.PRIORITY)
             else:
                 self.eligibility.consider(job)
+            asked = job.queued and sub.array_task_id is None and not self.event_driven
+            if asked and job.reason == Reason.NONE and not is_top(self.queue, job):
+                self.set_reason(job, Reason.PRIORITY)
             if self.limits is not None and job.queued:
                 self.limits.show(job)
             if self.unusable and job.queued and sub.array_task_id is None and not self.event_driven:
                 self.main.obstacles.show_unavailable(job)
             if not self.event_driven:
                 self.main.obstacles.show_busy(job)
-                down = all(p.state == "DOWN" for p in job.partitions)
+                down = self._goes_to_a_partition_that_is_down(job)
                 if down and (job.queued or (job.reason == Reason.NONE and not sub.dependency)):
                     self.set_reason(job, Reason.PARTITION_DOWN)
         if not self.event_driven:
+            if not sub.hold:
+                self.main.obstacles.show_limit(job)
             self._show_bar(job)
             self.main.request()
         self.host.changed = True
         return job
+
+    def _goes_to_a_partition_that_is_down(self, job: Job) -> bool:
+        """Whether sbatch's own test of `job` ends there: at the first of its partitions that has nodes for it.
+
+        With EnforcePartLimits it goes on to the others (_select_nodes_parts).
+        """
+        if self.cluster.option("EnforcePartLimits") != "NO":
+            return all(p.state == "DOWN" for p in job.partitions)
+        pairs = sorted(zip(job.partitions, job.shapes, strict=True), key=lambda pair: -pair[0].tier)
+        return next((p.state for p, shape in pairs if self.selector.possible(shape)), "") == "DOWN"
 
     def _show_bar(self, job: Job) -> None:
         """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes)."""

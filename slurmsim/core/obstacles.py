@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
+_AFTER_THE_TEST = (Reason.RESOURCES, Reason.PARTITION_CONFIG)
 
 
 class Obstacles:
@@ -104,12 +105,24 @@ class Obstacles:
             self._hidden[job.id] = job.reason
         c.set_reason(job, Reason.RESOURCES)
 
+    def show_limit(self, job: Job) -> None:
+        """sbatch's own test of `job` ends at a limit of its only partition, whichever it is (_select_nodes_parts).
+
+        The next pass names the limit; that the partition is down it names itself.
+        """
+        if not self._watched or len(job.partitions) > 1:
+            return
+        if self.c.limit_reason(job, job.partition, job.shape) not in (None, Reason.PARTITION_DOWN):
+            if not job.queued:
+                self._hidden.setdefault(job.id, job.reason)
+            self.c.set_reason(job, Reason.PARTITION_CONFIG)
+
     def show_hidden(self) -> None:
         """A pass begins: who waits for a job or a time says so again."""
         c = self.c
         for job_id, reason in self._hidden.items():
             job = c.jobs.get(job_id)
-            if job is not None and not job.queued and job.reason == Reason.RESOURCES:
+            if job is not None and not job.queued and job.reason in _AFTER_THE_TEST:
                 c.set_reason(job, reason)
         self._hidden.clear()
 

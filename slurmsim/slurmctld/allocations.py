@@ -20,6 +20,7 @@ from slurmsim.slurmctld.steps import ALREADY_DONE, PENDING, one, running
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.job import Job
     from slurmsim.slurmctld.engine import Engine
 
 CHANGES = frozenset({"complete_job"})
@@ -27,6 +28,7 @@ NO_STATUS = 0xFFFFFFFE
 """The return code of a client that gave up: its job counts as cancelled."""
 NOT_TOP = "Immediate execution impossible, insufficient priority"
 BUSY = "Requested nodes are busy"
+DOWN = "Partition in DOWN state"
 _TOO_LARGE = {"22.05": False, "24.11": True, "26.05": False}
 """Whether an allocation of more nodes than its partition has is refused."""
 _SAID = {
@@ -67,13 +69,20 @@ def answer(engine: Engine, live: LiveJob) -> dict[str, Any]:
     if int(live.asked.get("immediate") or 0) == 1:
         before = [r for records in engine.controller.queue.jobs.values() for r in records if r.job is not core]
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
-        return _fail(engine, live, found, NOT_TOP if first else BUSY)
+        down = reason == Reason.PARTITION_DOWN and _has_nodes(engine, core)
+        return _fail(engine, live, found, NOT_TOP if first else DOWN if down else BUSY)
     if core.shape.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, engine.release):
         return _fail(engine, live, found, NOT_AVAILABLE)
     for name, text in _SAID.items():
         if reason.startswith(name):
             found["note"] = text
     return found
+
+
+def _has_nodes(engine: Engine, core: Job) -> bool:
+    """Whether nodes are free for it, if it might start."""
+    c = engine.controller
+    return any(c.place_now(record, c.table.up, core.time_limit_s) for record in c.queue.jobs.get(core.id, ()))
 
 
 def _fail(engine: Engine, live: LiveJob, found: dict[str, Any], text: str) -> dict[str, Any]:

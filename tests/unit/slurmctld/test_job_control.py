@@ -132,3 +132,43 @@ def test_what_a_partition_limit_says_outlives_an_update(cluster: Engine) -> None
     assert show(cluster, "3", "state_reason") == ["PartitionTimeLimit"]
     do(cluster, "update_job", job={"time_limit": 5}, job_id="3")
     assert show(cluster, "3", "state_reason") == ["None"]
+
+
+def test_sbatch_names_no_limit_of_its_partition(cluster: Engine) -> None:
+    """Its own test of a job ends at any of them; a pass tells which, and what else the job waits for."""
+    do(cluster, "update_partition", partition={"name": "debug", "max_time": 5})
+    job = {**JOB, "script": "#!/bin/sh\n"}
+    do(cluster, "submit", ALICE, job=job)
+    do(cluster, "submit", ALICE, job={**job, "dependency": "afterany:1"})
+    do(cluster, "submit", ALICE, job={**job, "time_limit": 5})
+    do(cluster, "submit", ALICE, job={**job, "hold": True})
+    reasons = [show(cluster, job_id, "state_reason")[0] for job_id in ("6", "7", "8", "9")]
+    assert reasons == ["PartitionConfig", "PartitionConfig", "None", "JobHeldUser"]
+    cluster.execute(cluster.now + 60, "ping", {}, ROOT)
+    reasons = [show(cluster, job_id, "state_reason")[0] for job_id in ("6", "7", "8", "9")]
+    assert reasons == ["PartitionTimeLimit", "Dependency", "Resources", "JobHeldUser"]
+
+
+@pytest.mark.parametrize(("partitions", "reason"), [("off,debug", "PartitionDown"), ("debug,off", "None")])
+def test_the_first_partition_settles_what_sbatch_says(cluster: Engine, partitions: str, reason: str) -> None:
+    do(cluster, "create_partition", partition={"name": "off", "nodes": "ALL", "state_up": "DOWN"})
+    do(cluster, "submit", ALICE, job={**JOB, "num_tasks": 1, "script": "#!/bin/sh\n", "partition": partitions})
+    assert show(cluster, "6", "state_reason") == [reason]
+
+
+def test_an_immediate_allocation_in_a_partition_that_is_down(cluster: Engine) -> None:
+    do(cluster, "create_partition", partition={"name": "off", "nodes": "ALL", "state_up": "DOWN"})
+    job = {"name": "s", "work_dir": "/tmp", "num_tasks": 1, "partition": "off", "immediate": 1}
+    for job_id in "12345":
+        do(cluster, "kill", job_id=job_id, signal=9)
+    found = do(cluster, "submit", ALICE, job={**job, "allocate": True, "held": True})
+    assert found["refused"] == "Partition in DOWN state"
+
+
+@pytest.mark.parametrize(("more", "reason"), [({}, "Priority"), ({"array_inx": "1-2"}, "None")])
+def test_who_is_ahead_is_told_at_once(cluster: Engine, more: dict[str, Any], reason: str) -> None:
+    """Also of a job whose dependencies are met when it is submitted; of an array nothing is asked."""
+    job = {**JOB, "name": "own", "script": "#!/bin/sh\n"}
+    do(cluster, "submit", ROOT, job={**job, "priority": 100})
+    do(cluster, "submit", ALICE, job={**job, "dependency": "singleton", **more})
+    assert show(cluster, "7", "state_reason") == [reason]
