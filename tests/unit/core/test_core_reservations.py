@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from world import HEAD, World, simple
 
 from slurmsim.core.messages import (
+    AlterPartition,
     CreateReservation,
     DeleteReservation,
     NodesDown,
@@ -318,3 +320,20 @@ def test_nodes_are_marked_while_it_lasts() -> None:
     assert shown == [
         (100, "RESERVED", "n[1-2]"), (150, "MAINT", "n[2-3]"), (200, "IDLE", "n1"), (300, "IDLE", "n[2-3]"),
     ]  # fmt: skip
+
+
+def test_what_no_nodes_can_serve_waits_for_a_reservation_it_would_overlap() -> None:
+    """Whether they ever could is not asked then: its request outgrew the nodes when the partition's default rose."""
+    conf = simple(2, 2, "SelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100").replace(
+        "CPUs=2", "CPUs=2 RealMemory=1000"
+    )
+    w = World(conf, "backfill")
+    w.sbatch("-J busy -N2 --exclusive -t 10", 100)
+    w.sbatch("-J long -N1 -n2 -t 20", 30)
+    w.sbatch("-J short -N1 -n2 -t 1", 30)
+    create(w, "later", 900, 1500, "n1")
+    w.until(10)
+    main = w.controller.state.by_name["main"].spec
+    w.tell(AlterPartition(replace(main, def_mem_per_cpu_mib=600)), 11)
+    w.until(200)
+    assert w.reasons("long short") == {"long": "Reservation", "short": "BadConstraints"}
