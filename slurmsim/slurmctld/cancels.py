@@ -46,12 +46,13 @@ def _kill(e: Engine, arguments: dict[str, Any], person: Person) -> dict[str, Any
         if not steps.cancel(e, alive, int(arguments["step"]), number, person.uid):
             raise Refusal(INVALID_JOB, 2017)
         return {}
-    if number not in (None, signal.SIGKILL) or (arguments.get("batch") and number is not None):
-        _signal(e, alive, int(number or 0), bool(arguments.get("batch")), bool(arguments.get("full")))
-        waiting = [live for live in alive if live.core.state == JobState.PENDING]
-        if number != signal.SIGKILL or not waiting:
+    if number not in (None, signal.SIGKILL) or arguments.get("batch"):
+        number = signal.SIGKILL if number is None else int(number)
+        unheard_of = [live for live in alive if live.core.state != JobState.RUNNING]
+        _signal(e, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
+        if number != signal.SIGKILL or not unheard_of:
             return {}
-        running, alive = len(alive) > len(waiting), waiting  # who has no script yet is cancelled
+        running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
     waited = {live: waits_for(live, e) for live in alive if live.core.state == JobState.PENDING}
     array_cancel.take_out(e, alive, whole="_" not in str(arguments["job_id"]) and not running)
     for live in alive:
@@ -71,9 +72,10 @@ def warn(e: Engine, live: LiveJob, number: int, batch: bool) -> None:
 def _signal(e: Engine, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
     """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
     facts: list[Fact] = []
+    dead: list[LiveJob] = []
     for live in jobs:
         core = live.core
-        if core.state not in (JobState.RUNNING, JobState.SUSPENDED):
+        if core.state != JobState.RUNNING and (core.state != JobState.SUSPENDED or number == signal.SIGKILL):
             continue
         if not batch:
             steps.send(e, live, number)
@@ -82,5 +84,8 @@ def _signal(e: Engine, jobs: Sequence[LiveJob], number: int, batch: bool, full: 
                 e.real.executor.signal(core.id, core.restarts, number, script_only=batch)
         elif number == signal.SIGKILL:
             facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
+            dead.append(live)
     if facts:
         e.network.tell(e.now, facts)
+        for live in dead:
+            e.name_signal(live, number)

@@ -219,6 +219,17 @@ def test_a_waiting_job_dies_of_a_kill_to_its_script(cluster: Engine) -> None:
     assert show(cluster, "3", "job_state") == ["CANCELLED"]
 
 
+def test_a_job_whose_script_is_killed_failed(cluster: Engine) -> None:
+    do(cluster, "kill", ALICE, job_id="1", signal=None, batch=True)
+    assert show(cluster, "1", "job_state", "state_reason", "exit_code") == ["FAILED", "JobLaunchFailure", 9]
+
+
+def test_a_suspended_script_cannot_hear_that_it_is_killed(cluster: Engine) -> None:
+    do(cluster, "suspend_job", job_id="1", op="suspend")
+    do(cluster, "kill", ALICE, job_id="1", signal=None, batch=True)
+    assert show(cluster, "1", "job_state") == ["CANCELLED"]
+
+
 def test_steps_are_their_users(cluster: Engine) -> None:
     assert refused(cluster, "kill", BOB, job_id="1", step=0) == "Invalid user id"
     assert refused(cluster, "kill", BOB, job_id="1") == "Access/permission denied"
