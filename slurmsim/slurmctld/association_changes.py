@@ -220,8 +220,8 @@ class Change(ABC):
         for key in keys:
             if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
                 continue
+            found.append(self.text(key))  # whose child it was
             self.set_association(self.draft.associations[key], settings)
-            found.append(self.text(key))
         if found:
             ids = " || ".join(f"id_assoc={self.db.ids.get(key, 0)}" for key in sorted(
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip

@@ -168,3 +168,10 @@ def test_no_limit_keeps_a_finished_job_from_being_requeued(engine: Engine) -> No
     do(engine, "requeue_job", ALICE, job_id=str(job), hold=False)
     shown = do(engine, "jobs", job_id=str(job), fields=["job_state", "account", "qos"])["columns"]
     assert shown == {"job_state": ["PENDING"], "account": ["one"], "qos": ["normal"]}
+
+
+def test_an_account_that_moves_is_told_as_the_child_it_was(engine: Engine) -> None:
+    do(engine, "account_change", action="add_account", names=["two"], settings=[])
+    arguments = {"action": "modify_associations", "kind": "account", "cond": {"accounts": ["two"]}}
+    told = do(engine, "account_change", **arguments, settings=[["Parent", "", "one"]])
+    assert told["objects"] == ["C = c          A = two of root"]
