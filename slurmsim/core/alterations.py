@@ -15,6 +15,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.messages import AlterJob, AlterNodes, AlterPartition, DeletePartition, EditRefused
+from slurmsim.core.owners import Owners
 from slurmsim.core.partitions import Partition
 from slurmsim.core.priority import Multifactor
 from slurmsim.core.usage import Totals
@@ -196,6 +197,8 @@ class Alterations:
             if c.table.cores is None and spec.oversubscribe in ("YES", "FORCE") and spec.oversubscribe_max > 1:
                 raise SubmitError(NO_CORES)
             p = self._add(Partition(spec, len(c.partitions), c.table), pool)
+        if spec.exclusive_user and c.owners is None:
+            c.owners = Owners(entry[2] for entry in c.running)  # who runs already came in without owning nodes
         p.spec, p.tier, p.state = spec, spec.priority_tier, spec.state
         p.mask, p.total_nodes = mask, mask.bit_count()
         p.total_cpus = c.table.cpus_on(mask) if mask else 0

@@ -83,7 +83,7 @@ class Obstacles:
     def show_busy(self, job: Job) -> None:
         """sbatch's own test of `job` fails where jobs that share with nobody leave it too few nodes to look at.
 
-        Or not all of those it names.
+        Or not all of those it names; or where nodes for one user alone have jobs of others.
         It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
         again in the next pass.
         """
@@ -94,8 +94,10 @@ class Obstacles:
             nodes = shape.candidates & c.table.up
             if partition.state != "UP":
                 return
-            if shape.required & nodes & ~c.table.idle & self._in_the_way(shape):
+            closed = c.owners.closed_to(job, partition) if c.owners is not None else 0
+            if shape.required & nodes & (closed | ~c.table.idle & self._in_the_way(shape)):
                 continue
+            nodes &= ~closed
             if (nodes & c.table.idle).bit_count() >= shape.min_nodes:
                 return
             nodes &= ~self._in_the_way(shape)

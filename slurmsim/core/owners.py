@@ -42,10 +42,13 @@ class Owners:
 
     def open_to(self, record: Record, nodes: Bitmap) -> Bitmap:
         """Of `nodes`, those the record's job may enter."""
-        user = record.job.user
-        alone = self.alone(record.job.sub.request, record.partition)
+        return nodes & ~self.closed_to(record.job, record.partition)
+
+    def closed_to(self, job: Job, partition: Partition) -> Bitmap:
+        """The nodes that other users' jobs close to `job` in `partition`."""
+        user, alone = job.user, self.alone(job.sub.request, partition)
         closed = 0
         for owner, where, owned in self._jobs.values():
             if owner != user and (alone or owned):
                 closed |= where
-        return nodes & ~closed
+        return closed

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.live_job import LiveJob
 
 # what the script's own end says; after any other its processes were killed
-_OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+_OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY, JobState.DEADLINE)
 _LOST_CODE = {"22.05": 0, "24.11": 1}
 """Exit code of a run that lost a node."""
 _BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
@@ -102,7 +102,7 @@ def record_of(engine: Engine, row: Row, run: Job | None = None) -> JobRecord:
         array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),
         array_max_tasks=core.array_limit or 0, assoc_id=storage.assoc_id(core), account=core.account or "",
         user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,
-        partition=core.partition.name if started else ",".join(p.name for p in core.partitions),
+        partition=_partition(core, started),
         qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
         exit_code=exit_code(core, engine.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
@@ -143,6 +143,12 @@ def exit_code(core: Job, release: str) -> int:
     code, _, signal = str(core.exit_code).partition(":")
     status = int(code) << 8 | int(signal or 0)
     return 256 if status == 1 else status
+
+
+def _partition(core: Job, started: bool) -> str:
+    """Where it started, or was tried last if it was refused; else all it waits in."""
+    refused = core.state == JobState.FAILED
+    return core.partition.name if started or refused else ",".join(p.name for p in core.partitions)
 
 
 def _eligible(core: Job) -> int | None:

@@ -293,7 +293,7 @@ def _qos(row: Row, engine: Engine) -> str | None:
 def _partition_names(row: Row, engine: Engine) -> str:
     """Where it may start, or started; named once each after a look for nodes (rebuild_job_part_list)."""
     core = row.core
-    if core.start_time is not None:
+    if core.start_time is not None or core.state == JobState.FAILED:
         return str(core.partition.name)
     names = [p.name for p in core.partitions]
     looked = bool(core.priority) and core.eligible_time is not None and core.partition.state == "UP"

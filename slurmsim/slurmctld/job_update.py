@@ -116,6 +116,8 @@ def _authority(u: Update) -> None:
 
 def _partition(u: Update) -> None:
     wanted = u.get("partition")
+    if wanted is not None:
+        wanted = u.asked["partition"] = ",".join(dict.fromkeys(wanted.split(",")))  # each counts once (get_part_list)
     if wanted is not None and wanted != ",".join(p.name for p in u.core.partitions):
         u.need_pending()
         u.set("partition")

@@ -35,6 +35,7 @@ def keep_rejected(engine: Engine, shown: int, asked: Mapping[str, Any], person: 
         c.set_time_limit(core)
     except SubmitError:
         return None
+    core.partition = sorted(partitions, key=lambda p: -p.tier)[-1]  # the last one that was tried
     core.priority = min(c.priority.submit(core, engine.now))
     core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "0:1"
     core.eligible_time = core.end_time = engine.now

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from slurmsim.core.claims import Claim
+from slurmsim.core.owners import Owners
 from slurmsim.errors import InvariantError, WorkloadError
 from slurmsim.sim.network import Pending
 from slurmsim.slurmctld.engine import Engine
@@ -53,6 +54,8 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
         raise WorkloadError("the snapshot does not begin with an engine")
     schema = upgrades.check(first["schema"])
     upgrades.lead_parts_over(first["parts"], first["now"], schema)
+    if "owners" in first["parts"] and engine.controller.owners is None:
+        engine.controller.owners = Owners()  # made when nodes were first wanted for one user alone
     found = {part.name: part for part in parts(engine)}
     if found.keys() != first["parts"].keys():
         other = ", ".join(sorted(found.keys() ^ first["parts"].keys()))

@@ -10,6 +10,7 @@ import pytest
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine import Engine
 from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.snapshot.image import restore, take
 from slurmsim.slurmctld.start import make_engine, new_header
 
 START = 1_767_600_000
@@ -155,6 +156,44 @@ def test_an_array_that_no_node_could_run_stays_one_failed_record(cluster: Engine
     cluster.execute(START + 4000, "ping", {}, ROOT)
     with pytest.raises(Refusal):
         show(cluster, "1", "job_state")
+
+
+def test_a_job_that_was_refused_shows_the_partition_tried_last(cluster: Engine) -> None:
+    with pytest.raises(Refusal):
+        submit(cluster, partition="batch,big", pn_min_tmp_disk=10)
+    assert show(cluster, "1", "partition", "job_state") == ["big", "FAILED"]
+
+
+def test_a_partition_named_twice_counts_once(cluster: Engine) -> None:
+    job = submit(cluster, hold=True)
+    assert update(cluster, job, partition="batch,batch") == ""
+    assert show(cluster, job, "partition") == ["batch"]
+    assert update(cluster, job, partition="big,batch,big") == ""
+    assert show(cluster, job, "partition") == ["big,batch"]
+
+
+def test_nodes_of_other_users_are_busy_where_nodes_are_for_one_user_alone(cluster: Engine) -> None:
+    bob = Person("bob", 2002, "bob", 2002, "/home/bob")
+    submit(cluster, min_nodes=8, num_tasks=8)
+    cluster.execute(START + 5, "ping", {}, ROOT)
+    waiting = submit(cluster, num_tasks=64)
+    assert show(cluster, submit(cluster, bob, num_tasks=60), "state_reason") == ["Priority"]
+    do(cluster, "update_partition", partition={"name": "batch", "exclusive_user": True})
+    assert show(cluster, submit(cluster, bob), "state_reason") == ["Resources"]
+    assert show(cluster, submit(cluster, num_tasks=60), "state_reason") == ["Priority"]
+    assert show(cluster, waiting, "job_state") == ["PENDING"]
+
+
+def test_a_snapshot_knows_that_nodes_may_be_for_one_user_alone(cluster: Engine, tmp_path: Path) -> None:
+    submit(cluster, shared="user")
+    cluster.execute(START + 5, "ping", {}, ROOT)
+    other = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    restore(other, list(take(cluster)))
+    assert other.controller.owners is not None
+    bob = Person("bob", 2002, "bob", 2002, "/home/bob")
+    do(other, "submit", bob, job={**BATCH, "num_tasks": 60})
+    other.execute(START + 60, "ping", {}, ROOT)
+    assert show(other, "2", "job_state") == ["PENDING"]
 
 
 def test_there_is_no_federation_to_have_features(cluster: Engine) -> None:
