@@ -115,14 +115,18 @@ class Accounts:
 
     def admit(self, job: Job) -> None:
         """Find association, account and QOS of a new job and note them on it. Raises SubmitError with Slurm's text."""
-        sub, partitions = job.sub, job.partitions
+        found = self.standing(job.sub, job.partitions)
+        job.branch, job.account, job.qos_spec, job.bars = found.branch, found.account, found.qos, found.bars
+        if found.qos is not None:
+            job.qos = found.qos.name
+
+    def standing(self, sub: Submission, partitions: tuple[Partition, ...]) -> Standing:
+        """Association, account and QOS of a submission to `partitions`. Raises SubmitError with Slurm's text."""
         key = (sub.user, sub.account, partitions, sub.qos)
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = self._find(sub, partitions)
-        job.branch, job.account, job.qos_spec, job.bars = found.branch, found.account, found.qos, found.bars
-        if found.qos is not None:
-            job.qos = found.qos.name
+        return found
 
     def _find(self, sub: Submission, partitions: tuple[Partition, ...]) -> Standing:
         branch, account = self._association(sub.user, sub.account.lower(), partitions)

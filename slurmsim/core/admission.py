@@ -49,19 +49,20 @@ class Admission(Lifecycle):
             self.qos_flags.heed(job)
         if self.access.closed:
             self.access.heed(job)
-        if job.claims:
-            if sub.reservation:
-                self.reservations.jobs.claim(job, sub.reservation)
-            job.licenses = self.licenses.wanted(sub.licenses)
         self.set_time_limit(job)
+        alike = self._is_plain(job)  # its like has been admitted before
+        if not alike and not again:
+            self._check_partitions(job)
+        if job.claims:
+            job.licenses = self.licenses.wanted(sub.licenses)
         if self.limits is not None:
             self.limits.admit(job, again=again)
-        shape, shapes = job.shape, job.shapes
-        plain = len(shapes) == 1 and shape.possible and sub.array_task_id is None and partitions[0].state == "UP"
-        if plain and job.bars is None and not job.threshold and job.time_limit_s in shape.limits_met:
-            job.within_limits = self.edits  # its like has been admitted before
+        if job.claims and sub.reservation:
+            self.reservations.jobs.claim(job, sub.reservation)
+        if alike and self._is_plain(job):
+            job.within_limits = self.edits
         elif not again:
-            self._check_admission(job)
+            self._check_nodes(job)
         independent = not sub.dependency and sub.array_task_id is None
         if not independent:
             self.eligibility.register(job)
@@ -114,6 +115,26 @@ class Admission(Lifecycle):
         pairs = sorted(zip(job.partitions, job.shapes, strict=True), key=lambda pair: -pair[0].tier)
         return next((p.state for p, shape in pairs if self.selector.possible(shape)), "") == "DOWN"
 
+    def check_access(self, sub: Submission) -> None:
+        """Raise SubmitError for whom its partitions do not let in.
+
+        Asked before slurmctld looks at most of what is wanted: a limit, features or a layout nobody has.
+        """
+        if not self.access.closed:
+            return
+        partitions = self.state.resolve(sub.partitions)
+        if any(p.state in _CLOSED for p in partitions):
+            return  # which is said first, where none is left
+        bars = self.accounts.standing(sub, partitions).bars if self.accounts is not None else None
+        self.access.refuse(partitions, self.access.bars_of(sub, partitions, bars))
+
+    def _is_plain(self, job: Job) -> bool:
+        """Whether nothing of a job for one partition has to be checked."""
+        shape, partition = job.shape, job.partition
+        plain = len(job.shapes) == 1 and shape.possible and job.sub.array_task_id is None and partition.state == "UP"
+        plain = plain and job.bars is None and not job.threshold
+        return bool(plain and job.time_limit_s in shape.limits_met)
+
     def _show_bar(self, job: Job) -> None:
         """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes)."""
         if not (job.queued or job.sub.hold):
@@ -122,17 +143,20 @@ class Admission(Lifecycle):
         if len(found) == len(job.partitions):
             self.set_reason(job, found[0].text)
 
-    def _check_admission(self, job: Job) -> None:
-        """Everything a submission can be refused for. Raises SubmitError."""
+    def _check_partitions(self, job: Job) -> None:
+        """What its partitions refuse a submission for, before any limit of an association does. Raises SubmitError."""
         if job.sub.array_task_id is not None and job.sub.array_task_id >= self.cluster.option("MaxArraySize"):
             raise SubmitError("Invalid job array specification")
-        partitions, shapes = job.partitions, job.shapes
-        if any(p.state in _CLOSED for p in partitions):
+        if any(p.state in _CLOSED for p in job.partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
-        self.access.refuse(job)
+        self.access.refuse(job.partitions, job.bars)
         if self.rules.tasks_reach_nodes:
             _check_tasks(job)
         self.check_partition_limits(job)
+
+    def _check_nodes(self, job: Job) -> None:
+        """Whether any nodes could serve it. Raises SubmitError."""
+        partitions, shapes = job.partitions, job.shapes
         broken = [self.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
         possible = [self.selector.possible(s) for s in shapes]
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, shapes, broken, strict=True)]

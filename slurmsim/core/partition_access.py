@@ -6,10 +6,10 @@ EnforcePartLimits says; of several, it waits as PartitionConfig for those that a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from slurmsim.core.accounts import Bar, bars_of
+from slurmsim.core.accounts import Bar, Bars, bars_of
 from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slurmsim.core.job import Job
     from slurmsim.core.partitions import Partition
     from slurmsim.model.partition import PartitionSpec
+    from slurmsim.model.submission import Submission
 
 DENIED = "Access/permission denied"
 NO_ROOT = "Invalid user id"
@@ -89,48 +90,51 @@ class PartitionAccess:
             return "" if not set(spec.allow_groups).isdisjoint(self.groups_of(user)) else NO_GROUP
         return ""
 
-    def refuse(self, job: Job) -> None:
+    def refuse(self, partitions: Sequence[Partition], bars: Bars | None) -> None:
         """Raise SubmitError with what slurmctld says of a new job that is not let in.
 
         Of several partitions only EnforcePartLimits looks at others than the first that is open.
         """
-        if job.bars is None:
+        if bars is None:
             return
-        bars = [job.bars.get(p.index) for p in job.partitions]
-        texts = ["" if bar is None or bar.reason != Reason.PARTITION_CONFIG else bar.refusal for bar in bars]
+        found = [bars.get(p.index) for p in partitions]
+        texts = ["" if bar is None or bar.reason != Reason.PARTITION_CONFIG else bar.refusal for bar in found]
         first = next((at for at, text in enumerate(texts) if text), None)
         if first is None:
             return
         enforce = self.c.cluster.option("EnforcePartLimits")
-        alone = len({p.index for p in job.partitions}) == 1  # also one that is named twice (get_part_list)
+        alone = len({p.index for p in partitions}) == 1  # also one that is named twice (get_part_list)
         if alone or enforce == "ALL":
             raise SubmitError(texts[first])
         if enforce == "ANY":
             raise SubmitError(NOT_AVAILABLE if first else texts[0])
 
     def heed(self, job: Job) -> None:
-        """Note on `job`, whose account and QOS have been looked at, which of its partitions do not let it in.
+        """Note on `job`, whose account and QOS have been looked at, which of its partitions do not let it in."""
+        job.bars = self.bars_of(job.sub, job.partitions, job.bars)
+
+    def bars_of(self, sub: Submission, partitions: Sequence[Partition], bars: Bars | None) -> Bars | None:
+        """`bars` of account and QOS, and those of `partitions` that do not let the user in.
 
         When the first of several does not, and the job names no maximum of nodes, slurmctld never works out its
         minimum: it then exceeds the nodes of every partition.
         """
         if self.accountless:
-            job.bars = bars_of(job.partitions, "", None)
-        reserved = bool(job.sub.reservation)
+            bars = bars_of(partitions, "", None)
         late = self.c.rules.groups_late and self.c.cluster.option("EnforcePartLimits") == "NO"
-        bars: dict[int, Bar] = {}
-        for p in job.partitions:
-            text = self.denial(job.user, p, reserved)
+        found: dict[int, Bar] = {}
+        for p in partitions:
+            text = self.denial(sub.user, p, bool(sub.reservation))
             if text == NO_GROUP and late:
-                bars[p.index] = Bar(self._closed_to(job.user, p), "", False)
+                found[p.index] = Bar(self._closed_to(sub.user, p), "", False)
             elif text:
-                bars[p.index] = Bar("", text, False, Reason.PARTITION_CONFIG)
-        if not bars:
-            return
-        if job.partitions[0].index in bars and not (late or job.sub.request.max_nodes):
-            for p in job.partitions:
-                bars.setdefault(p.index, Bar("", "", False, Reason.PARTITION_NODE_LIMIT))
-        job.bars = {**(job.bars or {}), **bars}
+                found[p.index] = Bar("", text, False, Reason.PARTITION_CONFIG)
+        if not found:
+            return bars
+        if partitions[0].index in found and not (late or sub.request.max_nodes):
+            for p in partitions:
+                found.setdefault(p.index, Bar("", "", False, Reason.PARTITION_NODE_LIMIT))
+        return {**(bars or {}), **found}
 
     def _closed_to(self, user: str, partition: Partition) -> str:
         """What squeue shows while a job waits for its user's groups to be let in."""

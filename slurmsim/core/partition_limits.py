@@ -29,9 +29,6 @@ class PartitionLimits(ControllerState):
         enforce = self.cluster.option("EnforcePartLimits")
         if enforce == "NO":
             return
-        over = [s.memory.refusal for s in job.shapes if s.memory.over]
-        if over and (enforce == "ALL" or len(over) == len(job.shapes)):
-            raise SubmitError(over[0])
         pairs = list(zip(job.partitions, job.shapes, strict=True))
         reasons = [self.limit_reason(job, p, s) if p.state == "UP" else None for p, s in pairs]
         reasons = [r if r in _ENFORCED else None for r in reasons]
@@ -42,6 +39,9 @@ class PartitionLimits(ControllerState):
         found = [text for text in texts if text is not None]
         if found and (enforce == "ALL" or len(found) == len(texts)):
             raise SubmitError(refusal(job, reasons) or found[0])
+        over = [s.memory.refusal for s in job.shapes if s.memory.over]
+        if over and (enforce == "ALL" or len(over) == len(job.shapes)):
+            raise SubmitError(over[0])
 
     def set_time_limit(self, job: Job) -> None:
         """The time limit asked for, or the default one."""

@@ -125,7 +125,7 @@ class Update:
         try:
             found = c.alterations.probe(self.core, self.submission_of(self.core))
             if moved and c.access.closed and c.enforce.limits and not self.operator:
-                c.access.refuse(found)
+                c.access.refuse(found.partitions, found.bars)
         except SubmitError as error:
             raise Refusal(error.text) from None
 

@@ -13,6 +13,8 @@ from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.submit_request import BAD_NODES, names_of
@@ -64,6 +66,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(BAD_TIME_MIN)
     if get("partition") == "" and not row(_NO_PARTITION_TAKEN, engine.release):
         raise SubmitError(BAD_PARTITION)
+    _check_access(engine, asked, person)
     _check_deadline(engine, asked)
     check_gres(engine, asked)
     if get("min_nodes") == 0:
@@ -75,6 +78,16 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
     disk = int(get("pn_min_tmp_disk") or 0)
     if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
         raise SubmitError(NOT_AVAILABLE)
+
+
+def _check_access(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
+    """Who is not let in by a partition learns of that before anything else that is wrong (_valid_job_part)."""
+    get = asked.get
+    names = tuple(filter(None, (get("partition") or "").split(",")))
+    request = ResourceRequest(max_nodes=int(get("max_nodes") or get("min_nodes") or 0))
+    account, qos, reservation = (get(key) or "" for key in ("account", "qos", "reservation"))
+    sub = Submission(0, request, user=person.name, account=account, qos=qos, partitions=names, reservation=reservation)
+    engine.controller.check_access(sub)
 
 
 def _check_deadline(engine: Engine, asked: Mapping[str, Any]) -> None:

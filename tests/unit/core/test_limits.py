@@ -47,6 +47,16 @@ def test_names_of_reasons(kind: str, tres: str, reason: str) -> None:
     assert reason in LIMIT_REASONS
 
 
+def test_a_partition_refuses_before_a_limit_of_the_association_does() -> None:
+    w = world(Limits(max_submit_jobs=1), more=f"{BASIC}\nEnforcePartLimits=ALL")
+    w.sbatch("-J a -n1", 10, at=0)
+    w.sbatch("-J b -n500", 10, at=0)
+    w.sbatch("-J c -n1", 10, at=0)
+    w.until(5)
+    assert w.refused["b"] == "More processors requested than permitted"
+    assert w.refused["c"].startswith("AssocMaxSubmitJobLimit")
+
+
 def test_a_job_without_limit_gets_the_shortest_wall_limit() -> None:
     w = world(Limits(max_wall_s=1800), Limits(grp_wall_s=1200))
     w.sbatch("-J a -n1", 10, at=0)
