@@ -179,10 +179,15 @@ class Alterations:
                 table.weight[i] = fact.weight
             if fact.features is not None:
                 changes["features"] = fact.features
+                table.active.pop(i, None)
+            if fact.active is not None:
+                table.active[i] = fact.active
             if fact.gres is not None:
                 changes["gres"] = fact.gres
             specs[i] = replace(specs[i], **changes)
+        before = table.known_features()
         table.specs = tuple(specs)
+        table.past_features = tuple(sorted(before - table.present_features()))
         self._recompile()
 
     # -- partitions -------------------------------------------------------------------------------------------------

@@ -270,13 +270,17 @@ class AlterJob:
 
 @dataclass(slots=True)
 class AlterNodes:
-    """scontrol update of nodes' Weight, Features or Gres; None leaves a thing as it is."""
+    """scontrol update of nodes' Weight, Features or Gres; None leaves a thing as it is.
+
+    Features that are `active` are those jobs are given nodes by; all of `features`, where only these are given.
+    """
 
     order: ClassVar[int] = 2
     nodes: tuple[str, ...]
     weight: int | None = None
     features: tuple[str, ...] | None = None
     gres: tuple[Gres, ...] | None = None
+    active: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)

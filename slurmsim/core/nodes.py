@@ -104,6 +104,8 @@ class NodeTable:
         for i, spec in enumerate(nodes):
             together.setdefault(spec.line, []).append(i)
         self.lines = [from_indices(line) for line in together.values() if len(line) > 1]  # of slurm.conf
+        self.active: dict[int, tuple[str, ...]] = {}  # features, where they are not all of the available ones
+        self.past_features: tuple[str, ...] = ()  # no node has them any more; jobs may still name them
         self.free_cpus = self.cpus.copy()
         self.free_mem = self.mem.copy()
         self.free_gres = self.gres.copy()
@@ -118,6 +120,18 @@ class NodeTable:
         # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
         self.used_by: dict[int, IntArray] = {}
         self.cores: SharedCores | None = None  # where some partition lets jobs share cores
+
+    def active_features(self) -> list[frozenset[str]]:
+        """By which features jobs are given nodes, of each node."""
+        return [frozenset(self.active.get(i, spec.features)) for i, spec in enumerate(self.specs)]
+
+    def present_features(self) -> frozenset[str]:
+        """Features some node has, active or not."""
+        return frozenset(feature for spec in self.specs for feature in spec.features)
+
+    def known_features(self) -> frozenset[str]:
+        """Features a job may name: slurmctld forgets none that a node had."""
+        return self.present_features().union(self.past_features)
 
     def cpus_on(self, mask: Bitmap) -> int:
         """Configured CPUs on the nodes of `mask`."""

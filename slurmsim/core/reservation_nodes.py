@@ -75,7 +75,7 @@ def choose(c: Controller, spec: ReservationSpec, *, restored: bool = False) -> C
     base = partition.mask
     if spec.features:
         base &= _with_features(c, spec.features)
-        if base.bit_count() < sum(spec.node_counts):
+        if _pools(c, spec, frozenset(flags), base)[-1].bit_count() < sum(spec.node_counts):
             raise SubmitError(NOT_AVAILABLE)
     if spec.core_counts:
         return *_cores(c, spec, flags, base), frozenset(flags), partition
@@ -131,11 +131,10 @@ def _named(c: Controller, spec: ReservationSpec, flags: set[str], partition: Par
 
 
 def _with_features(c: Controller, features: str) -> Bitmap:
-    known = frozenset(f for node in c.table.specs for f in node.features)
-    asked = parse_constraint(features, known)
+    asked = parse_constraint(features, c.table.known_features())
     if asked.kinds or asked.counts:
         raise SubmitError(f"slurmsim: counts and [] are not modelled in a reservation's features: {features}")
-    return from_bools(np.array([asked.test(frozenset(node.features)) for node in c.table.specs], np.bool_))
+    return from_bools(np.array([asked.test(active) for active in c.table.active_features()], np.bool_))
 
 
 def overlapping(
@@ -169,16 +168,7 @@ def count_nodes(
     MAINT and OVERLAP may fall back on reserved nodes, MAINT on unavailable ones. Counts are served largest first. As
     slurmctld does, fewer nodes than wanted are accepted when at least one is found.
     """
-    available = base & c.table.everything & ~c.unusable
-    unreserved = available
-    for other in c.reservations.all:
-        if other.full and other.nodes and collide(spec, flags, other):
-            unreserved &= ~other.nodes
-    pools = [unreserved]
-    if flags & {"MAINT", "OVERLAP"}:
-        pools.append(available)
-    if "MAINT" in flags:
-        pools.append(base)
+    pools = _pools(c, spec, flags, base)
     picked = 0
     for count in [wanted] if wanted is not None else sorted(spec.node_counts, reverse=True):
         missing = count
@@ -191,6 +181,21 @@ def count_nodes(
     if not picked:
         raise SubmitError(NODES_BUSY)
     return picked
+
+
+def _pools(c: Controller, spec: ReservationSpec, flags: frozenset[str], base: Bitmap) -> list[Bitmap]:
+    """Of `base`, what may be picked from: one pool after the other, each with all of the one before."""
+    available = base & c.table.everything & ~c.unusable
+    unreserved = available
+    for other in c.reservations.all:
+        if other.full and other.nodes and collide(spec, flags, other):
+            unreserved &= ~other.nodes
+    pools = [unreserved]
+    if flags & {"MAINT", "OVERLAP"}:
+        pools.append(available)
+    if "MAINT" in flags:
+        pools.append(base)
+    return pools
 
 
 def _pick(c: Controller, spec: ReservationSpec, flags: frozenset[str], pool: Bitmap, count: int) -> Bitmap:

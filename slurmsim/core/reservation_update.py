@@ -83,12 +83,12 @@ def _times(c: Controller, r: Reservation, fact: UpdateReservation) -> tuple[int,
 
 
 def _resized(c: Controller, r: Reservation, flags: frozenset[str], count: int) -> int:
-    """Fewer nodes: idle ones go first, from the end of the table; more: chosen as for a new one."""
+    """Fewer nodes: idle ones go first, from the beginning of the table; more: chosen as for a new one."""
     have = r.nodes.bit_count()
     if count <= have:
-        busy = r.nodes & ~c.table.idle
-        keep = lowest(busy, min(count, busy.bit_count()))
-        return keep | lowest(r.nodes & ~busy, count - keep.bit_count())
+        idle = r.nodes & c.table.idle
+        left = r.nodes & ~lowest(idle, min(have - count, idle.bit_count()))
+        return lowest(left, count)
     partition = r.partition or c.state.default
     base = (partition.mask if partition is not None else c.table.everything) & ~r.nodes
     more = nodes_of.count_nodes(c, ReservationSpec(r.name, r.start, r.end), flags, base, count - have)

@@ -263,9 +263,8 @@ class Shape:
         self.counted: tuple[tuple[Bitmap, int], ...] = ()
         self.apart = False
         if self.request.constraint:
-            known = frozenset(feature for spec in table.specs for feature in spec.features)
-            asked = parse_constraint(self.request.constraint, known)
-            features = [frozenset(s.features) for s in table.specs]
+            asked = parse_constraint(self.request.constraint, table.known_features())
+            features = table.active_features()
 
             def passing(test: Test) -> Bitmap:
                 return from_bools(np.array([test(f) for f in features], np.bool_))

@@ -165,10 +165,11 @@ class _Nodes:
         weight, features, gres = arguments.get("weight"), arguments.get("features"), arguments.get("gres")
         if "weight" in arguments and weight is None:
             weight = DEFAULT_WEIGHT
-        if weight is None and features is None and gres is None:
+        active = arguments.get("features_act")
+        if weight is None and features is None and gres is None and active is None:
             return None
-        listed = None if features is None else tuple(filter(None, str(features).split(",")))
-        return AlterNodes(names, weight, listed, None if gres is None else _gres(str(gres)))
+        counts = None if gres is None else _gres(str(gres))
+        return AlterNodes(names, weight, _words(features), counts, _words(active))
 
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
         """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
@@ -245,6 +246,10 @@ class _Nodes:
     def registered(self, name: str) -> None:
         """A node answers again."""
         self.e.network.tell(self.e.now, [NodesRegister((name,))])
+
+
+def _words(text: object) -> tuple[str, ...] | None:
+    return None if text is None else tuple(filter(None, str(text).split(",")))
 
 
 def _gres(text: str) -> tuple[Gres, ...]:

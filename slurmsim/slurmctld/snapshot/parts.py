@@ -52,7 +52,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "cluster", c.state, "partitions by_name default known_shapes n_compiled gone n_pools"
     yield "nodes", c.table, (
         "specs mem weight gres free_cpus free_mem free_gres n_jobs idle mixed up down total_cpus alloc_cpus used_by"
-        " cores"
+        " cores active past_features"
     )  # fmt: skip
     yield "topology", c.state.tree, ""
     yield "selector", c.selector, "asleep"

@@ -288,6 +288,17 @@ def test_a_partition_named_twice_is_one(tmp_path: Path) -> None:
     assert do(e, "submit", ALICE, job={**job, "partition": "p,q"})
 
 
+def test_a_partition_refuses_before_what_is_wanted_is_looked_at(tmp_path: Path) -> None:
+    conf = "SlurmctldHost=h\nNodeName=n1\nPartitionName=q Nodes=ALL AllowGroups=wheel Default=YES\n"
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n" + conf)
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    job = {"name": "j", "script": "#!/bin/sh\n", "work_dir": "/tmp"}
+    text = "User's group not permitted to use this partition"
+    for more in ({"reservation": "r"}, {"features": "nosuch"}, {"threads_per_core": 2}, {"will_run": True}):
+        assert refused(e, "submit", ALICE, job={**job, **more}) == text
+    assert refused(e, "submit", ROOT, job={**job, "features": "nosuch"}) == "Invalid feature specification"
+
+
 def test_a_node_is_drained_or_failing_as_was_asked_last_and_idle_clears_both(cluster: Engine) -> None:
     do(cluster, "update_node", names="n1", state="DRAIN", reason="disk")
     do(cluster, "update_node", names="n1", state="FAIL", reason="disk")
@@ -328,3 +339,44 @@ def test_a_finished_job_keeps_its_priority_when_it_is_requeued(basic: Engine) ->
     basic.execute(START + 100, "ping", {}, ROOT)
     do(basic, "requeue_job", ALICE, job_id="1", hold=False)
     assert show(basic, "1", "job_state", "priority") == ["PENDING", *before]
+
+
+def test_jobs_are_given_nodes_by_active_features_also_by_those_no_node_has_any_more(tmp_path: Path) -> None:
+    conf = "SlurmctldHost=h\nNodeName=n[1-2] Feature=std\nNodeName=n[3-4] Feature=fast\nPartitionName=p Nodes=ALL\n"
+    (tmp_path / "slurm.conf").write_text("ClusterName=c\n" + conf)
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    job = {"name": "j", "script": "#!/bin/sh\nsleep 500\n", "work_dir": "/tmp", "time_limit": 10, "partition": "p"}
+    do(e, "submit", ALICE, job={**job, "features": "fast", "begin_time": START + 30})
+    do(e, "update_node", names="n[3-4]", features="std,new", features_act="new")
+    assert "Requested node configuration" in refused(e, "submit", ALICE, job={**job, "features": "fast"})
+    do(e, "submit", ALICE, job={**job, "features": "std", "min_nodes": 2})
+    do(e, "submit", ALICE, job={**job, "features": "new"})
+    e.execute(START + 60, "ping", {}, ROOT)
+    places = [show(e, job_id, "job_state", "nodes")[:2] for job_id in ("3", "4")]
+    assert places == [["RUNNING", "n[1-2]"], ["RUNNING", "n3"]]
+    assert show(e, "1", "job_state") == ["PENDING"]
+    do(e, "update_node", names="n4", features_act="std")
+    do(e, "submit", ALICE, job={**job, "features": "std"})
+    e.execute(START + 90, "ping", {}, ROOT)
+    assert show(e, "5", "nodes") == ["n4"]
+
+
+def test_a_reservation_by_features_needs_nodes_that_can_be_used(tmp_path: Path) -> None:
+    conf = "SlurmctldHost=h\nNodeName=n[1-2] Feature=std\nNodeName=n3 Feature=fast\n"
+    (tmp_path / "slurm.conf").write_text(f"ClusterName=c\n{conf}PartitionName=p Nodes=ALL Default=YES\n")
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    asked = {"name": "r", "start_time": START + 600, "duration": 5, "users": "root", "flags": [], "node_cnt": [1]}
+    do(e, "update_node", names="n3", state="DRAIN", reason="disk")
+    text = refused(e, "create_reservation", ROOT, reservation={**asked, "features": "fast"})
+    assert text == "Requested node configuration is not available"
+    do(e, "create_reservation", ROOT, reservation={**asked, "features": "std"})
+
+
+def test_a_reservation_gives_up_its_first_idle_nodes(cluster: Engine) -> None:
+    for job_id in ("1", "2", "3"):
+        do(cluster, "kill", job_id=job_id)
+    cluster.execute(cluster.now + 5, "ping", {}, ROOT)
+    asked = {"name": "r", "start_time": cluster.now + 600, "duration": 5, "users": "root", "flags": []}
+    do(cluster, "create_reservation", reservation={**asked, "node_cnt": [2]})
+    do(cluster, "update_reservation", reservation={"name": "r", "node_cnt": [1], "flags": []})
+    assert do(cluster, "reservations", fields=["node_list"])["columns"]["node_list"] == ["n2"]
