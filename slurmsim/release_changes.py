@@ -233,6 +233,12 @@ CHANGES: dict[str, Change] = {
     "partitions_once": Change(
         "24.11", "scontrol, squeue", "A partition named twice by a job is told once, as soon as nodes were looked for."
     ),
+    "partition_qos_known": Change(
+        "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken."
+    ),
+    "whom_a_reservation_is_for": Change(
+        "26.05", "scontrol", "A reservation for nobody is told that AllowedPartitions or a QOS would do as well."
+    ),
     "no_watts_of_reservations": Change("24.11", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent."

@@ -256,7 +256,8 @@ def _check_new(session: Session, request: dict[str, Any], tail: str) -> None:
         flags.append("+PART_NODES")
         request["node_list"] = "ALL"
     if not (get("users") or get("groups") or get("accounts")):
-        raise _bad(session, f"Either Users/Groups and/or Accounts must be specified.{tail}")
+        others = ", AllowedPartitions, QOS" if since(session.release, "whom_a_reservation_is_for") else ""
+        raise _bad(session, f"Either Users/Groups{others} and/or Accounts must be specified.{tail}")
     if get("users") and get("groups"):
         text = "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
         raise _bad(session, text + tail)

@@ -109,7 +109,7 @@ _COLUMNS: dict[str, Column] = {
     "o": _text("ACCOUNT", "account", "24.11"),
     "p": _factor("partition", "PARTITION", True), "P": _factor("partition", "PARTITION", False),
     "q": _factor("qos", "QOS", True), "Q": _factor("qos", "QOS", False),
-    "r": _text("PARTITION", "partition_name"), "s": Column("SLUID", _blank, lambda s, r: "", "26.05"),
+    "r": _text("PARTITION", "partition_name"), "s": _text("SLUID", "sluid", "26.05"),
     "S": Column("SITE", lambda show: "1", lambda show, record: "0"), "u": _text("USER", "user"),
     "y": Column("PRIORITY", _blank, lambda s,
     r: f"{_priority(r) if r['direct'] else _priority(r) / 0xFFFFFFFF:16.14f}"),

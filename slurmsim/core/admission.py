@@ -15,7 +15,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
 
-_CLOSED = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissions
+CLOSED = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissions
 
 
 class Admission(Lifecycle):
@@ -39,7 +39,7 @@ class Admission(Lifecycle):
             raise SubmitError(f"Job id {sub.job_id} is in use")
         partitions, shapes = self.state.compiled(sub)
         if len(partitions) > 1 and not again:
-            left = tuple(p.name for p in partitions if p.state not in _CLOSED)  # _get_job_parts
+            left = tuple(p.name for p in partitions if p.state not in CLOSED)  # _get_job_parts
             if 0 < len(left) < len(partitions):
                 sub = replace(sub, partitions=left)
                 partitions, shapes = self.state.compiled(sub)
@@ -123,7 +123,7 @@ class Admission(Lifecycle):
         if not self.access.closed:
             return
         partitions = self.state.resolve(sub.partitions)
-        if any(p.state in _CLOSED for p in partitions):
+        if any(p.state in CLOSED for p in partitions):
             return  # which is said first, where none is left
         bars = self.accounts.standing(sub, partitions).bars if self.accounts is not None else None
         self.access.refuse(partitions, self.access.bars_of(sub, partitions, bars))
@@ -147,7 +147,7 @@ class Admission(Lifecycle):
         """What its partitions refuse a submission for, before any limit of an association does. Raises SubmitError."""
         if job.sub.array_task_id is not None and job.sub.array_task_id >= self.cluster.option("MaxArraySize"):
             raise SubmitError("Invalid job array specification")
-        if any(p.state in _CLOSED for p in job.partitions):
+        if any(p.state in CLOSED for p in job.partitions):
             raise SubmitError("Required partition not available (inactive or drain)")
         self.access.refuse(job.partitions, job.bars)
         if self.rules.tasks_reach_nodes:

@@ -160,7 +160,9 @@ class _Partitions:
 
     def _knows_qos(self, name: str) -> bool:
         accounting = self.e.database.accounting() if self.e.database.exists else None
-        return accounting is None or any(one.name.lower() == name.lower() for one in accounting.qos)
+        if accounting is None:
+            return not since(self.e.release, "partition_qos_known")
+        return any(one.name.lower() == name.lower() for one in accounting.qos)
 
     def _nodes(self, text: str, before: PartitionSpec) -> tuple[str, ...]:
         """``n[01-04]``, ``ALL``, or ``+n05,-n01`` beside what there is, in the order of the table."""

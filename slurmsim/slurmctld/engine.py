@@ -227,7 +227,7 @@ class Engine:
             check(self, asked, person)
             if arguments.get("will_run"):
                 found = will_run(self, self._make(shown, asked, person)[0], shown)
-                self.last_id = shown
+                self._use_up(shown)
                 return found
             made: list[tuple[Submission, Behaviour, int | None]]
             if asked.get("array_inx"):
@@ -237,7 +237,7 @@ class Engine:
             self._enter(shown, asked, person, made)
         except SubmitError as error:
             if takes_id(self, error, asked):
-                self.last_id = shown
+                self._use_up(shown)
             if error.text == NOT_AVAILABLE and not asked.get("allocate"):
                 self._keep_rejected(shown, asked, person)
             raise Refusal("\n".join(lines(self, error, asked))) from None
@@ -257,8 +257,13 @@ class Engine:
         """From the journal: a refusal used an id up."""
         if person.uid != self.owner:
             raise Refusal(DENIED, 2002)
-        self.last_id = int(arguments["id"])
+        self._use_up(int(arguments["id"]))
         return {}
+
+    def _use_up(self, number: int) -> None:
+        """An id goes to a job that does not stay; that its record was made is news to backfill all the same."""
+        self.last_id = number
+        self.network.act(self.now, lambda: setattr(self.controller.host, "changed", True))
 
     def _next_id(self) -> int:
         most = self._max_id

@@ -296,7 +296,8 @@ def _partition_names(row: Row, engine: Engine) -> str:
     if core.start_time is not None or core.state == JobState.FAILED:
         return str(core.partition.name)
     names = [p.name for p in core.partitions]
-    looked = bool(core.priority) and core.eligible_time is not None and core.partition.state == "UP"
+    asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
+    looked = bool(core.priority) and asked and core.partition.state == "UP"
     return ",".join(dict.fromkeys(names) if looked and since(engine.release, "partitions_once") else names)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.commands import sluid
 from slurmsim.core.fairshare import Classic, FairTree
 from slurmsim.core.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES
@@ -66,6 +67,7 @@ def factors(engine: Engine, person: Person) -> Answer:
                 "job_id": live.id, "array_job_id": live.array.id if live.array is not None else live.id,
                 "user_id": live.person.uid, "user": live.person.name, "partition_name": partition.name,
                 "account": core.account or None, "qos_name": core.qos or None,
+                "sluid": sluid.text(engine.storage.first(live).db_index),
             }  # fmt: skip
             answer["jobs"].append(found)
     return answer

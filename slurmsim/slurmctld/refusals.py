@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.admission import CLOSED
 from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
+from slurmsim.core.partition_access import NOT_AVAILABLE as PARTITION_CLOSED
 from slurmsim.core.shape import NOT_AVAILABLE
 from slurmsim.errors import SubmitError
 from slurmsim.model.request import ResourceRequest
@@ -61,6 +63,7 @@ def check(engine: Engine, asked: Mapping[str, Any], person: Person) -> None:
         raise SubmitError(DENIED)
     if get("expedited_requeue") and "enable_expedited_requeue" not in engine.cluster.scheduler_parameters:
         raise SubmitError(NOT_SUPPORTED)
+    _check_partitions(engine, asked)
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
         raise SubmitError(BAD_TIME_MIN)
@@ -88,6 +91,16 @@ def _check_access(engine: Engine, asked: Mapping[str, Any], person: Person) -> N
     account, qos, reservation = (get(key) or "" for key in ("account", "qos", "reservation"))
     sub = Submission(0, request, user=person.name, account=account, qos=qos, partitions=names, reservation=reservation)
     engine.controller.check_access(sub)
+
+
+def _check_partitions(engine: Engine, asked: Mapping[str, Any]) -> None:
+    """Of the partitions one must take jobs, before anything is asked about the job itself (_get_job_parts)."""
+    if not asked.get("partition") and asked.get("reservation"):
+        return  # its own, if it has one
+    state = engine.controller.state
+    found = {state.by_name.get(name) for name in (asked.get("partition") or "").split(",") if name} or {state.default}
+    if all(one is not None and one.state in CLOSED for one in found):
+        raise SubmitError(PARTITION_CLOSED)
 
 
 def _check_deadline(engine: Engine, asked: Mapping[str, Any]) -> None:

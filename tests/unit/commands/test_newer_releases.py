@@ -324,3 +324,29 @@ PartitionName=main Nodes=n[1-12] Default=YES MaxTime=60
     cluster.text(f"sbatch --spread-job {options} --wrap 'sleep 50'", "alice")
     cluster.now += 10
     assert cluster.text("squeue -h -j 1 -o %N").strip() == nodes
+
+
+def test_a_partitions_qos_is_asked_for_without_accounting(tmp_path: Path) -> None:
+    found = answers("scontrol update partitionname=main qos=high", tmp_path)
+    assert found == ["", "", "slurm_update error: Invalid qos specification\n"]
+
+
+def test_whom_a_reservation_may_be_for(tmp_path: Path) -> None:
+    found = answers("scontrol create reservation reservationname=r starttime=now duration=10 nodes=n1", tmp_path)
+    old = "scontrol: error: Either Users/Groups and/or Accounts must be specified.  No reservation created.\n"
+    assert found == [old, old, old.replace("Groups", "Groups, AllowedPartitions, QOS")]
+
+
+def test_a_partition_named_twice_is_told_once_where_nodes_were_looked_for(tmp_path: Path) -> None:
+    before = "sbatch -p main,main -b now+60 --wrap true"
+    assert answers("squeue -h -o %P -j 2", tmp_path, before=before) == ["main,main\n", "main\n", "main\n"]
+
+
+def test_sprio_tells_sluids(tmp_path: Path) -> None:
+    cluster = cluster_of("26.05", tmp_path)
+    cluster.submit("alice", num_tasks=16)
+    cluster.submit("alice", num_tasks=16)
+    cluster.now += 10
+    found = cluster.text("sprio -h -o %s").split()
+    told = dict(line.split() for line in cluster.text("squeue -h -O jobid,sluid").splitlines())
+    assert found and all(one in told.values() for one in found)

@@ -380,3 +380,13 @@ def test_a_reservation_gives_up_its_first_idle_nodes(cluster: Engine) -> None:
     do(cluster, "create_reservation", reservation={**asked, "node_cnt": [2]})
     do(cluster, "update_reservation", reservation={"name": "r", "node_cnt": [1], "flags": []})
     assert do(cluster, "reservations", fields=["node_list"])["columns"]["node_list"] == ["n2"]
+
+
+def test_a_partition_refuses_before_anything_else_is_looked_at(cluster: Engine) -> None:
+    asked = {"name": "j", "script": "#!/bin/sh\ntrue\n", "work_dir": "/tmp", "time_limit": 5, "time_min": 9}
+    assert refused(cluster, "submit", ROOT, job=asked).startswith("Invalid time-min")
+    name = cluster.controller.state.partitions[0].name
+    last = cluster.last_id
+    do(cluster, "update_partition", partition={"name": name, "state_up": "DRAIN"})
+    assert refused(cluster, "submit", ALICE, job=asked) == "Required partition not available (inactive or drain)"
+    assert cluster.last_id == last

@@ -200,6 +200,16 @@ def test_backfill_has_its_first_cycle_though_nobody_came() -> None:
     assert e.last_cycle == START + 30
 
 
+def test_a_refusal_that_used_an_id_up_is_news_to_backfill() -> None:
+    """Its record was made, which is a change: the next cycle comes in its time, and later ones count from it."""
+    e = engine()
+    with pytest.raises(Refusal):
+        e.execute(START + 45, "submit", job(exc_nodes="n[1-2]"), ALICE)
+    assert e.last_id == 1
+    e.execute(START + 77, "submit", job(), ALICE)
+    assert e.last_cycle == START + 60
+
+
 def test_an_array_is_not_eligible_before_a_pass_has_asked() -> None:
     """Nor has it begun to accrue age then; where backfill starts it first, its tasks never have."""
     e = engine()
