@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.admission import CLOSED
+from slurmsim.core.constraints import parse_constraint
 from slurmsim.core.limits import REFUSED as OVER_LIMIT
 from slurmsim.core.memory_limits import REFUSED_BY_DEFAULT
 from slurmsim.core.partition_access import NOT_AVAILABLE as PARTITION_CLOSED
@@ -94,13 +95,19 @@ def _check_access(engine: Engine, asked: Mapping[str, Any], person: Person) -> N
 
 
 def _check_partitions(engine: Engine, asked: Mapping[str, Any]) -> None:
-    """Of the partitions one must take jobs, before anything is asked about the job itself (_get_job_parts)."""
+    """Of the partitions one must take jobs, before most is asked about the job itself (_get_job_parts)."""
     if not asked.get("partition") and asked.get("reservation"):
         return  # its own, if it has one
     state = engine.controller.state
     found = {state.by_name.get(name) for name in (asked.get("partition") or "").split(",") if name} or {state.default}
-    if all(one is not None and one.state in CLOSED for one in found):
-        raise SubmitError(PARTITION_CLOSED)
+    if not all(one is not None and one.state in CLOSED for one in found):
+        return
+    if not asked.get("allocate"):
+        check_gres(engine, asked)  # sbatch does before it asks
+    if asked.get("features") and not row(_BAD_FEATURE_ID, engine.release):
+        known = frozenset(feature for node in engine.controller.table.specs for feature in node.features)
+        parse_constraint(str(asked["features"]), known)
+    raise SubmitError(PARTITION_CLOSED)
 
 
 def _check_deadline(engine: Engine, asked: Mapping[str, Any]) -> None:

@@ -350,3 +350,9 @@ def test_sprio_tells_sluids(tmp_path: Path) -> None:
     found = cluster.text("sprio -h -o %s").split()
     told = dict(line.split() for line in cluster.text("squeue -h -O jobid,sluid").splitlines())
     assert found and all(one in told.values() for one in found)
+
+
+def test_of_a_partition_that_takes_no_jobs_unknown_features_are_told_first(tmp_path: Path) -> None:
+    found = answers("sbatch -C nosuch --wrap true", tmp_path, before="scontrol update partitionname=main state=drain")
+    closed, unknown = "Required partition not available (inactive or drain)\n", "Invalid feature specification\n"
+    assert [text.rpartition("failed: ")[2] for text in found] == [closed, unknown, unknown]
