@@ -72,6 +72,8 @@ class PartitionLimits(ControllerState):
         With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
         """
         spec = partition.spec
+        if len(job.partitions) > 1 and self._too_small(job, shape):
+            return Reason.PARTITION_NODE_LIMIT
         if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
             return None
         bar = None if job.bars is None else job.bars.get(partition.index)
@@ -105,6 +107,14 @@ class PartitionLimits(ControllerState):
         if partition.state == "UP" and not too_long:
             shape.limits_met.add(job.time_limit_s)
         return None
+
+    def _too_small(self, job: Job, shape: Any) -> bool:
+        """Whether a job asks one of its several partitions for fewer nodes than it gives (_part_access_check).
+
+        What it did not say is the least any of them gives.
+        """
+        least = min(p.spec.min_nodes for p in job.partitions)
+        return max(shape.request.min_nodes, least, 1) < int(shape.part_min_nodes)
 
     def keeps_out(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
         """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""

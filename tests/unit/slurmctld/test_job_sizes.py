@@ -172,6 +172,13 @@ def test_a_partition_named_twice_counts_once(cluster: Engine) -> None:
     assert show(cluster, job, "partition") == ["big,batch"]
 
 
+def test_of_several_partitions_one_that_gives_more_nodes_than_asked_is_left_out(cluster: Engine) -> None:
+    one, two = submit(cluster, partition="big,batch"), submit(cluster, partition="big")
+    cluster.execute(START + 10, "ping", {}, ROOT)
+    assert [show(cluster, job, "partition")[0] for job in (one, two)] == ["batch", "big"]
+    assert [show(cluster, job, "num_nodes")[0] for job in (one, two)] == [1, 2]
+
+
 def test_nodes_of_other_users_are_busy_where_nodes_are_for_one_user_alone(cluster: Engine) -> None:
     bob = Person("bob", 2002, "bob", 2002, "/home/bob")
     submit(cluster, min_nodes=8, num_tasks=8)
