@@ -14,12 +14,12 @@ has put another one before it (`cpu_hours`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from slurmsim.capacity import CapacityProfile, NodeSpace
-from slurmsim.policy import Decision, Decisions, Plan, Policy, Start, WakeAt
+from slurmsim.policy import Decision, Decisions, JobView, Plan, Policy, Pool, PoolsView, RecordView, Start, WakeAt
 
 FOREVER = 1 << 62
 
@@ -29,19 +29,19 @@ class ReservationBackfill(Policy):
 
     depth: ClassVar[int | None] = 1
 
-    def __init__(self, options: Any = None) -> None:
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
         super().__init__(options)
-        self._pools: dict[str, Any] = {}
+        self._pools: dict[str, Shadow | PlannedStarts] = {}
 
-    def schedule(self, view: Any, now: int) -> Iterable[Decision]:
+    def schedule(self, view: PoolsView, now: int) -> Iterable[Decision]:
         pools = view.pools
         return self._pool(pools[0], now) if len(pools) == 1 else self._each(pools, now)
 
-    def _each(self, pools: Any, now: int) -> Decisions:
+    def _each(self, pools: Sequence[Pool], now: int) -> Decisions:
         for pool in pools:
             yield from self._pool(pool, now)
 
-    def _pool(self, pool: Any, now: int) -> Any:
+    def _pool(self, pool: Pool, now: int) -> Iterable[Decision]:
         """The pass over one pool; nothing at all where nobody waits."""
         if not pool.pending:
             if pool.gone or pool.new:
@@ -62,12 +62,12 @@ class Shadow:
 
     def __init__(self) -> None:
         self.generation: Hashable = -1
-        self.head: Any = None
+        self.head: RecordView | None = None
         self.shadow = 0
         self.extra = 0
         self.known = False  # whether shadow and extra have been worked out for this head
 
-    def run(self, pool: Any, now: int) -> Iterable[Decision]:
+    def run(self, pool: Pool, now: int) -> Iterable[Decision]:
         """One pass over `pool`."""
         if not self._arrivals_only(pool):
             return self._pass(pool, now)
@@ -78,20 +78,20 @@ class Shadow:
         pool.seen()
         return ()
 
-    def _pass(self, pool: Any, now: int) -> Decisions:
+    def _pass(self, pool: Pool, now: int) -> Decisions:
         """Start from the head of the queue while it fits, then backfill the rest."""
         queue, free = pool.pending, pool.free_units
         self.head, self.known = None, False
         while queue and self.head is None:  # a start may let others into the queue, which then have their turn too
-            for head in pool.turns(queue.copy()):
-                if not head.job.queued:  # it started in another of its partitions
+            for record in pool.turns(list(queue)):
+                if not record.job.queued:  # it started in another of its partitions
                     continue
-                if head.need > free or not (yield Start(head)):
-                    if not head.job.queued:  # a limit of its account forbids it
+                if record.need > free or not (yield Start(record)):
+                    if not record.job.queued:  # a limit of its account forbids it
                         continue
-                    self.head = head
+                    self.head = record
                     break
-                free -= head.need
+                free -= record.need
         head = self.head
         fitting = [record for record in queue if record.need <= free and record is not head] if free else ()
         if fitting:
@@ -100,10 +100,10 @@ class Shadow:
             self.generation = pool.generation
             pool.seen()
 
-    def _backfill(self, pool: Any, now: int, free: int, fitting: Sequence[Any]) -> Decisions:
+    def _backfill(self, pool: Pool, now: int, free: int, fitting: Sequence[RecordView]) -> Decisions:
         """Start of the `fitting` records those that do not delay the head."""
-        if not self.known:  # before anybody behind it has a turn
-            self._find_shadow(pool, free)
+        if not self.known and self.head is not None:  # before anybody behind it has a turn
+            self._find_shadow(pool, free, self.head.need)
             yield Plan(self.head, self.shadow)
         for record in pool.turns(fitting):
             need, job = record.need, record.job
@@ -118,7 +118,7 @@ class Shadow:
         self.generation = pool.generation
         pool.seen()
 
-    def _arrivals_only(self, pool: Any) -> bool:
+    def _arrivals_only(self, pool: Pool) -> bool:
         return (
             self.head is not None
             and pool.generation == self.generation
@@ -126,9 +126,9 @@ class Shadow:
             and pool.pending[0] is self.head
         )
 
-    def _find_shadow(self, pool: Any, free: int) -> None:
+    def _find_shadow(self, pool: Pool, free: int, need: int) -> None:
         """Earliest end by limit at which the head fits; everything that ends in that very second counts."""
-        need, returning = self.head.need, pool.returning
+        returning = pool.returning
         self.known = True
         self.shadow, self.extra = FOREVER, 0  # a head that fits no more (nodes went down) holds nobody back
         at = -1
@@ -148,19 +148,19 @@ class PlannedStarts:
         self.edits: Hashable = -1
         self.profile = CapacityProfile(0, 0)
         # job id -> (planned start, order of planning, record planned: a job is planned in one of its partitions)
-        self.plans: dict[int, tuple[int, int, Any]] = {}
-        self.soonest: list[tuple[int, int, Any]] = []  # heap of the same entries; stale ones are skipped
+        self.plans: dict[int, tuple[int, int, RecordView]] = {}
+        self.soonest: list[tuple[int, int, RecordView]] = []  # heap of the same entries; stale ones are skipped
         self.count = 0
         # what the moves of the last compression opened up, seen then only by jobs behind: earliest instant, level
         self.opened: tuple[int, int] = (FOREVER, 0)
 
-    def run(self, pool: Any, now: int) -> Decisions:
+    def run(self, pool: Pool, now: int) -> Decisions:
         """One pass over `pool`."""
         if pool.edits != self.edits:
             yield from self._replan(pool, now)
         else:
             self.profile.advance(now)
-            holes = [hole for job, end in pool.gone if (hole := self._leave(job, end, now)) is not None]
+            holes = [hole for job, end in pool.gone if (hole := self._leave(pool, job, end, now)) is not None]
             if holes:
                 yield from self._compress(pool, now, holes)
             for record in pool.turns(list(pool.new)):
@@ -169,7 +169,7 @@ class PlannedStarts:
         yield from self._start_due(now)
         pool.seen()
 
-    def _replan(self, pool: Any, now: int) -> Decisions:
+    def _replan(self, pool: Pool, now: int) -> Decisions:
         """Node events and edits: plan everything anew, in queue order."""
         self.edits = pool.edits
         self.plans.clear()
@@ -182,7 +182,7 @@ class PlannedStarts:
             if record.job.id not in self.plans:
                 yield from self._plan(record, now)
 
-    def _plan(self, record: Any, now: int) -> Decisions:
+    def _plan(self, record: RecordView, now: int) -> Decisions:
         job, need = record.job, record.need
         start = self.profile.earliest(need, job.time_limit_s, now)
         if start is not None:  # else it needs more than is up: planned again when nodes come back
@@ -190,17 +190,17 @@ class PlannedStarts:
             self._note(record, start)
             yield Plan(record, start)
 
-    def _note(self, record: Any, start: int) -> None:
+    def _note(self, record: RecordView, start: int) -> None:
         self.count += 1
         entry = self.plans[record.job.id] = (start, self.count, record)
         heappush(self.soonest, entry)
 
-    def _leave(self, job: Any, end: int | None, now: int) -> tuple[int, int] | None:
+    def _leave(self, pool: Pool, job: JobView, end: int | None, now: int) -> tuple[int, int] | None:
         """Give back what a job that left still holds in the profile; the hole it leaves, None if there is none.
 
         `end` is the end of its limit if it was running, None if it left the queue.
         """
-        begin, need = now, job.shape.unit_need
+        begin, need = now, pool.need_of(job)
         if end is None:
             planned = self.plans.pop(job.id, None)
             if planned is None:
@@ -212,7 +212,7 @@ class PlannedStarts:
         self.profile.add(begin, end, need)
         return begin, end
 
-    def _compress(self, pool: Any, now: int, holes: list[tuple[int, int]]) -> Decisions:
+    def _compress(self, pool: Pool, now: int, holes: list[tuple[int, int]]) -> Decisions:
         """Move plans forward into the holes, in queue order.
 
         A job can only gain where some instant before its planned start has come to hold its need since the job was
@@ -260,7 +260,7 @@ class PlannedStarts:
             yield WakeAt(heap[0][0])
 
 
-def pinned_pass(pool: Any, now: int, depth: int | None) -> Decisions:
+def pinned_pass(pool: Pool, now: int, depth: int | None) -> Decisions:
     """One pass where counting is not enough: planned starts are pinned to nodes, replanned at every pass.
 
     Jobs beyond the reservation depth start only where no planned job needs the node before they end.
@@ -294,7 +294,7 @@ def pinned_pass(pool: Any, now: int, depth: int | None) -> Decisions:
     pool.seen()
 
 
-def earliest_pinned(pool: Any, space: NodeSpace, record: Any, now: int) -> tuple[int, int] | None:
+def earliest_pinned(pool: Pool, space: NodeSpace, record: RecordView, now: int) -> tuple[int, int] | None:
     """Earliest start and nodes, given running jobs' limits and the plans in `space`.
 
     Nodes busy now are preferred for a start in the future: idle ones stay free for backfill.

@@ -2,16 +2,15 @@
 
 Strict priority order in each partition; the plugin itself starts nothing. Every bf_interval (or whatever parameter ends
 in "interval" and is given first) it works out when the first bf_max_job_test jobs could start, each in its first
-partition; the estimates are not made here, but they tell slurmctld how many CPUs a job would get (`view.tried`).
+partition; the estimates are not made here, but they tell slurmctld how many CPUs a job would get (`Tested`).
 Source: Slurm src/plugins/sched/builtin, 22.05.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from slurmsim.policy import Decision, Policy
+from slurmsim.policy import Decisions, Policy, SlurmView, Tested
 
 _INTERVAL_S, _TESTS = 30, 50
 
@@ -30,16 +29,15 @@ class Builtin(Policy):
         self._tests = int(scheduler_parameters.get("bf_max_job_test") or _TESTS)
         self._start_time = self._estimated = start_time
 
-    def next_time(self, view: Any, now: int, changed: bool) -> int | None:
+    def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
         """The next estimates, while there is a job they have not seen."""
         if not view.untried:
             return None
         at = max(now, self._estimated + 1)
         return at + (self._start_time - at) % self._interval
 
-    def schedule(self, view: Any, now: int) -> Iterator[Decision]:
+    def schedule(self, view: SlurmView, now: int) -> Decisions:
         self._estimated = now
         for record in view.records()[: self._tests + 1]:
             if record.partition is record.job.partitions[0]:
-                view.tried(record)
-        return iter(())
+                yield Tested(record)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from slurmsim.policy import JobView, PoolsView, RecordView
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Limits:
         """Whether nobody is limited at all."""
         return all(limit.infinite for limit in (self.general, *self.users.values(), *self.accounts.values()))
 
-    def of(self, job: Any) -> Limit:
+    def of(self, job: JobView) -> Limit:
         """The limit `job` counts against."""
         own = self.users.get(job.user)
         return own if own is not None else self.accounts.get(job.account, self.general)
@@ -109,22 +110,21 @@ class Budgets:
         Seconds.
     """
 
-    def __init__(self, limits: Limits, view: Any, records: Iterable[Any], now: int) -> None:
+    def __init__(self, limits: Limits, view: PoolsView, records: Iterable[RecordView], now: int) -> None:
         self._limits = limits
         self._special = bool(limits.users or limits.accounts)
         self.now = now
         self.holds: dict[str, int] = {}
         self._running = view.running
         for job in self._running:
-            left = job.end_limit - now
-            if left > 0:
-                self.holds[job.user] = self.holds.get(job.user, 0) + job.n_cpus * left
+            if job.end_limit is not None and job.end_limit > now:
+                self.holds[job.user] = self.holds.get(job.user, 0) + job.n_cpus * (job.end_limit - now)
         users = len({record.job.user for record in records})
         self._share = view.n_cpus * limits.hours * 3600 / max(users, 1)
         self._general = limits.general.cpu_seconds(self._share)
         self._charged: set[int] = set()
 
-    def room(self, record: Any) -> float:
+    def room(self, record: RecordView) -> float:
         """What would be left of the user's limit beside the record's job; negative where it is over the limit.
 
         Infinite for a user who holds nothing: one job, however large, is never too much.
@@ -136,18 +136,18 @@ class Budgets:
         limit = self._limits.of(job).cpu_seconds(self._share) if self._special else self._general
         return limit - holds - record.n_cpus * job.time_limit_s
 
-    def admits(self, record: Any) -> bool:
+    def admits(self, record: RecordView) -> bool:
         """Whether the record's job is within its user's limit."""
         return self.room(record) >= 0
 
-    def charge(self, record: Any) -> None:
+    def charge(self, record: RecordView) -> None:
         """The record's job starts or keeps a planned start: its user holds that much more. Counts a job once."""
         job = record.job
         if job.id not in self._charged:
             self._charged.add(job.id)
             self.holds[job.user] = self.holds.get(job.user, 0) + record.n_cpus * job.time_limit_s
 
-    def over(self, records: Sequence[Any], *, first_only: bool = False) -> list[tuple[Any, float]]:
+    def over(self, records: Sequence[RecordView], *, first_only: bool = False) -> list[tuple[RecordView, float]]:
         """Of `records`, walked in order, those not within the limit, with their (negative) room.
 
         Charges the others, who all get a planned start; with `first_only` the first of them alone does.
@@ -162,7 +162,7 @@ class Budgets:
                 charged = True
         return found
 
-    def release(self, over: Iterable[tuple[Any, float]]) -> int | None:
+    def release(self, over: Iterable[tuple[RecordView, float]]) -> int | None:
         """The first second at which time alone lets one of `over` in: running jobs use their limits up.
 
         None where none of them gets in before all its user's jobs have reached their limits.
@@ -175,7 +175,7 @@ class Budgets:
             return None
         jobs: dict[str, list[tuple[int, int]]] = {user: [] for user in closest}
         for job in self._running:
-            if job.user in jobs and job.end_limit > self.now:
+            if job.user in jobs and job.end_limit is not None and job.end_limit > self.now:
                 jobs[job.user].append((job.end_limit, job.n_cpus))
         return min((t for user, room in closest.items() if (t := self._run_off(jobs[user], -room))), default=None)
 

@@ -27,15 +27,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from slurmsim.policy import Decision, Decisions, Plan, Policy, PolicyOption, Reject, Start, WakeAt
+from slurmsim.policy import (
+    Decision,
+    Decisions,
+    Outcome,
+    Plan,
+    Policy,
+    PolicyOption,
+    Pool,
+    RecordView,
+    Reject,
+    SlurmRecord,
+    SlurmView,
+    Start,
+    WakeAt,
+)
 from slurmsim_policies.conservative import Conservative
 from slurmsim_policies.cpu_budgets import Budgets, Limit, Limits, NamedLimits
 from slurmsim_policies.easy import Easy
 from slurmsim_policies.slurm_backfill import SlurmBackfill
 
-Turns = Callable[[Sequence[Any]], Iterable[Any]]
+Turns = Callable[[Sequence[RecordView]], Iterable[RecordView]]
 HELD_BACK = "AssocGrpCPURunMinutesLimit"
 BASES: dict[str, type[Policy]] = {base.name: base for base in (Easy, Conservative, SlurmBackfill)}
 
@@ -67,6 +81,7 @@ class CpuHours(Policy):
         "hours": PolicyOption(_hours, 24.0, "an even share: the cluster's CPUs x so many hours / users in the queue"),
         "user": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of single users: NAME=LIMIT+NAME=LIMIT"),
         "account": PolicyOption(NamedLimits.parse, NamedLimits(), "limits of the users of accounts, likewise"),
+        **SlurmBackfill.OPTIONS,  # of that base
     }
     STATE = ("_again", "_shown")
 
@@ -74,43 +89,45 @@ class CpuHours(Policy):
         super().__init__(options)
         values = self.options
         self.limits = Limits(values["limit"], values["user"], values["account"], values["hours"])
-        self.base = BASES[values["base"]]()
+        base = BASES[values["base"]]
+        self.base = base({key: text for key, text in (options or {}).items() if key in SlurmBackfill.OPTIONS})
         self.event_driven = self.base.event_driven
         self.label = self.base.label or self.base.name
         self._one_plan = values["base"] == Easy.name
         self._interval = 1  # seconds between two calls at least
         self._again: int | None = None  # when to be called though nothing happens: bases that are not event-driven
         self._shown: set[int] = set()  # jobs that were shown as held back
-        self._turn: list[Any] = []  # the queue as the last pass took it
+        self._turn: list[RecordView] = []  # the queue as the last pass took it
         self._changes = 0  # how often what a base remembers of the queue has ceased to hold
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
+        self.base.watched = self.watched
         self.base.configure(scheduler_parameters, start_time)
         if not self.event_driven:
             self._interval = int(scheduler_parameters.get("bf_interval") or 30)
 
-    def next_time(self, view: Any, now: int, changed: bool) -> int | None:
+    def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
         at = self.base.next_time(view, now, changed)
         if self._again is None or not view.n_queued:
             return at
         return max(self._again, now) if at is None else min(at, max(self._again, now))
 
-    def order(self, view: Any, records: Sequence[Any], now: int) -> Sequence[Any]:
+    def order(self, view: SlurmView, records: Sequence[SlurmRecord], now: int) -> Sequence[RecordView]:
         if self.limits.none:
             return records
         held = {record for record, _ in Budgets(self.limits, view, records, now).over(records)}
         return _held_last(records, held) if held else records
 
-    def schedule(self, view: Any, now: int) -> Iterable[Decision] | Decisions:
+    def schedule(self, view: SlurmView, now: int) -> Iterable[Decision] | Decisions:
         if self.limits.none:
             return self.base.schedule(view, now)
         return self._two_rounds(view, now)
 
-    def _two_rounds(self, view: Any, now: int) -> Decisions:
+    def _two_rounds(self, view: SlurmView, now: int) -> Decisions:
         records = view.records()
         self._shown &= {record.job.id for record in records}
         budgets = Budgets(self.limits, view, records, now)
-        held: list[Any]
+        held: list[RecordView]
         if self._one_plan:
             rounds = _OneByOne(budgets)
             self._changes += 1
@@ -121,7 +138,7 @@ class CpuHours(Policy):
             held, admitted = [r for r in records if r in over], [r for r in records if r not in over]
             self._note_turn([*admitted, *held], records)
 
-            def turns(some: Sequence[Any]) -> Sequence[Any]:
+            def turns(some: Sequence[RecordView]) -> Sequence[RecordView]:
                 return _held_last(some, over)
 
             yield from self._watched(_View(view, turns, self._changes), now, None)
@@ -130,11 +147,11 @@ class CpuHours(Policy):
         if self.event_driven and self._again is not None:
             yield WakeAt(self._again)
 
-    def _watched(self, view: Any, now: int, budgets: Budgets | None) -> Decisions:
+    def _watched(self, view: SlurmView, now: int, budgets: Budgets | None) -> Decisions:
         """What the base decides; each start and plan is charged to `budgets`, if any."""
         decisions = iter(self.base.schedule(view, now))
-        answer: Callable[[Any], Decision] = getattr(decisions, "send", None) or (lambda _: next(decisions))
-        outcome: Any = None
+        answer: Callable[[Outcome], Decision] = getattr(decisions, "send", None) or (lambda _: next(decisions))
+        outcome: Outcome = None
         while True:
             try:
                 decision = answer(outcome)
@@ -144,9 +161,9 @@ class CpuHours(Policy):
                 decision.promise = False  # who comes within the limit goes before
             outcome = yield decision
             if budgets is not None and (isinstance(decision, Plan) or (isinstance(decision, Start) and outcome)):
-                budgets.charge(decision.job)
+                budgets.charge(cast("RecordView", decision.job))  # as all bases do
 
-    def _note_turn(self, turn: list[Any], records: Sequence[Any]) -> None:
+    def _note_turn(self, turn: list[RecordView], records: Sequence[RecordView]) -> None:
         """Count it as a change if anybody of the last pass is no more in the place he had among the others."""
         there = set(records)
         before = [record for record in self._turn if record in there]
@@ -154,7 +171,7 @@ class CpuHours(Policy):
             self._changes += 1
         self._turn = turn
 
-    def _show(self, held: Iterable[Any], admitted: Iterable[Any]) -> Decisions:
+    def _show(self, held: Iterable[RecordView], admitted: Iterable[RecordView]) -> Decisions:
         """Slurm's reason for those held back, none for those that are so no more."""
         waiting = set()
         for record in held:
@@ -171,7 +188,8 @@ class CpuHours(Policy):
         self._shown |= waiting
 
     def _next_turn(
-        self, view: Any, records: Sequence[Any], admitted: list[Any], held: list[Any], now: int
+        self, view: SlurmView, records: Sequence[RecordView], admitted: list[RecordView], held: list[RecordView],
+        now: int,
     ) -> int | None:  # fmt: skip
         """When a pass may decide otherwise though nothing happens, with `records` the queue this one began with.
 
@@ -201,12 +219,12 @@ class _OneByOne:
 
     def __init__(self, budgets: Budgets) -> None:
         self._budgets = budgets
-        self.held: list[Any] = []
-        self.admitted: list[Any] = []
+        self.held: list[RecordView] = []
+        self.admitted: list[RecordView] = []
 
-    def turns(self, records: Sequence[Any]) -> Iterator[Any]:
+    def turns(self, records: Sequence[RecordView]) -> Iterator[RecordView]:
         """`records` within the limit, one when the one before is decided, then the others."""
-        held: list[Any] = []
+        held: list[RecordView] = []
         for record in records:
             if not record.job.queued:
                 continue
@@ -219,7 +237,7 @@ class _OneByOne:
         yield from held
 
 
-def _held_last(records: Sequence[Any], held: set[Any]) -> list[Any]:
+def _held_last(records: Sequence[RecordView], held: set[RecordView]) -> list[RecordView]:
     """`records`, those in `held` behind the others."""
     return [r for r in records if r not in held] + [r for r in records if r in held]
 
@@ -244,7 +262,7 @@ class _Pool(_Behind):
 
     __slots__ = ("_changes", "turns")
 
-    def __init__(self, pool: Any, turns: Turns, changes: int) -> None:
+    def __init__(self, pool: Pool, turns: Turns, changes: int) -> None:
         super().__init__(pool)
         self.turns, self._changes = turns, changes
 
@@ -262,10 +280,10 @@ class _View(_Behind):
 
     __slots__ = ("_turns", "pools")
 
-    def __init__(self, view: Any, turns: Turns, changes: int) -> None:
+    def __init__(self, view: SlurmView, turns: Turns, changes: int) -> None:
         super().__init__(view)
         self._turns = turns
         self.pools = [_Pool(pool, turns, changes) for pool in view.pools]
 
-    def records(self) -> list[Any]:
-        return list(self._turns(self.it.records()))
+    def records(self) -> list[SlurmRecord]:
+        return cast("list[SlurmRecord]", list(self._turns(self.it.records())))

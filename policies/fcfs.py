@@ -6,9 +6,7 @@ Decides nothing about the future, so jobs without a limit are no different. No o
 
 from __future__ import annotations
 
-from typing import Any
-
-from slurmsim.policy import Decisions, Policy, Start
+from slurmsim.policy import Decisions, Policy, PoolsView, Start
 
 
 class Fcfs(Policy):
@@ -17,7 +15,7 @@ class Fcfs(Policy):
     name = "fcfs"
     summary = "first come, first served: strict queue order, no backfill"
 
-    def schedule(self, view: Any, now: int) -> Decisions:
+    def schedule(self, view: PoolsView, now: int) -> Decisions:
         for pool in view.pools:
             queue = pool.pending
             while queue and (yield Start(queue[0])):

@@ -6,9 +6,10 @@ bf_resolution, reservations theirs over their periods; a job in a reservation ta
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 from slurmsim.capacity import CapacityProfile
+from slurmsim.policy import SlurmRecord, SlurmView
 
 
 class PlannedLicenses:
@@ -22,11 +23,11 @@ class PlannedLicenses:
         The node space's begin and bf_resolution, seconds.
     """
 
-    def __init__(self, view: Any, begin: int, resolution: int) -> None:
+    def __init__(self, view: SlurmView, begin: int, resolution: int) -> None:
         totals, held = view.license_holds()
         self.begin = begin
         self.left = {name: CapacityProfile(begin, total) for name, total in totals.items()}
-        self.kept: dict[Any, dict[str, CapacityProfile]] = {}
+        self.kept: dict[Hashable, dict[str, CapacityProfile]] = {}
         for owner, start, end, name, count in held:
             first, last = start // resolution * resolution, end // resolution * resolution
             self.left[name].add(first, last, -count)
@@ -34,7 +35,7 @@ class PlannedLicenses:
                 own = self.kept.setdefault(owner, {}).setdefault(name, CapacityProfile(begin, 0))
                 own.add(first, last, count)
 
-    def short_until(self, record: Any, start: int, end: int) -> int:
+    def short_until(self, record: SlurmRecord, start: int, end: int) -> int:
         """The end of the last stretch of [start, end] with too few licenses for the record's job, 0 if none is."""
         latest = 0
         for name, count in record.job.licenses:
@@ -49,7 +50,7 @@ class PlannedLicenses:
                     latest = max(latest, min(later, default=1 << 62))
         return latest
 
-    def take(self, record: Any, begin: int, end: int) -> None:
+    def take(self, record: SlurmRecord, begin: int, end: int) -> None:
         """The record's job is planned, or started, over [begin, end)."""
         for name, count in record.job.licenses:
             rest = count

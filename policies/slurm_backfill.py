@@ -16,13 +16,27 @@ a running job is overdue (`next_time`), its place in the cadence kept. Estimates
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import ClassVar
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
-from slurmsim.policy import Decisions, Plan, Policy, Reject, Start
+from slurmsim.policy import (
+    Decision,
+    Decisions,
+    LimitsView,
+    Outcome,
+    Plan,
+    Policy,
+    PolicyOption,
+    Reject,
+    SlurmJob,
+    SlurmRecord,
+    SlurmView,
+    Start,
+    Tested,
+)
 from slurmsim_policies.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill_deferred import DeferredPlans
 from slurmsim_policies.slurm_backfill_hopeless import Hopeless, kind_of
@@ -35,6 +49,12 @@ def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
     return int(parameters.get(name) or default)
 
 
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError(text)
+    return text == "1"
+
+
 class SlurmBackfill(Policy):
     """Slurm's backfill plugin."""
 
@@ -42,6 +62,10 @@ class SlurmBackfill(Policy):
     label = "Backfill"
     summary = "Slurm's main scheduler and its backfill plugin (bf_* parameters)"
     event_driven = False
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
+        "plan_all": PolicyOption(_flag, False, "plan every job a cycle reaches, also where that decides nothing: 0, 1"),
+        "every_cycle": PolicyOption(_flag, False, "make cycles that would repeat the last one, as Slurm does: 0, 1"),
+    }
     STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_cut")
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
@@ -65,19 +89,18 @@ class SlurmBackfill(Policy):
         self.one_resv = "bf_one_resv_per_job" in p
         self.licenses = "bf_licenses" in p
         self.running_reserve = self.licenses or "bf_running_job_reserve" in p
-        self.plan_all = "slurmsim_plan_all" in p  # tests compare with and without the shortcut
+        self.plan_all = self.watched or self.options["plan_all"]
         counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
-        self.plans_go_on = "slurmsim_plans_go_on" in p  # every plan is made, and counts in `_left_idle`
+        self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
         self.defers = not (counted or tests_only or self.plan_all)
-        # cycles go on while anybody waits, as planned idle nodes make Slurm's do, so that their phase is kept
-        self.every_cycle = "slurmsim_every_cycle" in p
+        self.every_cycle = self.options["every_cycle"]
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, for whoever shows it
         self._started = self._left_waiting = self._left_idle = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
-    def next_time(self, view: Any, now: int, changed: bool) -> int | None:
+    def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
         """bf_interval after the previous cycle, once something has changed since.
 
         Without a change only a running job that passes its limit can let the next cycle decide otherwise, or that the
@@ -122,7 +145,7 @@ class SlurmBackfill(Policy):
             return soonest
         return soonest + (self._start_time - soonest) % self.full_pass
 
-    def schedule(self, view: Any, now: int) -> Decisions:
+    def schedule(self, view: SlurmView, now: int) -> Decisions:
         self._last_cycle = self.last_cycle = now
         self._started = self._cut = False
         cycle = _Cycle(self, view, now)
@@ -135,14 +158,14 @@ class SlurmBackfill(Policy):
                 yield from cycle.run_deferring(walked) if cycle.few(len(walked)) else cycle.run(walked)
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[cycle.reached :])
-        view.tried_all()
+        yield Tested()
         # a reservation in force touches its nodes every 5 s, which is a change as well
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
         if self.plans_go_on and cycle.search.put_behind:
             self._left_idle = True
 
     @staticmethod
-    def _show_limits(limits: Any, records: list[Any]) -> Decisions:
+    def _show_limits(limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
         """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more."""
         for record in records:
             if record.job.queued:
@@ -152,7 +175,7 @@ class SlurmBackfill(Policy):
                 if held is not None or (limits.shown(record.job) and not limits.stop):
                     yield Reject(record, held or "None")
 
-    def _independent(self, view: Any) -> list[list[Any]]:
+    def _independent(self, view: SlurmView) -> list[Sequence[SlurmRecord]]:
         """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
 
         Pools share no node, so their plans do not meet; each may then be walked only as far as it can start anything.
@@ -163,15 +186,15 @@ class SlurmBackfill(Policy):
         coupled = counters or 2 * len(records) >= self.max_test
         if coupled or self.plan_all or len(view.pools) == 1:
             return [records]
-        split: list[list[Any]] = [[] for _ in view.pools]
+        split: list[list[SlurmRecord]] = [[] for _ in view.pools]
         for record in records:
             pool = record.partition.pool
             if not record.alone and any(p.pool != pool for p in record.job.partitions):
                 return [records]
             split[pool].append(record)
-        return split
+        return list(split)
 
-    def _may_defer(self, view: Any, records: list[Any]) -> bool:
+    def _may_defer(self, view: SlurmView, records: Sequence[SlurmRecord]) -> bool:
         """Whether plans matter only to starts, as long as no count of records or segments is reached (`_Cycle.few`).
 
         Then, if counting nodes decides everything, a plan may be put off until a start depends on it.
@@ -188,7 +211,7 @@ class SlurmBackfill(Policy):
             and (view.limits is None or (not view.limits.stop and all(not record.shape.elastic for record in records)))
         )
 
-    def _last_that_fits(self, view: Any, records: list[Any]) -> int:
+    def _last_that_fits(self, view: SlurmView, records: Sequence[SlurmRecord]) -> int:
         """Index of the last record that would fit into what is free now, -1 if none does."""
         fits: dict[int, bool] = {}
         pools, limits = view.pools, view.limits
@@ -210,7 +233,7 @@ class SlurmBackfill(Policy):
 class _Cycle:
     """One backfill cycle: its node space and counters."""
 
-    def __init__(self, policy: SlurmBackfill, view: Any, now: int) -> None:
+    def __init__(self, policy: SlurmBackfill, view: SlurmView, now: int) -> None:
         self.p, self.view, self.now = policy, view, now
         self.preempts = view.preempts
         res = policy.resolution
@@ -232,13 +255,13 @@ class _Cycle:
         self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         if policy.running_reserve:
             for job in view.running:
-                if job.alloc.whole and not view.may_be_preempted(job):
+                if job.end_limit is not None and job.holds_whole_nodes and not view.may_be_preempted(job):
                     self.space.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
 
-    def run(self, records: list[Any]) -> Decisions:
+    def run(self, records: Sequence[SlurmRecord]) -> Decisions:
         """Walk `records` in order; the last of them fits into what is free now."""
         p = self.p
-        rejected: Any = None
+        rejected: tuple[int, int, Hashable] | None = None
         last = len(records) - 1
         limits = self.view.limits
         for at, record in enumerate(records):
@@ -252,13 +275,16 @@ class _Cycle:
             if not job.queued or (self.preempts and self.view.preempting(record)):
                 continue
             array = None
-            if job.sub.array_task_id is not None:
+            if job.array_task_id is not None:
                 array = (job.array_key, record.partition.index, record.reservation)
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
             if self.view.limit_reason(record) is not None:
                 if job.planned_start is not None and job.id not in self.estimates:
                     yield Plan(record, None)
+                continue
+            if (bar := self.view.qos_bar(record)) is not None:
+                yield Reject(record, bar)
                 continue
             if limits is not None and not limits.stop and (held := limits.before(record)) is not None:
                 yield Plan(record, None)
@@ -298,7 +324,7 @@ class _Cycle:
             self.may_defer and self.tests + n <= self.p.max_test and len(self.space.times) + 2 * n < self.p.space_size
         )
 
-    def run_deferring(self, records: list[Any], first: int = 0) -> Decisions:
+    def run_deferring(self, records: Sequence[SlurmRecord], first: int = 0) -> Decisions:
         """As `run`, from the record in place `first`, but plans are made only where a start depends on them.
 
         See `DeferredPlans`; what `run` has planned before belongs to the node space they start from.
@@ -312,6 +338,9 @@ class _Cycle:
             record = records[at]
             job = record.job
             if not job.queued or view.limit_reason(record) is not None:
+                continue
+            if (bar := view.qos_bar(record)) is not None:
+                yield Reject(record, bar)
                 continue
             if limits is not None and (held := limits.barred(record)) is not None:
                 yield Plan(record, None)
@@ -339,7 +368,7 @@ class _Cycle:
             deferred.defer(at, record, limit, kind)
         yield from deferred.new_plans()
 
-    def _last_startable(self, records: list[Any], at: int, last: int) -> int:
+    def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.
 
         Plans only take nodes away, so what cannot start now cannot later in this cycle: the walk may end there.
@@ -353,7 +382,7 @@ class _Cycle:
             last -= 1
         return last
 
-    def _limit(self, record: Any) -> int:
+    def _limit(self, record: SlurmRecord) -> int:
         """Seconds to plan with: the limit, or the minimum where one is given (and no deadline)."""
         job = record.job
         if record.unreserved and self.preempts:
@@ -361,7 +390,7 @@ class _Cycle:
         limit = int(self.view.time_limit(record))
         return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
 
-    def _granted(self, record: Any, limit: int) -> int | None:
+    def _granted(self, record: SlurmRecord, limit: int) -> int | None:
         """The limit a job started now gets; None: its own."""
         if record.job.deadline is not None:
             return int(self.view.deadline_limit(record, limit))
@@ -382,7 +411,7 @@ class _Cycle:
                 if begin <= now + limit:
                     windows[limit] = free ^ (free & nodes)
 
-    def _count(self, record: Any) -> bool:
+    def _count(self, record: SlurmRecord) -> bool:
         """bf_max_job_user_part, _part, _assoc, _user: count this candidate; False when one of them is used up."""
         p, job, index = self.p, record.job, record.partition.index
         pair, assoc = (job.user, index), (job.account, job.user)
@@ -400,7 +429,7 @@ class _Cycle:
         self.per_assoc[assoc] = self.per_assoc.get(assoc, 0) + 1
         return True
 
-    def _test_now_only(self, record: Any) -> bool:
+    def _test_now_only(self, record: SlurmRecord) -> bool:
         p, job, limits = self.p, record.job, self.view.limits
         if record.unreserved:
             return True
@@ -412,7 +441,7 @@ class _Cycle:
             return True
         return bool(p.part_reserve) and self.reserved_part.get(record.partition.index, 0) >= p.part_reserve
 
-    def _place(self, record: Any) -> Any:
+    def _place(self, record: SlurmRecord) -> Generator[Decision, Outcome, str]:
         """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
         p, view, job, limits = self.p, self.view, record.job, self.view.limits
         now_only = self._test_now_only(record)
@@ -423,24 +452,26 @@ class _Cycle:
             yield Reject(record, held)
             return "limited"
         bound = self.now if now_only else view.earliest_possible(record)
-        begin = max((self.blocked.get(name, 0) for name in limits.qos_of(record)), default=0) if self.blocked else 0
+        begin = 0
+        if limits is not None and self.blocked:
+            begin = max(self.blocked.get(name, 0) for name in limits.qos_of(record))
         found = self.search.find(record, limit, self.space, view, bound, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
             started = yield Start(record, found.within, time_limit_s=self._granted(record, limit))
             if started:
                 if self.licenses is not None:
                     self.licenses.take(record, self.begin, self._started_until(limit))
-                if job.alloc.whole:
+                if job.holds_whole_nodes:
                     self._take(self.begin, self._started_until(limit), job.nodes)
                 return "started"
-            if started is None and not limits.stop:
+            if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)
                 return "limited"
             put_off = _BLOCKED_S if started is None else 0
             found = self.search.find(
                 record, limit, self.space, view, bound, begin=begin, now_only=now_only, put_off=put_off
             )
-            if started is None and found is not None and (blocking := limits.blocking_qos(record)):
+            if limits is not None and started is None and found and (blocking := limits.blocking_qos(record)):
                 self.blocked[blocking] = max(self.blocked.get(blocking, 0), found.start)
         if found is None:
             if job.planned_start is not None and job.id not in self.estimates:
@@ -464,7 +495,7 @@ class _Cycle:
             self.licenses.take(record, found.first, found.last)
         return "planned"
 
-    def _plan_throttled(self, record: Any) -> None:
+    def _plan_throttled(self, record: SlurmRecord) -> None:
         """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.
 
         slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them.
@@ -487,5 +518,5 @@ class _Cycle:
         """What a job of `limit` seconds started now holds in the node space."""
         return self.search.end_of(self.now + limit)
 
-    def _estimate(self, job: Any, start: int) -> None:
+    def _estimate(self, job: SlurmJob, start: int) -> None:
         self.estimates[job.id] = min(start, self.estimates.get(job.id, start))

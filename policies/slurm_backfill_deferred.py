@@ -24,11 +24,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
-from slurmsim.policy import Plan
+from slurmsim.policy import Outlook, Plan, SlurmRecord
 from slurmsim_policies.slurm_backfill_hopeless import Hopeless
 from slurmsim_policies.slurm_backfill_search import NEVER, Search
 
@@ -59,7 +58,7 @@ class _Layer:
     start: int
     end: int
     nodes: Bitmap
-    outlook: Any
+    outlook: Outlook
     space: NodeSpace | None = None
     profile: CapacityProfile | None = None
 
@@ -88,7 +87,7 @@ class _Deferred:
     """
 
     position: int
-    record: Any
+    record: SlurmRecord
     limit: int
     bound: int
     kind: int
@@ -111,7 +110,7 @@ class DeferredPlans:
         Whether the first record of the cycle has had its plan.
     """
 
-    def __init__(self, search: Search, space: NodeSpace, outlook: Any, *, first_seen: bool = False) -> None:
+    def __init__(self, search: Search, space: NodeSpace, outlook: Outlook, *, first_seen: bool = False) -> None:
         self._search = search
         self._resolution = search.resolution
         self._waiting: list[_Deferred] = []  # in the order of the queue
@@ -122,7 +121,7 @@ class DeferredPlans:
         self._windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         self._made: list[Plan] = []
 
-    def defer(self, position: int, record: Any, limit: int, kind: int) -> None:
+    def defer(self, position: int, record: SlurmRecord, limit: int, kind: int) -> None:
         """Pass over `record` of that `kind_of`, the one at `position` of the queue; positions ascend.
 
         The first of a cycle is planned all the same: when its turn comes is what people look at.
@@ -140,7 +139,7 @@ class DeferredPlans:
         made, self._made = self._made, []
         return made
 
-    def started(self, position: int, limit: int, first: int, last: int, nodes: Bitmap, outlook: Any) -> None:
+    def started(self, position: int, limit: int, first: int, last: int, nodes: Bitmap, outlook: Outlook) -> None:
         """The record at `position` was started on `nodes` and is among the running jobs of `outlook`."""
         now = self._search.now
         self._insert(_Layer(position, first, last, now, now + limit, nodes, outlook))

@@ -9,12 +9,13 @@ to begin by some instant.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any
+
+from slurmsim.policy import SlurmRecord, SlurmView
 
 
-def kind_of(view: Any, record: Any) -> int:
+def kind_of(view: SlurmView, record: SlurmRecord) -> int:
     """The same for records that can use the same nodes and to which only their number matters; -1: like no other."""
-    return int(record.partition.index) if record.shape.units == "node" and not view.owned else -1
+    return record.partition.index if record.shape.units == "node" and not view.owned else -1
 
 
 class Hopeless:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
+from slurmsim.policy import FutureTest, SlurmRecord, SlurmView
 from slurmsim_policies.licenses import PlannedLicenses
 
 NEVER = 1 << 60
@@ -55,7 +55,7 @@ class Search:
     """
 
     def __init__(
-        self, view: Any, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None
+        self, view: SlurmView, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None
     ) -> None:
         self.view, self.licenses, self.reserved = view, licenses, view.reserved
         self.now, self.resolution, self.window = now, resolution, window
@@ -66,7 +66,7 @@ class Search:
         self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
 
     def find(
-        self, record: Any, limit: int, space: NodeSpace, outlook: Any, bound: int, *,
+        self, record: SlurmRecord, limit: int, space: NodeSpace, outlook: FutureTest, bound: int, *,
         begin: int = 0, now_only: bool = False, put_off: int | None = None, by: int = NEVER,
     ) -> Found | None:  # fmt: skip
         """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
@@ -151,7 +151,7 @@ class Search:
         return nodes & space.free_over(first, last - 1) == nodes
 
     def _tries_reserved(
-        self, record: Any, space: NodeSpace, base: Bitmap, at: int, limit: int
+        self, record: SlurmRecord, space: NodeSpace, base: Bitmap, at: int, limit: int
     ) -> Iterator[tuple[int, int, Bitmap]]:
         """As `NodeSpace.openings`, where reservations decide what may be used from when on, or planned licenses."""
         view, res = self.view, self.resolution
@@ -171,7 +171,7 @@ class Search:
             yield start, at, free
 
     def earliest(
-        self, record: Any, length: int, space: NodeSpace, outlook: Any, after: int, by: int
+        self, record: SlurmRecord, length: int, space: NodeSpace, outlook: FutureTest, after: int, by: int
     ) -> int:  # fmt: skip
         """An instant before which no plan of the record can begin, now or once `space` has fewer nodes.
 

@@ -8,11 +8,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.messages import CreateReservation
-from slurmsim.model.cluster import watched
 from slurmsim.preparation import FRAME, Prepared, RunOptions, prepare
 from slurmsim.run_manifest import manifest
 from slurmsim.sim.network import BOOT_S
@@ -176,7 +176,7 @@ def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None =
 
     as_live = bool(prepared.options.as_live)
     simulation = Simulation(
-        watched(prepared.cluster) if as_live else prepared.cluster,
+        replace(prepared.cluster, watched=True) if as_live else prepared.cluster,
         prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
         endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
         on_refused=recorder.refused, after_turn=after,

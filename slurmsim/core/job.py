@@ -109,6 +109,16 @@ class Job:
         return self.partition.qos
 
     @property
+    def array_task_id(self) -> int | None:
+        """Its place in its array, None outside of one."""
+        return self.sub.array_task_id
+
+    @property
+    def holds_whole_nodes(self) -> bool:
+        """Whether it runs on nodes it has to itself."""
+        return self.alloc is not None and self.alloc.whole
+
+    @property
     def nodes_asked(self) -> int:
         """Nodes it asks for: the fewest it may have in one of its partitions."""
         return min(shape.min_nodes for shape in self.shapes)

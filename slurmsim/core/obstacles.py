@@ -31,7 +31,7 @@ class Obstacles:
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
         self._taken_at = -1
-        self._watched = "slurmsim_plan_all" in controller.cluster.scheduler_parameters  # somebody looks between passes
+        self._watched = controller.cluster.watched
         self._hidden: dict[int, str] = {}  # what jobs say that wait for no nodes, but were found to lack them at first
 
     def classify(self, record: Record, usable: Bitmap) -> str:

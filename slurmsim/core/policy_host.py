@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from slurmsim.bitmap import runs
 from slurmsim.core.job import Job
 from slurmsim.core.job_queue import Record
 from slurmsim.core.policy_view import View
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Plan, Policy, Reject, Resize, Start, WakeAt
+from slurmsim.policy import Plan, Policy, Reject, Resize, SlurmView, Start, Tested, WakeAt
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ class PolicyHost:
         self.c = controller
         self.policy = policy
         self.view = View(controller)
+        self._given = cast("SlurmView", self.view)  # whose records and jobs are ours
         self.passes = 0
         self._changed, self._changed_at = False, controller.start_time
         self.wake: int | None = None
         self._label = policy.label or policy.name
+        policy.watched = controller.cluster.watched
         policy.configure(controller.cluster.scheduler_parameters, controller.start_time)
 
     @property
@@ -53,7 +55,7 @@ class PolicyHost:
         """When the policy must be called next, None if only a new event can matter."""
         if self.wake is not None:
             return max(self.wake, now)
-        return self.policy.next_time(self.view, now, self.changed) if not self.policy.event_driven else None
+        return self.policy.next_time(self._given, now, self.changed) if not self.policy.event_driven else None
 
     def is_due(self, now: int) -> bool:
         """Whether the policy is to be called at `now`, whatever else happens then."""
@@ -67,7 +69,7 @@ class PolicyHost:
             if not self.changed and not due:
                 return
         else:
-            at = self.policy.next_time(self.view, now, self.changed)
+            at = self.policy.next_time(self._given, now, self.changed)
             if not due and (at is None or at > now):
                 return
         completing = self.c.completing
@@ -94,7 +96,7 @@ class PolicyHost:
         if self.c.preemption is not None:
             self.c.preemption.in_progress.clear()
         try:
-            decisions = self.policy.schedule(self.view, self.c.now)
+            decisions = self.policy.schedule(self._given, self.c.now)
             if type(decisions) is tuple and not decisions:
                 return
             decisions = iter(decisions)
@@ -114,7 +116,7 @@ class PolicyHost:
     def in_order(self, records: list[Record]) -> list[Record]:
         """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""
         try:
-            wanted = self.policy.order(self.view, records, self.c.now)
+            wanted: Any = self.policy.order(self._given, cast("list[Any]", records), self.c.now)
         except Exception as error:
             raise self._broken(error) from error
         if wanted is records:
@@ -165,6 +167,12 @@ class PolicyHost:
             job = decision.job.job if isinstance(decision.job, Record) else decision.job
             self.c.set_reason(job, decision.reason)
             return None
+        if kind is Tested:
+            if decision.record is None:
+                self.c.tried.cycle()
+            else:
+                self.c.tried.test(decision.record)
+            return None
         if kind is Resize:
             if not isinstance(decision.job, Job):
                 raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
@@ -192,6 +200,8 @@ class PolicyHost:
             records, job = c.queue.jobs.get(target.id, ()), target
         else:
             raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
+        if decision.partition is not None:
+            records = [record for record in records if record.partition is decision.partition]
         if c.limits is not None and job.id in c.limits.waiting:
             return None  # refused in this very pass
         if job.state != JobState.PENDING or not job.queued:

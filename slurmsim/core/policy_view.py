@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """The whole cluster as policies see it (slurmsim.policy.ClusterView)."""
+    """The whole cluster as policies see it (slurmsim.policy.SlurmView)."""
 
     def __init__(self, controller: Controller) -> None:
         self.c = controller
@@ -75,14 +75,6 @@ class View:
             and (forecast := c.selector.future(shape, occupants, c.now, partition.mask & c.table.up, exact=True))
         ]
         return min(found, default=None)
-
-    def tried_all(self) -> None:
-        """Backfill has tried every job, be it only to know when it could start."""
-        self.c.tried.cycle()
-
-    def tried(self, record: Record) -> None:
-        """When the record's job could start has been worked out."""
-        self.c.tried.test(record)
 
     @property
     def untried(self) -> bool:
@@ -208,19 +200,18 @@ class View:
         return own if most is None or own < most else most
 
     def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting, or a bar because of its QOS, which is shown.
+        """The partition limit that keeps this record from starting.
 
         Of a job with a minimum time (--time-min) only that counts against MaxTime.
         """
-        reason = self.c.limit_reason(record.job, record.partition, record.shape, shortened=True)
-        if reason is not None:
-            return reason
-        if record.job.bars is not None:
-            bar = record.job.bars.get(record.partition.index)
-            if bar is not None and bar.by_qos:
-                self.c.set_reason(record.job, bar.text)
-                return bar.text
-        return None
+        return self.c.limit_reason(record.job, record.partition, record.shape, shortened=True)
+
+    def qos_bar(self, record: Record) -> str | None:
+        """Why the record's partition does not take the QOS of its job, as the reason to show; None if it does."""
+        if record.job.bars is None:
+            return None
+        bar = record.job.bars.get(record.partition.index)
+        return bar.text if bar is not None and bar.by_qos else None
 
     @property
     def limits(self) -> Limits | None:

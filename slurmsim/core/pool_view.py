@@ -153,6 +153,6 @@ class PoolView:
             c.patience.look(record.job)
         return c.selector.future(record.shape, c.suspension.occupants(), c.now, within, exact=exact)
 
-    def limit_reason(self, record: Record) -> str | None:
-        """The partition limit that keeps this record from starting, or None."""
-        return self.c.limit_reason(record.job, record.partition, record.shape)
+    def need_of(self, job: Job) -> int:
+        """Units a job takes in the partition it ran in, or the first it asked for."""
+        return job.shape.unit_need

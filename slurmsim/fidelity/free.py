@@ -13,7 +13,7 @@ together, equally long, one would otherwise end a second before the other, in an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 from slurmsim.core.job import Job
@@ -49,11 +49,10 @@ def replay_freely(recording: Recording) -> Free:
     recording = recording.lasting(
         {job.id: max(0, ceil(job.runtime + launch)) if job.ended_by_itself else job.elapsed for job in recording.jobs}
     )
-    cluster = recording.cluster
-    cluster = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, "slurmsim_every_cycle": ""})
+    every = {"every_cycle": "1"} if recording.scheduler == "backfill" else {}
     jobs: dict[int, Job] = {}
     simulation = Simulation(
-        cluster, recording.workload, load_policy(recording.scheduler)(), start_time=recording.up_since,
+        recording.cluster, recording.workload, load_policy(recording.scheduler)(every), start_time=recording.up_since,
         accounting=recording.accounting, enforce_limits=False, on_finished=lambda job: jobs.__setitem__(job.id, job),
     )  # fmt: skip
     simulation.run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from slurmsim.model.node import NodeSpec
@@ -32,6 +32,10 @@ class ClusterSpec:
         Groups of each user who is in one; None where nothing is known of groups.
     release
         The Slurm release whose decisions are made, where releases differ in them (`slurmsim.core.release_rules`).
+    watched
+        Somebody looks between passes, as a live cluster's users do: they see when every waiting job is expected to
+        start, also where that decides nothing, and when backfill comes, so that what its own plans make of its cadence
+        counts as well.
     """
 
     name: str
@@ -42,17 +46,8 @@ class ClusterSpec:
     switches: tuple[SwitchSpec, ...] = ()
     groups: Mapping[str, frozenset[str]] | None = None
     release: str = "22.05"
+    watched: bool = False
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""
         return self.options[key]
-
-
-def watched(cluster: ClusterSpec) -> ClusterSpec:
-    """`cluster` where somebody looks between passes, as a live one's users do.
-
-    They see when every waiting job is expected to start, also where that decides nothing, and when backfill comes: what
-    its own plans make of its cadence counts as well.
-    """
-    shown = {"slurmsim_plan_all": "", "slurmsim_plans_go_on": ""}
-    return replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, **shown})

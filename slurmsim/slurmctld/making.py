@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from slurmsim.model.cluster import watched
 from slurmsim.policy import load_policy
 from slurmsim.slurmctld.association_database import engine_database
 from slurmsim.slurmctld.completion_log import completion_log
@@ -19,7 +19,7 @@ from slurmsim.slurmctld.simulated import behaviour
 def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configuration | None = None) -> Engine:
     """The engine a header describes, at its first instant."""
     conf = configuration or read_configuration(header, folder, header.get("texts"))
-    cluster = watched(conf.cluster)
+    cluster = replace(conf.cluster, watched=True)
     database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
     name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     engine = Engine(

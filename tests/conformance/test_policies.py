@@ -81,7 +81,7 @@ class Lazy(Policy):
 def bad_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two policies that should not pass, as if a stranger's package had brought them."""
     points = [EntryPoint(cls.name, f"{__name__}:{cls.__name__}", "slurmsim.policies") for cls in (Greedy, Lazy)]
-    monkeypatch.setattr("slurmsim.policy.entry_points", lambda group: points)
+    monkeypatch.setattr("slurmsim.policy.registry.entry_points", lambda group: points)
 
 
 @pytest.mark.usefixtures("bad_ones")

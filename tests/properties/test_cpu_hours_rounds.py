@@ -93,10 +93,7 @@ def test_no_limit_is_slurms_backfill_in_any_world(world: World) -> None:
 def test_a_cycle_that_is_left_out_would_have_decided_nothing(world: World, amount: int) -> None:
     """Slurm's backfill leaves out cycles in a quiet cluster; under a limit time alone can matter, and it knows when."""
     policy = f"cpu_hours:base=backfill,limit={amount / 3600!r}"
-    every = [line.replace("SchedulerParameters=", "SchedulerParameters=slurmsim_every_cycle,") for line in world.lines]
-    if not any(line.startswith("SchedulerParameters=") for line in every):
-        every.append("SchedulerParameters=slurmsim_every_cycle")
-    assert drive(world, policy).starts == drive(World(every, world.facts, world.runs), policy).starts
+    assert drive(world, policy).starts == drive(world, f"{policy},every_cycle=1").starts
 
 
 def state(controller: Controller, cpus: int, limit: float) -> Machine:

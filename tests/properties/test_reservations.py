@@ -86,8 +86,6 @@ def test_reserved_nodes_and_licenses_are_kept(policy: str, data: st.DataObject) 
 def test_planning_less_starts_the_same(world: World) -> None:
     """Plans nobody needs are left out of a backfill cycle, also beside reservations."""
     cluster = read_conf(world.lines)
-    parameters = {**cluster.scheduler_parameters, "slurmsim_every_cycle": ""}
-    less = drive(world, "backfill", cluster=replace(cluster, scheduler_parameters=parameters))
-    parameters = {**parameters, "slurmsim_plan_all": ""}
-    more = drive(world, "backfill", cluster=replace(cluster, scheduler_parameters=parameters))
+    less = drive(world, "backfill:every_cycle=1", cluster=cluster)
+    more = drive(world, "backfill:every_cycle=1,plan_all=1", cluster=cluster)
     assert less.starts == more.starts

@@ -24,7 +24,6 @@ from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
 from slurmsim.core.policy_view import View
 from slurmsim.core.select import Selector
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
-from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Start, load_policy
@@ -49,19 +48,14 @@ SLURM = pytest.mark.parametrize("policy", ["backfill", "builtin"])
 EVENT_DRIVEN = pytest.mark.parametrize("policy", ["easy", "conservative"])
 
 
-def planning_all(world: World) -> ClusterSpec:
-    """The cluster of `world` whose backfill plans everything."""
-    cluster = read_conf(world.lines)
-    return dataclasses.replace(
-        cluster, scheduler_parameters={**cluster.scheduler_parameters, "slurmsim_plan_all": ""}
-    )  # fmt: skip
+PLANNING_ALL = "backfill:plan_all=1"
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @given(world=worlds(parameters=BACKFILL))
 def test_planning_no_deeper_than_something_can_start(world: World, release: str) -> None:
-    clusters = (dataclasses.replace(c, release=release) for c in (read_conf(world.lines), planning_all(world)))
-    usual, other = (drive(world, "backfill", cluster=cluster) for cluster in clusters)
+    cluster = dataclasses.replace(read_conf(world.lines), release=release)
+    usual, other = (drive(world, policy, cluster=cluster) for policy in ("backfill", PLANNING_ALL))
     # by second and job: separate pools are walked one after the other, so their starts of one second may change places
     assert sorted(usual.starts) == sorted(other.starts)
 
@@ -191,7 +185,7 @@ def test_putting_plans_off_beside_limits(seed: int) -> None:
     usual = drive(world, "backfill")
     with without("_may_defer", SlurmBackfill, lambda *_: False):
         other = drive(world, "backfill")
-    everything = drive(world, "backfill", cluster=planning_all(world))
+    everything = drive(world, PLANNING_ALL)
     assert usual.starts == other.starts == everything.starts
     fates = [[e for e in d.events if e[1] not in ("PLAN", "REASON")] for d in (usual, other, everything)]
     assert fates[0] == fates[1] == fates[2]
@@ -315,6 +309,6 @@ def test_what_the_selector_remembers(policy: str, world: World) -> None:
 
 def test_the_flag_of_the_tests_is_read() -> None:
     """Otherwise the comparison above would compare a run with itself."""
-    policy: Any = load_policy("backfill")()
-    policy.configure({"slurmsim_plan_all": ""}, 0)
+    policy: Any = load_policy("backfill")({"plan_all": "1"})
+    policy.configure({}, 0)
     assert policy.plan_all

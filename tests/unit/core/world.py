@@ -100,13 +100,11 @@ class World:
     ) -> None:
         self.cluster, self.findings = parse_cluster(conf, topology_lines=topology)
         self.cluster = replace(self.cluster, release=release)
-        if plan_all:
-            more = {"slurmsim_plan_all": ""}
-            if every_cycle:
-                more["slurmsim_every_cycle"] = ""
-            parameters = {**self.cluster.scheduler_parameters, **more}
-            self.cluster = replace(self.cluster, scheduler_parameters=parameters)
         name, options = parse_policy(policy)
+        if plan_all:
+            self.cluster = replace(self.cluster, watched=True)
+            if every_cycle and name == "backfill":
+                options["every_cycle"] = "1"
         self.controller = Controller(
             self.cluster, load_policy(name)(options), start, accounting=accounting, epilog_s=epilog, term_s=term
         )

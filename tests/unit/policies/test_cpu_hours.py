@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from typing import Any
 
 import pytest
@@ -12,8 +10,7 @@ from world import World, simple
 from slurmsim.core.limit_reasons import tres_reason
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
-from slurmsim.policy import ClusterView, JobView, Pool, RecordView, load_policy, parse_policy
-from slurmsim_policies import cpu_budgets, cpu_hours
+from slurmsim.policy import load_policy, parse_policy
 from slurmsim_policies.cpu_budgets import Limit, NamedLimits
 from slurmsim_policies.cpu_hours import BASES, HELD_BACK
 
@@ -289,19 +286,3 @@ def test_it_takes_on_the_nature_of_its_base(base: str) -> None:
     own, plain = load_policy("cpu_hours")({"base": base}), load_policy(base)()
     assert own.event_driven == plain.event_driven
     assert (own.label or own.name) == (plain.label or plain.name)
-
-
-def test_it_needs_nothing_of_the_core_but_what_the_port_shows() -> None:
-    """Every attribute taken of a view, pool, record or job is one that slurmsim/policy.py declares."""
-    shown = {
-        name: set(dir(port)) | set(port.__annotations__)
-        for name, port in {"view": ClusterView, "pool": Pool, "record": RecordView, "job": JobView}.items()
-    }
-    taken = {
-        (node.value.id, node.attr)
-        for module in (cpu_hours, cpu_budgets)
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in shown
-    }
-    assert {"view", "record", "job"} <= {name for name, _ in taken}
-    assert {(name, attribute) for name, attribute in taken if attribute not in shown[name]} == set()

@@ -54,7 +54,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Schedule], World]:
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    monkeypatch.setattr(slurmsim.policy, "entry_points", lambda group: list(points))
+    monkeypatch.setattr("slurmsim.policy.registry.entry_points", lambda group: list(points))
 
 
 # -- decisions ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,43 @@
+"""The policy port: what a scheduling policy sees, what it may decide, and where policies register.
+
+A policy is a class with a `schedule` generator. The controller calls it with a read-only view of the cluster and the
+time, carries out each decision as it is yielded and sends the outcome back into the generator (``ok = yield
+Start(job)``), so the view a policy continues with already shows what it decided. Mirrors nothing of Slurm's plugin API
+but its place: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
+
+The view has four layers, each with all of the one before; stop at the first that is enough:
+
+- `cluster`: jobs and ten names of the cluster (`ClusterView`);
+- `pools`: independent parts of the cluster, and counting (`PoolsView`, `Pool`);
+- `plans`: what will be free when, node by node (`PlansView`);
+- `slurm`: limits, reservations, licenses, deadlines (`SlurmView`): all there is.
+
+`PORT_VERSION` counts changes a policy made for the version before may notice; docs/adr/0014 says how it is kept.
+"""
+
+from __future__ import annotations
+
+from slurmsim.policy.base import Policy, PolicyOption
+from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
+from slurmsim.policy.decisions import Decision, Decisions, Outcome, Plan, Reject, Resize, Start, Tested, WakeAt
+from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
+from slurmsim.policy.pools import Forecast, Pool, PoolsView
+from slurmsim.policy.registry import (
+    GROUP,
+    InstalledPolicy,
+    installed_policies,
+    load_policy,
+    parse_policy,
+    policy_names,
+)
+from slurmsim.policy.slurm import Access, LimitsView, SlurmJob, SlurmRecord, SlurmView
+
+PORT_VERSION = 2
+
+__all__ = [
+    "GROUP", "PORT_VERSION", "Access", "ClusterView", "Decision", "Decisions", "Forecast", "FutureTest",
+    "InstalledPolicy", "JobView", "LimitsView", "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord",
+    "PlansView", "Policy", "PolicyOption", "Pool", "PoolsView", "RecordView", "Reject", "RequestView", "Resize",
+    "SlurmJob", "SlurmRecord", "SlurmView", "Start", "Tested", "WakeAt", "installed_policies", "load_policy", "parse_policy",
+    "policy_names",
+]  # fmt: skip

@@ -1,0 +1,91 @@
+"""What a policy is: a class with options, two traits and a `schedule`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.policy.cluster import RecordView
+from slurmsim.policy.decisions import Decision, Decisions
+from slurmsim.policy.slurm import SlurmRecord, SlurmView
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOption:
+    """An option of a policy (``--policy NAME:key=value``): how to read it, its default, what it means."""
+
+    parse: Callable[[str], Any]
+    default: Any
+    help: str
+
+
+class Policy:
+    """Base of policies: option handling and the two traits the controller asks for.
+
+    Class attributes
+    ----------------
+    event_driven
+        True (the literature's algorithms): the policy *is* the scheduler; it is called once at every instant at
+        which something happened, after all facts of that instant; time limits are exact to the second.
+        False (Slurm's own plugins): slurmctld's main scheduler runs on its own triggers, the policy is called at
+        the times it asked for with `WakeAt` (first at start), and limits are whole minutes found by the 30 s scan.
+    label
+        Who is said to have started a job (trace column `scheduler`); the name unless given.
+    OPTIONS
+        Options by name.
+    STATE
+        Attributes that a cluster taken up again from a snapshot must find as they were, holding plain values, job
+        ids or collections of them: when it was called last, whom it holds back. What can be worked out again from
+        the view is none.
+    watched
+        Set by the host before `configure`: somebody looks between passes, as users of a live cluster do, so that
+        estimates matter which decide nothing.
+    """
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    event_driven: bool = True
+    label: str = ""
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
+    STATE: ClassVar[tuple[str, ...]] = ()
+    watched: bool = False
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        values = {key: option.default for key, option in self.OPTIONS.items()}
+        for key, text in (options or {}).items():
+            if key not in self.OPTIONS:
+                known = ", ".join(sorted(self.OPTIONS)) or "none"
+                raise ConfigError(f"unknown option {key!r} of policy {self.name}", field="--policy",
+                                  expected=f"one of: {known}")  # fmt: skip
+            try:
+                values[key] = self.OPTIONS[key].parse(text)
+            except ValueError:
+                raise ConfigError(f"bad value {text!r} for option {key} of policy {self.name}", field="--policy",
+                                  expected=self.OPTIONS[key].help) from None  # fmt: skip
+        self.options = values
+
+    def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
+        """Called once before the first pass with SchedulerParameters (names lower-cased, flags map to "")."""
+
+    def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
+        """When a policy that is not event-driven wants to be called; `changed`: something happened since its last call.
+
+        None while only a new event can matter. Asked again after every instant.
+        """
+        return None
+
+    def order(self, view: SlurmView, records: Sequence[SlurmRecord], now: int) -> Sequence[RecordView]:
+        """The order in which slurmctld's main scheduler walks `records`, given in priority order; the same ones.
+
+        Asked at every pass of it, so only of a policy that is not event-driven.
+        """
+        return records
+
+    def schedule(self, view: SlurmView, now: int) -> Iterable[Decision] | Decisions:
+        """Yield decisions for the instant `now`.
+
+        A policy declares the smallest part of `SlurmView` it needs: `ClusterView`, `PoolsView` or `PlansView`.
+        """
+        raise PolicyError(self.name, "has no schedule method")

@@ -1,0 +1,161 @@
+"""The small port: jobs, and ten names of the cluster. Enough for docs/writing-a-policy.md.
+
+All of it is read only and holds during one call of `schedule`. Times are seconds, None where they do not exist (yet);
+a set of nodes is a `Bitmap`, bit i for the cluster's node number i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from slurmsim.bitmap import Bitmap
+
+
+class PartitionView(Protocol):
+    """A partition.
+
+    Attributes
+    ----------
+    index
+        Its number in slurm.conf, from 0.
+    mask
+        Its nodes.
+    pool
+        The number of its pool in `PoolsView.pools`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def mask(self) -> Bitmap: ...
+    @property
+    def pool(self) -> int: ...
+
+
+class JobView(Protocol):
+    """A job.
+
+    Attributes
+    ----------
+    partition
+        The one it runs in, or the first it asked for.
+    partitions
+        All it asked for.
+    end_limit
+        Start plus time limit, of a running job: when its nodes are free at the latest.
+    time_limit_s
+        The limit in force; a job without one counts as one year, as in Slurm.
+    n_nodes, n_cpus
+        Allocated, or the minimum asked for.
+    nodes
+        Allocated; 0 while pending.
+    queued
+        Whether it is in the queue: pending, and nothing but resources keeps it from starting.
+    """
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def account(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def qos(self) -> str: ...
+    @property
+    def partition(self) -> PartitionView: ...
+    @property
+    def partitions(self) -> Sequence[PartitionView]: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def submit_time(self) -> int: ...
+    @property
+    def eligible_time(self) -> int | None: ...
+    @property
+    def start_time(self) -> int | None: ...
+    @property
+    def end_limit(self) -> int | None: ...
+    @property
+    def time_limit_s(self) -> int: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_cpus(self) -> int: ...
+    @property
+    def nodes(self) -> Bitmap: ...
+    @property
+    def queued(self) -> bool: ...
+    @property
+    def restarts(self) -> int: ...
+
+
+class RecordView(Protocol):
+    """A job in one of its partitions, as the queue holds it; it may be started and planned like a job.
+
+    Attributes
+    ----------
+    priority
+        Of the job in this partition.
+    need
+        The units it takes in a pool that `counts`.
+    n_cpus
+        The CPUs it will hold, all of a node it has to itself.
+    """
+
+    @property
+    def job(self) -> JobView: ...
+    @property
+    def partition(self) -> PartitionView: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def need(self) -> int: ...
+    @property
+    def n_cpus(self) -> int: ...
+
+
+class ClusterView(Protocol):
+    """The cluster at one instant, always up to date within one call of `schedule`."""
+
+    @property
+    def now(self) -> int:
+        """The instant."""
+
+    @property
+    def pending(self) -> Sequence[JobView]:
+        """Jobs that may start, in priority order (priority, submit time, job id)."""
+
+    @property
+    def running(self) -> Sequence[JobView]:
+        """Running jobs by the end of their time limit, earliest first."""
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs of the cluster, down ones included."""
+
+    @property
+    def n_queued(self) -> int:
+        """Records in the queue."""
+
+    @property
+    def free_nodes(self) -> int:
+        """Usable nodes without a job."""
+
+    @property
+    def free_cpus(self) -> int:
+        """CPUs free on usable nodes."""
+
+    @property
+    def generation(self) -> int:
+        """Changes with every start, end, cancel, edit or node event, not with arrivals: the key of caches."""
+
+    def fits(self, job: JobView) -> bool:
+        """Whether `job` could start now."""
+
+    def earliest_start(self, job: JobView) -> int | None:
+        """When `job` could start if nothing else did, by the limits of running jobs; None while nodes are missing."""

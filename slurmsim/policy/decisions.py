@@ -1,0 +1,81 @@
+"""What a policy may decide: the messages its `schedule` yields."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.policy.cluster import JobView, PartitionView, RecordView
+
+
+@dataclass(slots=True)
+class Start:
+    """Start `job` now, on nodes the node selector chooses; `within` limits it to some nodes. Outcome: started or not.
+
+    With `time_limit_s` the job gets that limit instead of its own (--time-min).
+
+    Yielding a Start for a job that does not fit is no error (the outcome is False), nor for one that an accounting
+    limit forbids (None); for one that is not pending it is.
+    """
+
+    job: JobView | RecordView
+    within: Bitmap | None = None
+    partition: PartitionView | None = None
+    time_limit_s: int | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does; None: nobody can tell.
+
+    The trace gets every change of a `promise`; of mere estimates, which move at every pass, only the first.
+    """
+
+    job: JobView | RecordView
+    start: int | None
+    nodes: Bitmap = 0
+    promise: bool = True
+
+
+@dataclass(slots=True)
+class Reject:
+    """Show `reason` for pending `job`."""
+
+    job: JobView | RecordView
+    reason: str
+
+
+@dataclass(slots=True)
+class Tested:
+    """When the job of `record` could start was worked out, be it only to know; None: that of every job in the queue.
+
+    Slurm's plugins do so; it tells slurmctld how many CPUs a job would get, which `squeue` shows.
+    """
+
+    record: RecordView | None = None
+
+
+@dataclass(slots=True)
+class WakeAt:
+    """Call `schedule` again at `time` even if nothing happens until then."""
+
+    time: int
+
+
+@dataclass(slots=True)
+class Resize:
+    """Give running `job` `n_nodes` nodes: its first ones, or more of those that are idle (out of `within`).
+
+    Outcome: done or not. Jobs that hold whole equal nodes can grow; every job can shrink. What that does to its run
+    time the driver knows; the limit stays.
+    """
+
+    job: JobView
+    n_nodes: int
+    within: Bitmap | None = None
+
+
+Decision = Start | Plan | Reject | Tested | WakeAt | Resize
+Outcome = bool | None
+Decisions = Generator[Decision, Outcome, None]  # what is sent back is the outcome

@@ -1,0 +1,134 @@
+"""Plans and node spaces: what a policy needs that plans jobs on nodes (`slurmsim.capacity.NodeSpace`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import CapacityProfile
+from slurmsim.policy.cluster import JobView, RecordView
+from slurmsim.policy.pools import Forecast, PoolsView
+
+
+class RequestView(Protocol):
+    """What a job asks for, as one partition's nodes and limits make of it; equal requests are one object.
+
+    Attributes
+    ----------
+    units
+        "node" or "cpu" where only a number of interchangeable ones matters, else None.
+    min_nodes, min_cpus
+        The least it takes.
+    node_need
+        Nodes it takes where it gets whole ones.
+    required
+        Nodes it names (--nodelist).
+    elastic
+        Whether it takes more nodes than it must when they are free.
+    """
+
+    @property
+    def units(self) -> str | None: ...
+    @property
+    def min_nodes(self) -> int: ...
+    @property
+    def min_cpus(self) -> int: ...
+    @property
+    def node_need(self) -> int: ...
+    @property
+    def required(self) -> Bitmap: ...
+    @property
+    def elastic(self) -> bool: ...
+
+
+class PlannedRecord(RecordView, Protocol):
+    """A record and its request.
+
+    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
+    the same job in another partition).
+    """
+
+    @property
+    def shape(self) -> RequestView: ...
+    @property
+    def alone(self) -> bool: ...
+
+
+class FutureTest(Protocol):
+    """Who answers Slurm's future test: the view, or an `Outlook`."""
+
+    def future(self, record: RecordView, within: Bitmap) -> Forecast | None:
+        """Earliest start of the record's job on the nodes of `within`, running jobs taken away in order of end."""
+
+    def too_few_by(self, record: RecordView, within: Bitmap, time: int) -> bool:
+        """Whether counting is enough to tell that `future` would name an instant after `time`."""
+
+
+class Outlook(FutureTest, Protocol):
+    """What running jobs will give back when, as it was at one moment; for requests that counting nodes decides."""
+
+    def profile(self) -> CapacityProfile:
+        """How many nodes are without a running job from now on; jobs over their limit count as gone."""
+
+
+class PlansView(PoolsView, Protocol):
+    """The cluster and what will come of it."""
+
+    def available(self) -> Bitmap:
+        """Nodes that are neither down nor drained."""
+
+    @property
+    def free_nodes_or_mixed(self) -> int:
+        """Usable nodes that are not taken whole."""
+
+    @property
+    def whole_nodes_only(self) -> bool:
+        """Whether every running job holds whole nodes."""
+
+    @property
+    def completing(self) -> bool:
+        """Whether there are nodes without a job that no job may enter yet."""
+
+    def next_limit(self, now: int) -> int | None:
+        """The next instant after `now` at which a running job reaches its limit, None if there is none."""
+
+    def closed(self) -> Sequence[tuple[int, int, Bitmap]]:
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+
+    def could_start(self, record: RecordView, within: Bitmap) -> bool:
+        """Whether the record's job would fit now on the nodes of `within`."""
+
+    def earliest_possible(self, record: RecordView) -> int:
+        """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
+
+    def too_few_by(self, record: RecordView, within: Bitmap, time: int) -> bool:
+        """Whether counting is enough to tell that `future` would name an instant after `time`."""
+
+    def future(
+        self, record: RecordView, within: Bitmap, when: int = 0, limit: int = 0, following: int = 0
+    ) -> Forecast | None:
+        """Slurm's future test: earliest start on the nodes of `within`, running jobs taken away in order of end.
+
+        A start at `when` is tried, for `limit` seconds, and after it one at `following` (0: none): that says which
+        reservations of parts of nodes matter, and, where it `tests_from_try`, all that is asked.
+        """
+
+    @property
+    def tests_from_try(self) -> bool:
+        """Whether the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
+
+    def outlook(self) -> Outlook:
+        """What running jobs will give back when, as it is now: holds while further jobs start."""
+
+    # -- who must make way
+
+    @property
+    def preempts(self) -> bool:
+        """Whether jobs may have to make way for others."""
+
+    def preempting(self, record: RecordView) -> bool:
+        """Whether others were stopped for the record's job in this pass: it is tried in no other partition."""
+
+    def may_be_preempted(self, job: JobView) -> bool:
+        """Whether running `job` might have to make way for somebody."""

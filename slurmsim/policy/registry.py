@@ -1,0 +1,94 @@
+"""Where policies register: the entry points of all installed packages."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from slurmsim.errors import ConfigError, PolicyError
+from slurmsim.policy.base import Policy, PolicyOption
+
+GROUP = "slurmsim.policies"
+
+
+def policy_names() -> list[str]:
+    """Names of all installed policies, ours and strangers', sorted."""
+    return sorted({point.name for point in entry_points(group=GROUP)})
+
+
+def load_policy(name: str) -> type[Policy]:
+    """The policy class registered as `name`.
+
+    Raises
+    ------
+    ConfigError
+        No package offers it (the message names the known ones), or several do.
+    PolicyError
+        It cannot be imported or is no Policy.
+    """
+    offered = {point.value: point for point in entry_points(group=GROUP) if point.name == name}
+    if len(offered) > 1:
+        raise ConfigError(f"several packages offer a policy {name!r}: {', '.join(sorted(offered))}",
+                          field="SchedulerType", expected="all but one of them uninstalled")  # fmt: skip
+    for value, point in offered.items():
+        try:
+            found = point.load()
+        except (Exception, SystemExit) as error:  # whatever a stranger's module does while it is imported
+            said = " ".join(str(error).split())
+            raise PolicyError(name, f"{value} cannot be loaded: {type(error).__name__}: {said}") from error
+        if not (isinstance(found, type) and issubclass(found, Policy)):
+            raise PolicyError(name, f"{value} is not a slurmsim.policy.Policy")
+        if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
+            raise PolicyError(name, f"{value} has OPTIONS that are no slurmsim.policy.PolicyOption")
+        if not found.name:
+            found.name = name
+        return found
+    raise ConfigError(f"no policy is called {name!r}", field="SchedulerType", expected=", ".join(policy_names()))
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPolicy:
+    """A policy some package offers: its class, or why there is none, and the file it comes from."""
+
+    name: str
+    file: str
+    policy: type[Policy] | None
+    problem: str = ""
+
+
+def installed_policies() -> list[InstalledPolicy]:
+    """All installed policies by name, the broken ones among them; loads each and raises nothing."""
+    return [_installed(name) for name in policy_names()]
+
+
+def _installed(name: str) -> InstalledPolicy:
+    offered = {point.value: point for point in entry_points(group=GROUP) if point.name == name}
+    file = ", ".join(_file_of(offered[value]) for value in sorted(offered))
+    try:
+        return InstalledPolicy(name, file, load_policy(name))
+    except PolicyError as error:
+        return InstalledPolicy(name, file, None, str(error).removeprefix(f"policy {name}: "))
+    except ConfigError as error:
+        return InstalledPolicy(name, file, None, error.message)
+
+
+def _file_of(point: EntryPoint) -> str:
+    """The file an entry point names, found without running it; else what the entry point says."""
+    try:
+        spec = importlib.util.find_spec(point.module)
+    except (Exception, SystemExit):  # the package around it cannot be imported
+        spec = None
+    return spec.origin if spec is not None and spec.origin else point.value
+
+
+def parse_policy(text: str) -> tuple[str, dict[str, str]]:
+    """Split ``NAME[:key=value,…]``; a leading ``sched/`` is accepted. Raises ConfigError."""
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    for item in filter(None, rest.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"{item!r} is not an option", field="--policy", expected="NAME:key=value,key=value")
+        options[key] = value
+    return name.removeprefix("sched/"), options

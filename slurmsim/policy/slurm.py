@@ -1,0 +1,186 @@
+"""Slurm's own rules: limits of accounts and QOS, reservations, licenses, deadlines. `sched/backfill` needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Protocol
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.policy.cluster import JobView, RecordView
+from slurmsim.policy.plans import PlannedRecord, PlansView
+
+
+class SlurmJob(JobView, Protocol):
+    """A job with what Slurm's plugins ask of it.
+
+    Attributes
+    ----------
+    array_key, array_task_id
+        The job id of its array (its own outside of one), and its place there or None.
+    licenses
+        (name, count) it asks for.
+    time_min_s
+        --time-min in seconds, None without.
+    deadline
+        --deadline, None without.
+    planned_start
+        As last decided by a `Plan`.
+    holds_whole_nodes
+        Running, on nodes it has to itself.
+    """
+
+    @property
+    def array_key(self) -> int: ...
+    @property
+    def array_task_id(self) -> int | None: ...
+    @property
+    def licenses(self) -> Sequence[tuple[str, int]]: ...
+    @property
+    def time_min_s(self) -> int | None: ...
+    @property
+    def deadline(self) -> int | None: ...
+    @property
+    def planned_start(self) -> int | None: ...
+    @property
+    def holds_whole_nodes(self) -> bool: ...
+
+
+class SlurmRecord(PlannedRecord, Protocol):
+    """A job in one of its partitions and, if it asked for some, one of its reservations.
+
+    `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
+    """
+
+    @property
+    def job(self) -> SlurmJob: ...
+    @property
+    def reservation(self) -> Hashable: ...
+    @property
+    def unreserved(self) -> bool: ...
+
+
+class Access(Protocol):
+    """What reservations leave: from `start` on the nodes of `nodes`, unless `verdict` says why nothing.
+
+    `overlap`: some reservation of others touches the partition (or the job's own) then.
+    """
+
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def nodes(self) -> Bitmap: ...
+    @property
+    def overlap(self) -> bool: ...
+
+
+class LimitsView(Protocol):
+    """Limits of associations, QOS and partition QOS; each answer is the reason to show, or None."""
+
+    @property
+    def stop(self) -> bool:
+        """assoc_limit_stop: a limited job blocks its partition."""
+
+    def before(self, record: RecordView) -> str | None:
+        """The limit that forbids to even look for nodes."""
+
+    def too_many_nodes(self, record: RecordView) -> str | None:
+        """The node limit below the least number of nodes the job needs."""
+
+    def after(self, record: RecordView, alloc: None, nodes: Bitmap = 0) -> str | None:
+        """The limit a plan on `nodes` would break."""
+
+    def after_plan(self, record: RecordView) -> str | None:
+        """What `after` will say of a plan, wherever it is: equal whole nodes, of which the job gets no choice."""
+
+    def bars(self, record: RecordView) -> str | None:
+        """The limit that surely forbids a start now, whatever nodes are free."""
+
+    def barred(self, record: RecordView) -> str | None:
+        """The limit that forbids a start now as well as any plan, where `after_plan` may judge."""
+
+    def verdict(self, record: RecordView) -> str | None:
+        """The first limit that what the job asks for breaks now."""
+
+    def shown(self, job: JobView) -> bool:
+        """Whether the reason `job` shows is a limit."""
+
+    def blocking_qos(self, record: RecordView) -> str:
+        """The QOS whose group limit holds the record's job, "" when it is not one."""
+
+    def qos_of(self, record: RecordView) -> tuple[str, str]:
+        """QOS of the record's job and partition, "" for none."""
+
+    def min_prio(self, record: RecordView) -> int:
+        """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
+
+
+class SlurmView(PlansView, Protocol):
+    """All a policy may ask: what `schedule` is given, whatever smaller part of it a policy declares."""
+
+    @property
+    def running(self) -> Sequence[SlurmJob]: ...
+    def records(self) -> Sequence[SlurmRecord]: ...
+
+    @property
+    def kill_wait(self) -> int:
+        """KillWait, seconds."""
+
+    @property
+    def over_limit(self) -> int:
+        """OverTimeLimit, seconds."""
+
+    @property
+    def untried(self) -> bool:
+        """Whether a job in the queue has not been `Tested`, where that can matter."""
+
+    def time_limit(self, record: RecordView) -> int:
+        """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
+
+    def deadline_limit(self, record: RecordView, limit: int) -> int:
+        """`limit` cut to what is left before the deadline of the record's job."""
+
+    def limit_reason(self, record: RecordView) -> str | None:
+        """The partition limit that keeps this record from starting; with --time-min only that counts as its time."""
+
+    def qos_bar(self, record: RecordView) -> str | None:
+        """Why the record's partition does not take the QOS of its job, as the reason to show; None if it does."""
+
+    @property
+    def limits(self) -> LimitsView | None:
+        """Association and QOS limits, None where none are enforced."""
+
+    def throttled(self, record: RecordView) -> int:
+        """How many tasks of the array of the record's job wait because of its ``%N``."""
+
+    @property
+    def owned(self) -> bool:
+        """Whether users may have nodes to themselves, so that `free_to` must be asked."""
+
+    def free_to(self, record: RecordView, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no other user's job closes to the record's job as things are."""
+
+    # -- reservations and licenses
+
+    @property
+    def reserved(self) -> bool:
+        """Whether there are reservations, so that `access` must be asked."""
+
+    def reserved_now(self) -> bool:
+        """Whether a reservation is in force."""
+
+    def access(self, record: RecordView, when: int, limit: int) -> Access:
+        """What reservations leave the record's job from `when` on, or from a later start."""
+
+    def next_reservation_end(self, when: int) -> int:
+        """The first end of a reservation at or after `when`, 0 for none."""
+
+    def licensed(self, record: RecordView) -> bool:
+        """Whether the licenses of the record's job are free now."""
+
+    def license_holds(self) -> tuple[Mapping[str, int], Sequence[tuple[Hashable, int, int, str, int]]]:
+        """Licenses there are, and (owner, begin, end, name, count) held.
+
+        By running jobs (owner None) to their limits, by reservations over their periods (FLEX: always).
+        """
