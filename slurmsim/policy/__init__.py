@@ -38,6 +38,6 @@ __all__ = [
     "GROUP", "PORT_VERSION", "Access", "ClusterView", "Decision", "Decisions", "Forecast", "FutureTest",
     "InstalledPolicy", "JobView", "LimitsView", "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord",
     "PlansView", "Policy", "PolicyOption", "Pool", "PoolsView", "RecordView", "Reject", "RequestView", "Resize",
-    "SlurmJob", "SlurmRecord", "SlurmView", "Start", "Tested", "WakeAt", "installed_policies", "load_policy", "parse_policy",
-    "policy_names",
+    "SlurmJob", "SlurmRecord", "SlurmView", "Start", "Tested", "WakeAt", "installed_policies", "load_policy",
+    "parse_policy", "policy_names",
 ]  # fmt: skip
