@@ -30,6 +30,7 @@ from slurmsim.core.value import Value
 from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording
 from slurmsim.hostlist import expand
+from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
 from slurmsim.sim.network import Behaviour
@@ -366,37 +367,41 @@ def _fork(c: Controller) -> Controller:
 
     By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to the original.
     """
-    stream, shared = io.BytesIO(), [c.cluster]
-    _Writer(stream, shared).dump(c)
-    stream.seek(0)
-    fork: Controller = _Reader(stream, shared).load()
+    stream = io.BytesIO()
+    writer = _Writer(stream, c.cluster)
+    writer.dump(c)
+    _shared[:] = writer.shared
+    try:
+        fork: Controller = pickle.loads(stream.getbuffer())
+    finally:
+        _shared.clear()
     fork.selector.forget_future()  # remembers shapes by identity
     if fork.limits is not None:
         fork.limits.counters.renew_claims()
     return fork
 
 
+_shared: list[Any] = []  # what the copy being read shares with its original
+
+
+def _take(index: int) -> Any:
+    return _shared[index]
+
+
 class _Writer(pickle.Pickler):
-    """Puts what copies share into a list, and its index into the stream."""
+    """Puts what copies share into a list, and its index into the stream.
 
-    def __init__(self, stream: io.BytesIO, shared: list[Any]) -> None:
+    By `reducer_override` and not `persistent_id`, which is asked about every number and string, most of a controller.
+    """
+
+    def __init__(self, stream: io.BytesIO, cluster: ClusterSpec) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
-        self._shared = shared
+        self._cluster = cluster
+        self.shared: list[Any] = []
 
-    def persistent_id(self, obj: Any) -> int | None:
-        if obj is self._shared[0]:
-            return 0
-        function = callable(obj) and not isinstance(obj, type | MethodType | BuiltinMethodType)
-        if not function and not isinstance(obj, Value):
-            return None
-        self._shared.append(obj)
-        return len(self._shared) - 1
-
-
-class _Reader(pickle.Unpickler):
-    def __init__(self, stream: io.BytesIO, shared: list[Any]) -> None:
-        super().__init__(stream)
-        self._shared = shared
-
-    def persistent_load(self, pid: int) -> Any:
-        return self._shared[pid]
+    def reducer_override(self, obj: Any) -> Any:
+        function = callable(obj) and obj is not _take and not isinstance(obj, type | MethodType | BuiltinMethodType)
+        if not function and obj is not self._cluster and not isinstance(obj, Value):
+            return NotImplemented
+        self.shared.append(obj)
+        return _take, (len(self.shared) - 1,)

@@ -140,7 +140,7 @@ class ClusterView(Protocol):
 
     @property
     def n_queued(self) -> int:
-        """Records in the queue."""
+        """Jobs in the queue."""
 
     @property
     def free_nodes(self) -> int:
