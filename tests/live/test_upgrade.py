@@ -15,7 +15,7 @@ from slurmsim.errors import WorkloadError
 from slurmsim.slurmctld.snapshot import file, upgrades
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SCHEMAS = {"schema1": 1, "schema2": 2}  # made by slurmsim 0.2.0 and 0.3.0
+SCHEMAS = {"schema1": 1, "schema2": 2, "schema3": 3}  # made by slurmsim 0.2.0, 0.3.0 and 0.4.0
 
 
 @pytest.fixture(params=SCHEMAS)
