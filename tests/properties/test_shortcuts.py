@@ -15,10 +15,10 @@ import pytest
 from bare_loop import START, Decided, World, drive, worlds
 from hypothesis import given
 from hypothesis import strategies as st
+from left_out_cycles import left_out_cycles
 from random_worlds import read_conf
 
 from slurmsim import compiled
-from slurmsim.core.controller import Controller
 from slurmsim.core.main_pass import MainPass
 from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
 from slurmsim.core.policy_view import View
@@ -26,7 +26,7 @@ from slurmsim.core.select import Selector
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
-from slurmsim.policy import Start, load_policy
+from slurmsim.policy import load_policy
 from slurmsim.releases import RELEASES
 from slurmsim_policies.backfill import Shadow
 from slurmsim_policies.slurm_backfill import SlurmBackfill, _Cycle
@@ -65,37 +65,7 @@ def test_planning_no_deeper_than_something_can_start(world: World, release: str)
 def test_cycles_of_an_unchanged_cluster_start_nothing(world: World) -> None:
     """Between two instants at which the controller wants to be called, a full backfill cycle finds nothing to start."""
 
-    def ghost(controller: Controller, until: int) -> None:
-        policy: Any = controller.policy
-        if controller.host.changed or policy._started:
-            return  # a cycle is coming
-        if any(records[0].job.eligible_time > policy._last_cycle for records in controller.queue.jobs.values()):
-            return  # a begin time has passed, which slurmctld does not take for a change
-        moments = {controller.now + 1, (controller.now + until) // 2, until - 1}
-        kept, now = vars(policy).copy(), controller.now
-        for moment in sorted(moments):
-            if moment < kept["_last_cycle"] + kept["interval"]:
-                continue  # a cycle is not due yet
-            controller.now = moment
-            policy.plan_all = True
-            refuse = None
-            decisions = policy.schedule(controller.host.view, moment)
-            try:
-                decision = next(decisions)
-                while True:
-                    if isinstance(decision, Start):
-                        record = decision.job
-                        limited = controller.limit_reason(record.job, record.partition, record.shape)
-                        found = controller.selector.place(record.shape, controller.table, decision.within)
-                        assert limited or found is None, f"job {record.job.id} could start at {moment}"
-                        refuse = False
-                    decision = decisions.send(refuse)
-            except StopIteration:
-                pass
-            vars(policy).update(kept)
-        controller.now = now
-
-    drive(world, "backfill", between=ghost)
+    drive(world, "backfill", between=left_out_cycles)
 
 
 def some_limits(draw: random.Random, n_nodes: int) -> Accounting:
