@@ -90,7 +90,7 @@ def _limited(argv: list[str], folder: Path, n_bytes: int) -> Outcome:
 @pytest.mark.parametrize("n_bytes", [0, 1000, 8000])
 def test_a_disk_that_fills_up_leaves_an_earlier_result(folder: Path, n_bytes: int) -> None:
     before = earlier_run(folder)
-    many = "".join(swf_job(i, submit=i * 7 % 1000, procs=1 + i % 9) for i in range(1, 3001))
+    many = "".join(swf_job(i, submit=i * 7 % 1000, procs=1 + i % 9) for i in range(1, 401))
     (folder / "log.swf").write_text(many, encoding="utf-8")
     outcome = _limited(command(GOOD), folder, n_bytes)
     assert_refused(outcome, 1, ("out",))

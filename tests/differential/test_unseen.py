@@ -154,9 +154,7 @@ MISSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [name if name.startswith("third") else pytest.param(name, marks=pytest.mark.slow) for name in DIFFERENT]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in DIFFERENT])
 def test_commands_of_recorded_sessions(name: str, tmp_path: Path) -> None:
     recording = kept.unpack(RECORDED / f"{name}.session.xz", tmp_path)
     found = ours.compare(name, recording, tmp_path / "slurm.conf")
