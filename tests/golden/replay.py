@@ -376,12 +376,13 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="fail on a difference without a reason in known.toml; tell reasons"
     )
+    parser.add_argument("--once", action="store_true", help="do not try other phases where many commands differ")
     parser.add_argument("--up", type=int, metavar="SECONDS", help="how long slurmctld had been up at the first command")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
     args = parser.parse_args()
     groups, new = [], 0
     for path in args.files:
-        group = replay(path, args.jobs, args.times, args.up, search=not args.check)
+        group = replay(path, args.jobs, args.times, args.up, search=not (args.check or args.once))
         groups.append(group)
         if not args.json:
             show(group, verbose=args.verbose)

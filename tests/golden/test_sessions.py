@@ -23,7 +23,7 @@ RUN = (
 
 @pytest.mark.parametrize("name", RUN)
 def test_commands_print_what_real_slurm_printed(name: str) -> None:
-    command = [sys.executable, str(HERE / "replay.py"), "--json", str(known.SESSIONS / f"{name}.json.gz")]
+    command = [sys.executable, str(HERE / "replay.py"), "--once", "--json", str(known.SESSIONS / f"{name}.json.gz")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (group,) = json.loads(done.stdout)
