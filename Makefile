@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast test-compiled nightly bench unseen clean
+.PHONY: help demo live test clients fast test-compiled nightly bench decisions unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -48,6 +48,10 @@ nightly: test-compiled ## test-compiled; fuzzers and properties with thousands o
 bench: ## the benchmarks, one file a claim of the README (logs: SLURMSIM_DATA=folder)
 	@.ci/setup dev
 	@$(BIN)/python -m pytest -p no:xdist -s benchmarks
+
+decisions: ## fingerprints of what is decided, to compare before and after a change (SLURMSIM_DATA=folder)
+	@.ci/setup dev
+	@$(BIN)/python benchmarks/decisions.py
 
 unseen: ## ask real Slurm and slurmsim new questions: SEED=…, SLURMSIM_ORACLE=the oracle kit's folder
 	@.ci/setup dev
