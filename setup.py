@@ -5,7 +5,7 @@ from pathlib import Path
 
 from setuptools import setup
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / ".ci/compiling"))
+sys.path.insert(0, str(Path(__file__).resolve().parent / ".ci/build_backend"))
 
 from slurmsim_compiling import BUILD_BASE, extensions, wanted
 

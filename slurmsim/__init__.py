@@ -12,7 +12,7 @@ from slurmsim.version import __version__
 
 if TYPE_CHECKING:
     from slurmsim.live.cluster import Cluster, cluster
-    from slurmsim.replay import run
+    from slurmsim.replaying.replay import run
     from slurmsim.trace.reader import Trace, read_trace
 
 __all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "run"]
@@ -22,13 +22,13 @@ def compiled() -> bool:
     """Whether this installation's core is compiled (docs/speed.md) or plain Python; the results are the same."""
     from importlib.util import find_spec
 
-    spec = find_spec("slurmsim.core.controller")
+    spec = find_spec("slurmsim.core.controller.controller")
     return spec is not None and spec.origin is not None and not spec.origin.endswith(".py")
 
 
 def __getattr__(name: str) -> Any:
     if name == "run":
-        from slurmsim.replay import run
+        from slurmsim.replaying.replay import run
 
         return run
     if name in ("read_trace", "Trace"):

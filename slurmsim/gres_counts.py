@@ -1,13 +1,14 @@
-"""Counts of GRES beside counts of tasks and nodes: whether they agree, and what follows from them.
+"""GRES that jobs ask for: how they are written, whether their counts agree with those of tasks and nodes.
 
 sbatch asks this before it sends a request, slurmctld before it takes one. Mirrors gres_job_state_validate and
-_test_gres_cnt (common/gres.c, 22.05).
+_test_gres_cnt (common/gres.c, 22.05). GRES that nodes have are written in another way (`slurmsim.tres.parse_gres`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from slurmsim.numerals import is_number
 
@@ -55,6 +56,35 @@ def agree(asked: Counts, *, client: bool = False) -> None:
         _one(asked, name, counts, client)
 
 
+UNITS = {"k": 1024, "m": 1024 * 1024}
+"""Suffixes of a count, in small letters."""
+
+
+def bare(item: str) -> str:
+    """An item of a request without the ``gres:`` or ``gres/`` before its name."""
+    return item.removeprefix("gres:").removeprefix("gres/")
+
+
+def read_item(item: str, units: Mapping[str, int] = MappingProxyType({})) -> tuple[str, str, int] | None:
+    """Name, type and count of a `bare` item: ``gpu``, ``gpu:2``, ``gpu:a100``, ``gpu:a100:2``. None for anything else.
+
+    `units` are the suffixes a count may have: slurmctld takes `UNITS`, commands and logs none, to which ``2k`` is a
+    type.
+
+    >>> read_item("gpu:a100:2"), read_item("nvme"), read_item("gpu:2k", UNITS), read_item("a:b:c")
+    (('gpu', 'a100', 2), ('nvme', '', 1), ('gpu', '', 2048), None)
+    """
+    name, *rest = item.split(":")
+    count = 1
+    if rest:
+        unit = units.get(rest[-1][-1:].lower(), 0)
+        digits = rest[-1][:-1] if unit else rest[-1]
+        if is_number(digits):
+            count = int(digits) * (unit or 1)
+            rest.pop()
+    return (name, rest[0] if rest else "", count) if name and len(rest) <= 1 else None
+
+
 def gres_items(text: str, scope: str) -> list[tuple[str, str, int, str]]:
     """What of ``gres:gpu:a:2,gres:nvme`` can be read, as `Counts` has it.
 
@@ -63,10 +93,9 @@ def gres_items(text: str, scope: str) -> list[tuple[str, str, int, str]]:
     """
     found = []
     for item in filter(None, text.split(",")):
-        name, *rest = item.removeprefix("gres:").removeprefix("gres/").split(":")
-        count = int(rest.pop()) if rest and is_number(rest[-1]) and len(rest[-1]) < 19 else 1
-        if count and len(rest) <= 1:
-            found.append((name, rest[0] if rest else "", count, scope))
+        asked = read_item(bare(item))
+        if asked is not None and asked[2]:
+            found.append((*asked, scope))
     return found
 
 

@@ -1,8 +1,8 @@
 """What Slurm does in one of two ways depending on its release: one row a difference, by name.
 
 Options, fields and texts with a column of releases stand in tables beside the code that prints them, decisions of the
-scheduler in `slurmsim.core.release_rules`. Here is what is left: places that do one thing before a release and another
-from it on. They ask `since`, never for the release itself.
+scheduler in `slurmsim.core.records.release_rules`. Here is what is left: places that do one thing before a release
+and another from it on. They ask `since`, never for the release itself.
 """
 
 from __future__ import annotations

@@ -27,17 +27,6 @@ def short(version: str) -> str:
     return known[-1] if known else RELEASES[0]
 
 
-def release_of(io: Any) -> str:
-    """Which release a command is to look like: the environment says, else the daemon, else the first."""
-    named = io.environ.get(VERSION_VARIABLE)
-    if not named:
-        try:
-            named = io.client.call("hello").get("slurm_version")
-        except Exception:  # a command must print its usage without a daemon too
-            named = None
-    return short(named) if named else RELEASES[0]
-
-
 def version_line(release: str) -> str:
     """What ``--version`` prints (the recorded builds are Debian's)."""
     return f"slurm-wlm {VERSIONS[release]}"

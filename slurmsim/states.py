@@ -92,17 +92,6 @@ HELD_REASONS = frozenset({Reason.HELD_USER, Reason.HELD_ADMIN, Reason.HOLD_MAX_R
 NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 
 
-class NodeState:
-    """Base state of a node, without flags."""
-
-    IDLE: Final = "IDLE"
-    MIXED: Final = "MIXED"
-    ALLOCATED: Final = "ALLOCATED"
-    DOWN: Final = "DOWN"
-    DRAINED: Final = "DRAINED"
-    DRAINING: Final = "DRAINING"
-
-
 def deleted_reservation(name: str) -> str:
     """The reason of a job whose reservation is gone."""
     return f"Reservation {name} was deleted"

@@ -7,7 +7,7 @@ Mirrors the forms slurm.conf, sacct and scontrol use (22.05): ``cpu=4,mem=1000M,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
@@ -156,11 +156,6 @@ def parse_gres(text: str) -> tuple[GresItem, ...]:
     if text.strip().lower() in _EMPTY:
         return ()
     return tuple(_gres_item(item.strip()) for item in _LOCALITY.sub("", text).split(","))
-
-
-def format_gres(items: Iterable[GresItem]) -> str:
-    """GRES specifications as slurm.conf writes them: ``gpu:a100:2,shard:8``."""
-    return ",".join(":".join(filter(None, (item.name, item.type, str(item.count)))) for item in items)
 
 
 def _gres_item(item: str) -> GresItem:

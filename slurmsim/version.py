@@ -3,4 +3,4 @@
 Journals say who decided what is in them: a restart by the same version compares, by another one follows.
 """
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"

@@ -66,7 +66,7 @@ def _is_recording(name: str) -> bool:
 
 def _log_options(name: str, args: argparse.Namespace) -> Any:
     from slurmsim.config.load import parse_override
-    from slurmsim.preparation import RunOptions
+    from slurmsim.replaying.preparation import RunOptions
 
     return RunOptions(
         workload=name, out="", conf=args.conf, set=tuple(parse_override(item) for item in args.set),

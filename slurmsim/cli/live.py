@@ -17,8 +17,8 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings, seconds_of
 from slurmsim.protocol import cluster_folder
-from slurmsim.slurmctld.header import JOURNAL
-from slurmsim.slurmctld.salvage import salvage
+from slurmsim.slurmctld.history.header import JOURNAL
+from slurmsim.slurmctld.history.salvage import salvage
 
 _CLOCKS = {
     "real": "the machine's clock", "running": "{rate:g} seconds a second", "frozen": "frozen", "fast": "fast"
@@ -103,7 +103,7 @@ def run_up(args: argparse.Namespace) -> int:
     daemon.remember(folder)
     with slow_bar("requests", shown=sys.stderr.isatty()) as progress:
         if args.foreground:
-            from slurmsim.slurmctld.start import serve
+            from slurmsim.slurmctld.server.start import serve
 
             return serve(prepared.folder, prepared.header, progress, lambda: print(f"cluster in {folder}", flush=True))
         try:

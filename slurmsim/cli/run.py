@@ -98,8 +98,8 @@ def run(args: argparse.Namespace) -> int:
     """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
     from slurmsim.cli.progress import progress_bar
     from slurmsim.config.load import parse_override
-    from slurmsim.preparation import RunOptions, prepare
-    from slurmsim.replay import execute, refused_warning
+    from slurmsim.replaying.preparation import RunOptions, prepare
+    from slurmsim.replaying.replay import execute, refused_warning
 
     options = RunOptions(
         args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.cli.run import pair
     from slurmsim.config.load import parse_override
     from slurmsim.errors import ConfigError
-    from slurmsim.preparation import RunOptions
+    from slurmsim.replaying.preparation import RunOptions
     from slurmsim.trace.jsonfile import to_json
     from slurmsim.whatif import Question, study
     from slurmsim.whatif.view import as_dict, as_text, write

@@ -1,1 +1,28 @@
-"""The fake commands: thin programs that ask the daemon and print what Slurm prints."""
+"""The fake commands: thin programs that ask the daemon and print what Slurm prints.
+
+A room a command (`squeue`, `sinfo`, `sacct`, `sacctmgr`, `scontrol`, `scancel`), one for those that submit (`submit`)
+and one for the `small` ones; what they share is in `text` and `json`, what they see of the world in `io`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_ROOMS = {
+    "submit": ("salloc", "sbatch", "srun"),
+    "squeue": ("squeue",),
+    "sinfo": ("sinfo",),
+    "sacct": ("sacct",),
+    "sacctmgr": ("sacctmgr",),
+    "scontrol": ("scontrol",),
+    "scancel": ("scancel",),
+    "small": ("sattach", "sbcast", "sdiag", "sprio", "sreport", "sshare", "sstat", "strigger"),
+}
+MODULES = {name: f"slurmsim.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
+"""The commands there are, and the module each is; it has `main` for a program and `run` for a test."""
+
+
+def main(name: str) -> int:
+    """Be the command `name`; its exit code. Programs in clusters' folders call this, wherever its module is by then."""
+    code: int = import_module(MODULES[name]).main()
+    return code

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from slurmsim.core.job import Job
+from slurmsim.core.records.job import Job
 from slurmsim.fidelity.recording import Recording
 from slurmsim.policy import load_policy
 from slurmsim.sim.simulation import Simulation
@@ -56,5 +56,5 @@ def replay_freely(recording: Recording) -> Free:
         accounting=recording.accounting, enforce_limits=False, on_finished=lambda job: jobs.__setitem__(job.id, job),
     )  # fmt: skip
     simulation.run()
-    state = simulation.controller.state
+    state = simulation.controller.state.cluster
     return Free(jobs, {job.id: state.node_list(job.alloc) for job in jobs.values() if job.alloc is not None})

@@ -30,10 +30,10 @@ from itertools import combinations_with_replacement, islice, product
 
 import numpy as np
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.job import Job
-from slurmsim.core.messages import Action, JobEnded, Launch, Submit
-from slurmsim.core.nodes import Allocation
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Action, JobEnded, Launch, Submit
+from slurmsim.core.records.node_table import Allocation
 from slurmsim.fidelity.recording import Recording
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
@@ -210,7 +210,7 @@ class _Stepper:
                     job = action.job
                     assert job.alloc is not None
                     found.jobs[job.id] = job
-                    found.nodes[job.id] = started[job.id] = c.state.node_list(job.alloc)
+                    found.nodes[job.id] = started[job.id] = c.state.cluster.node_list(job.alloc)
                     end = now + self.behaviour[job.id].run_time
                     found.held[job.id], found.began[job.id], found.until[job.id] = job.alloc, now, end
                     ends[end].append(job.id)

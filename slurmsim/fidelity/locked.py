@@ -22,11 +22,10 @@ from types import BuiltinMethodType, MethodType
 from typing import Any
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.core.completing import Completing
-from slurmsim.core.controller import Controller
-from slurmsim.core.messages import Fact, JobEnded, Launch, Submit
-from slurmsim.core.nodes import Allocation
-from slurmsim.core.value import Value
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.messages import Fact, JobEnded, Launch, Submit
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.value import Value
 from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording
 from slurmsim.hostlist import expand
@@ -152,7 +151,7 @@ class _Walk:
         recorded = {job.id: job for job in self.starts.get(now, ()) if job.id not in self.ahead}
         facts: list[Fact] = [*self.ends.get(now, ()), *self.submits.get(now, ())]
         self.freed = [entry for entry in self.freed if entry[0] >= now - FREED_S]
-        self.freed += [(now, self.c.jobs[fact.job_id].nodes) for fact in self.ends.get(now, ())]
+        self.freed += [(now, self.c.state.jobs[fact.job_id].nodes) for fact in self.ends.get(now, ())]
         best: _Best | None = None
         if recorded:
             best = self._best(now, recorded, [()], None)
@@ -199,11 +198,11 @@ class _Walk:
 
         With several starts the nodes of the last of them may have come back between two passes.
         """
-        index, freed = self.c.table.index, 0
+        index, freed = self.c.state.table.index, 0
         for _, nodes in self.freed:
             freed |= nodes
         taken, after = 0, []
-        for job in sorted(recorded.values(), key=lambda job: [r.key for r in self.c.queue.jobs.get(job.id, ())]):
+        for job in sorted(recorded.values(), key=lambda job: [r.key for r in self.c.state.queue.jobs.get(job.id, ())]):
             taken |= from_indices(sorted(index[name] for name in expand(job.nodes)))
             after.append(freed & ~taken)
         if after[-1]:
@@ -230,14 +229,13 @@ class _Walk:
             for item in order:
                 if isinstance(item, bool):
                     if completing:
-                        fork.completing = Completing(fork, 0, 0)
                         fork.completing.nodes = completing.pop(0) if len(completing) > 1 else completing[0]
                     for action in fork.run_pass(now, backfill=item):
                         if isinstance(action, Launch):
                             alloc = action.job.alloc
                             assert alloc is not None
                             self.placed[action.job.id] = alloc
-                            started[action.job.id] = fork.state.node_list(alloc)
+                            started[action.job.id] = fork.state.cluster.node_list(alloc)
                 else:
                     fork.note(now, [Submit(item) if isinstance(item, Submission) else ends[item]])
             yield fork, started
@@ -260,12 +258,14 @@ class _Walk:
 
     def _start(self, recorded: RecordedJob) -> None:
         """Start the job on its recorded nodes; elsewhere, or not at all, where ours are not free."""
-        c, job = self.c, self.c.jobs.get(recorded.id)
+        c, job = self.c, self.c.state.jobs.get(recorded.id)
         if job is None or not job.queued:
             self.found.displaced += 1
             return
-        mask = from_indices(sorted(c.table.index[name] for name in expand(recorded.nodes)))
-        records = [r for r in c.queue.jobs[job.id] if not mask & ~r.partition.mask] or list(c.queue.jobs[job.id])
+        mask = from_indices(sorted(c.state.table.index[name] for name in expand(recorded.nodes)))
+        records = [r for r in c.state.queue.jobs[job.id] if not mask & ~r.partition.mask] or list(
+            c.state.queue.jobs[job.id]
+        )
         record = records[0]
         known = (alloc for alloc in (self.held.get(job.id), self.placed.get(job.id)) if alloc is not None)
         alloc = next((alloc for alloc in known if alloc.mask == mask and _is_free(c, alloc)), None)
@@ -275,12 +275,12 @@ class _Walk:
             exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()
             exact.max_nodes = max(exact.max_nodes, exact.min_nodes)
             exact.by_count = False
-            alloc = c.selector.place(exact, c.table, mask)
+            alloc = c.state.selector.place(exact, c.state.table, mask)
         if alloc is None:
             self.found.displaced += 1
-            alloc = c.selector.place(record.shape, c.table)
+            alloc = c.state.selector.place(record.shape, c.state.table)
         if alloc is not None:
-            c.start(record, alloc, recorded.scheduler)
+            c.life_cycle.start(record, alloc, recorded.scheduler)
 
     # -- moments of our own ---------------------------------------------------------------------------------------
 
@@ -321,15 +321,15 @@ class _Walk:
 
     def _adopt(self, fork: Controller) -> None:
         """What a pass on a copy found out of jobs that are pending in both: their reasons, and CPUs for them."""
-        for job_id, job in self.c.jobs.items():
-            other = fork.jobs.get(job_id)
+        for job_id, job in self.c.state.jobs.items():
+            other = fork.state.jobs.get(job_id)
             if other is not None and job.state == other.state == JobState.PENDING:
-                self.c.set_reason(job, other.reason)
+                self.c.state.set_reason(job, other.reason)
                 if other.tried_cpus and job.queued:  # else its first priority would count them
-                    self.c.tried.found(job, other.tried_cpus)
+                    self.c.found_cpus.found(job, other.tried_cpus)
 
     def _show(self, now: int) -> None:
-        for job in self.c.jobs.values():
+        for job in self.c.state.jobs.values():
             if job.state == JobState.PENDING:
                 history = self.shown[job.id]
                 if not history or history[-1][1] != job.reason:
@@ -349,10 +349,10 @@ class _Walk:
 def _is_free(c: Controller, alloc: Allocation) -> bool:
     """Whether all of `alloc` is free now."""
     if alloc.whole:
-        return not alloc.mask & ~c.table.idle
+        return not alloc.mask & ~c.state.table.idle
     at = alloc.indices()
-    enough = (c.table.free_cpus[at] >= alloc.cpus).all() and (c.table.free_mem[at] >= alloc.mem).all()
-    return bool(enough) and all((c.table.free_gres[kind][at] >= count).all() for kind, count in alloc.gres)
+    enough = (c.state.table.free_cpus[at] >= alloc.cpus).all() and (c.state.table.free_mem[at] >= alloc.mem).all()
+    return bool(enough) and all((c.state.table.free_gres[kind][at] >= count).all() for kind, count in alloc.gres)
 
 
 def _within(history: list[tuple[int, str]], begin: int, end: int) -> set[str]:
@@ -368,16 +368,16 @@ def _fork(c: Controller) -> Controller:
     By way of pickle, as `copy.deepcopy` leaves methods of compiled objects bound to the original.
     """
     stream = io.BytesIO()
-    writer = _Writer(stream, c.cluster)
+    writer = _Writer(stream, c.state.spec)
     writer.dump(c)
     _shared[:] = writer.shared
     try:
         fork: Controller = pickle.loads(stream.getbuffer())
     finally:
         _shared.clear()
-    fork.selector.forget_future()  # remembers shapes by identity
-    if fork.limits is not None:
-        fork.limits.counters.renew_claims()
+    fork.state.selector.forget_future()  # remembers shapes by identity
+    if fork.accounting.limits is not None:
+        fork.accounting.limits.counters.renew_claims()
     return fork
 
 

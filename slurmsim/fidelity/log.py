@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from slurmsim.fidelity.grade import Fit, grade
-from slurmsim.preparation import RunOptions, prepare
-from slurmsim.replay import execute
+from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.replay import execute
 from slurmsim.report.shortfall import shortfall
 from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import read_trace

@@ -24,7 +24,7 @@ from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, U
 from slurmsim.releases import RELEASES
 
 if TYPE_CHECKING:
-    from slurmsim.slurmctld.server import Server
+    from slurmsim.slurmctld.server.server import Server
 
 _CLOSE_S = 30.0  # the longest a single request of the engine may take
 _GONE_S = 5.0
@@ -116,7 +116,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start the daemon, after `stop`; one that runs is left alone. Raises ConfigError, OutputError."""
-        from slurmsim.slurmctld.start import open_cluster
+        from slurmsim.slurmctld.server.start import open_cluster
 
         with self._life:
             if self._thread is not None and self._thread.is_alive():
@@ -292,7 +292,7 @@ def _records(answer: dict[str, Any], fields: Sequence[str]) -> list[Record]:
 
 def _run(server: Server) -> None:
     """The daemon's thread: its folder is held as long as it runs."""
-    from slurmsim.slurmctld.server import run_server
+    from slurmsim.slurmctld.server.server import run_server
 
     try:
         run_server(server)

@@ -11,6 +11,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from slurmsim.commands import MODULES
+
 NAMES = (
     "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo",
     "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
@@ -22,25 +24,18 @@ import sys
 sys.path[:0] = {path!r}
 from slurmsim import protocol
 protocol.HOME = {folder!r}
-from slurmsim.commands.{name} import main
-sys.exit(main())
+from slurmsim.commands import main
+sys.exit(main({name!r}))
 """
 _REFUSAL = "#!/bin/sh\necho '{name}: error: slurmsim does not have this command' >&2\nexit 1\n"
-
-
-def imitated() -> tuple[str, ...]:
-    """The commands that are there."""
-    folder = Path(__file__).resolve().parents[1] / "commands"
-    return tuple(name for name in NAMES if (folder / f"{name}.py").is_file())
 
 
 def write_programs(folder: Path) -> Path:
     """Write the commands of the cluster in `folder`; where they are. Raises OSError."""
     place = folder / "bin"
     place.mkdir(mode=0o755, exist_ok=True)
-    there = set(imitated())
     for name in NAMES:
-        text = (_PROGRAM if name in there else _REFUSAL).format(
+        text = (_PROGRAM if name in MODULES else _REFUSAL).format(
             python=sys.executable, path=_import_path(), folder=str(folder), name=name
         )
         with suppress(OSError):

@@ -13,7 +13,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.releases import RELEASES
-from slurmsim.slurmctld.header import CONF, JOURNAL, new_header
+from slurmsim.slurmctld.history.header import CONF, JOURNAL, new_header
 
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533

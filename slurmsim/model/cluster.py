@@ -31,7 +31,7 @@ class ClusterSpec:
     groups
         Groups of each user who is in one; None where nothing is known of groups.
     release
-        The Slurm release whose decisions are made, where releases differ in them (`slurmsim.core.release_rules`).
+        The Slurm release whose decisions are made, where releases differ in them (`core.records.release_rules`).
     watched
         Somebody looks between passes, as a live cluster's users do: they see when every waiting job is expected to
         start, also where that decides nothing, and when backfill comes, so that what its own plans make of its cadence

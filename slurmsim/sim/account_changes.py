@@ -11,7 +11,7 @@ from slurmsim.config.accounting.commands import do_command
 from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.accounting.load import check_partitions
 from slurmsim.config.findings import Place
-from slurmsim.core.messages import ReplaceAccounting
+from slurmsim.core.records.messages import ReplaceAccounting
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
-from slurmsim.core.messages import CreateReservation
+from slurmsim.core.records.messages import CreateReservation
 from slurmsim.sim.simulation import Timed
 from slurmsim.tres import parse_licenses
 from slurmsim.workload import TextColumn, Workload

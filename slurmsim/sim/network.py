@@ -15,9 +15,9 @@ from typing import Any
 import simpy
 from simpy.events import Event
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.job import Job
-from slurmsim.core.messages import (
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import (
     Action,
     Boot,
     Continue,

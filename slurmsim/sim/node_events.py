@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     Fact,
     Maintain,
     NodesDown,
@@ -24,9 +24,9 @@ from slurmsim.core.messages import (
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import AccountCommand
 from slurmsim.sim.simulation import Timed
-from slurmsim.until import parse_until
 from slurmsim.workload import Workload
 
 COLUMNS = ("time", "action", "nodes", "until", "reason", "command")

@@ -1,18 +1,26 @@
-"""Turns what the controller notes into trace rows. Anything with ``append`` may stand for the writer's sinks."""
+"""Turns what the controller notes into trace rows. Anything with ``append`` may stand for the writer's sinks.
+
+The cells of a row of jobs are given by column name and put into the order of `slurmsim.trace.schema.JOBS`, so a cell
+can neither be in another's place nor be forgotten. So a row costs 5.5 µs, against 3.5 as a bare tuple; a job takes 75
+and more. Rows of events and usage come from the core in the order of the schema.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.job import ONE_YEAR_S, Job
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import ONE_YEAR_S, Job
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED
+from slurmsim.trace.schema import JOBS
 
 Asked = tuple[int, int, int, int | None]
 Append = Callable[[tuple[Any, ...]], None]
+in_order: Callable[[dict[str, Any]], tuple[Any, ...]] = itemgetter(*JOBS)
 
 
 class Recorder:
@@ -48,7 +56,7 @@ class Recorder:
         c = self.controller
         assert c is not None
         append = self._usage
-        for totals in c.usage.rows(now):
+        for totals in c.state.usage.rows(now):
             append(totals)
         self._turns += 1
         if self._turns & 255 == 0:
@@ -59,7 +67,7 @@ class Recorder:
     def drain(self) -> None:
         """Hand on the events the controller has noted."""
         assert self.controller is not None
-        events, append = self.controller.events, self._events
+        events, append = self.controller.state.events, self._events
         for row in events:
             append(row)
         events.clear()
@@ -78,25 +86,31 @@ class Recorder:
     def refused(self, sub: Submission, text: str) -> None:
         """The row of a submission that never became a job; `text` is Slurm's message."""
         assert self.controller is not None
-        asked = self._amounts(sub.request)
-        nodes, cpus, gpus, memory = asked
-        limit, task = sub.time_limit_s, sub.array_task_id
-        self._jobs((
-            sub.job_id, sub.array_job_id if task is not None else None, task, sub.name, sub.user, sub.account,
-            ",".join(sub.partitions), sub.qos, nodes, cpus, gpus, memory or 0, "", "", "", *asked,
-            None if limit == ONE_YEAR_S else limit, self.controller.now, self.controller.now, sub.begin, None, None,
-            None, REFUSED, "0:0", "", text, 0, 0, None, None, "", None, sub.reservation, sub.licenses,
-        ))  # fmt: skip
+        nodes, cpus, gpus, memory = self._amounts(sub.request)
+        limit, task, now = sub.time_limit_s, sub.array_task_id, self.controller.state.now
+        self._jobs(in_order({
+            "job_id": sub.job_id, "array_job_id": sub.array_job_id if task is not None else None,
+            "array_task_id": task, "name": sub.name, "user": sub.user, "account": sub.account,
+            "partition": ",".join(sub.partitions), "qos": sub.qos,
+            "nodes": nodes, "cpus": cpus, "gpus": gpus, "mem_mib": memory or 0,
+            "cpus_per_node": "", "mem_per_node_mib": "", "gres_per_node": "",
+            "req_nodes": nodes, "req_cpus": cpus, "req_gpus": gpus, "req_mem_mib": memory,
+            "time_limit_s": None if limit == ONE_YEAR_S else limit,
+            "submit": now, "last_submit": now, "begin": sub.begin, "eligible": None, "start": None, "end": None,
+            "state": REFUSED, "exit_code": "0:0", "node_list": "", "reason": text, "priority": 0, "restarts": 0,
+            "run_time_s": None, "wait_s": None, "scheduler": "", "held_since": None,
+            "reservation": sub.reservation, "licenses": sub.licenses,
+        }))  # fmt: skip
 
     def unfinished(self) -> None:
         """Rows of what is still running or pending, by job id, when the run stops early."""
         assert self.controller is not None
         self.drain()
-        for job_id in sorted(self.controller.jobs):
-            self._jobs(self._row(self.controller.jobs[job_id]))
+        for job_id in sorted(self.controller.state.jobs):
+            self._jobs(self._row(self.controller.state.jobs[job_id]))
 
     def _amounts(self, request: ResourceRequest) -> Asked:
-        """Columns req_nodes, req_cpus, req_gpus and req_mem_mib of a request."""
+        """`asked_for` of a request, remembered."""
         known = self._asked.get(id(request))
         if known is None:
             known = self._asked[id(request)] = request, asked_for(request)
@@ -105,7 +119,7 @@ class Recorder:
     def _row(self, job: Job) -> tuple[Any, ...]:
         c = self.controller
         assert c is not None
-        state = c.state
+        state = c.state.cluster
         alloc, start, end, submit = job.alloc, job.start_time, job.end_time, job.first_submit
         task = job.sub.array_task_id
         if alloc is not None:
@@ -113,22 +127,29 @@ class Recorder:
             gres = state.gres_per_node(alloc) if alloc.gres else ""
             nodes = state.node_list(alloc)
             memory = alloc.mem * alloc.n_nodes if isinstance(alloc.mem, int) else int(alloc.mem.sum())
-            gpus = c.usage.gpus_of(job) if alloc.gres else 0
+            gpus = c.state.usage.gpus_of(job) if alloc.gres else 0
             where = job.partition.name
         else:
             cpus = mem = gres = nodes = ""
             memory, gpus = job.shape.memory_asked, job.shape.gpus_asked
             where = ",".join(p.name for p in job.partitions) if job.start_time is None else job.partition.name
+        req_nodes, req_cpus, req_gpus, req_memory = self._amounts(job.sub.request)
         unlimited = job.time_limit_s == ONE_YEAR_S
         run_time = end - start - job.suspended_s if start is not None and end is not None else None
-        return (
-            job.id, job.array_key if task is not None else None, task, job.name, job.user, job.account, where, job.qos,
-            job.n_nodes, job.n_cpus, gpus, memory, cpus, mem, gres, *self._amounts(job.sub.request),
-            None if unlimited else job.time_limit_s, submit, job.submit_time, job.begin, job.eligible_time, start, end,
-            job.state, job.exit_code, nodes, job.reason, job.priority, job.restarts,
-            run_time, start - submit if start is not None else None, job.scheduler, job.held_since,
-            job.reservation_name, _licenses(job) if job.licenses else "",
-        )  # fmt: skip
+        return in_order({
+            "job_id": job.id, "array_job_id": job.array_key if task is not None else None, "array_task_id": task,
+            "name": job.name, "user": job.user, "account": job.account, "partition": where, "qos": job.qos,
+            "nodes": job.n_nodes, "cpus": job.n_cpus, "gpus": gpus, "mem_mib": memory,
+            "cpus_per_node": cpus, "mem_per_node_mib": mem, "gres_per_node": gres,
+            "req_nodes": req_nodes, "req_cpus": req_cpus, "req_gpus": req_gpus, "req_mem_mib": req_memory,
+            "time_limit_s": None if unlimited else job.time_limit_s,
+            "submit": submit, "last_submit": job.submit_time, "begin": job.begin, "eligible": job.eligible_time,
+            "start": start, "end": end, "state": job.state, "exit_code": job.exit_code, "node_list": nodes,
+            "reason": job.reason, "priority": job.priority, "restarts": job.restarts, "run_time_s": run_time,
+            "wait_s": start - submit if start is not None else None, "scheduler": job.scheduler,
+            "held_since": job.held_since, "reservation": job.reservation_name,
+            "licenses": _licenses(job) if job.licenses else "",
+        })  # fmt: skip
 
 
 def _licenses(job: Job) -> str:

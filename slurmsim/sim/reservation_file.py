@@ -1,4 +1,4 @@
-"""Reservations for a run: a TOML file, or what ``scontrol show reservation`` printed (docs/reservations.md)."""
+"""Reservations for a run: a TOML file, or what ``scontrol show reservation`` printed (docs/rules/reservations.md)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from slurmsim.core.messages import CreateReservation, DeleteReservation, UpdateReservation
+from slurmsim.core.records.messages import CreateReservation, DeleteReservation, UpdateReservation
 from slurmsim.duration import FORMATS, parse_duration
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.reservation import NOT_MODELLED, REPEATING, ReservationSpec, canonical_flag
+from slurmsim.replaying.until import EXPECTED, parse_moment
 from slurmsim.sim.simulation import Timed
 from slurmsim.tres import parse_licenses
-from slurmsim.until import EXPECTED, parse_moment
 from slurmsim.workload import Workload
 
 FIELD = "--reservations"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from slurmsim.core.controller import Controller
+from slurmsim.core.controller.controller import Controller
 
 PPM = 1_000_000
 Append = Callable[[tuple[Any, ...]], None]
@@ -29,11 +29,11 @@ class SharesRecorder:
     """
 
     def __init__(self, controller: Controller, every_s: int, append: Append) -> None:
-        assert controller.book is not None and controller.tree is not None
+        assert controller.accounting.book is not None and controller.state.tree is not None
         assert controller.recalculation.shares is not None
         self._c = controller
         self._every, self._append = every_s, append
-        self._due = controller.start_time
+        self._due = controller.state.start_time
         controller.recalculation.on_period.append(self._run)
 
     def _run(self, _before: int, now: int) -> None:
@@ -41,12 +41,12 @@ class SharesRecorder:
             return
         self._due = now + self._every
         c = self._c  # associations may have been replaced since the last time
-        assert c.book is not None and c.tree is not None and c.recalculation.shares is not None
-        used = c.book.used
+        assert c.accounting.book is not None and c.state.tree is not None and c.recalculation.shares is not None
+        used = c.accounting.book.used
         factors = c.recalculation.shares.preview(used).tolist()
         seconds = used.tolist()
         total = seconds[0]
-        for branch, mine in zip(c.tree.branches, seconds, strict=True):
+        for branch, mine in zip(c.state.tree.branches, seconds, strict=True):
             spec = branch.spec
             part = round(mine / total * PPM) if total else 0
             factor = round(factors[branch.row] * PPM) if branch.is_user else None

@@ -13,8 +13,8 @@ from typing import Any
 
 from simpy.events import Event
 
-from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Refused, Submit
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Cancel, Fact, Refused, Submit
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
@@ -108,7 +108,7 @@ class Simulation(Network):
         )  # fmt: skip
         self.until = until
         self.n_jobs = len(workload)
-        self.n_done = self.n_submitted = 0
+        self.n_done = 0
         self._on_finished, self._on_refused = on_finished, on_refused
         self._followers = _followers(workload)
         self._rows = Submissions(workload).rows()
@@ -161,7 +161,6 @@ class Simulation(Network):
 
     def _submit(self, sub: Submission, behaviour: Behaviour) -> None:
         self.behaviour[sub.job_id] = behaviour
-        self.n_submitted += 1
         if behaviour.cancel_at >= 0:
             self.env.process(self._cancel_later(sub.job_id, behaviour.cancel_at))
         self._facts.append(Submit(sub))
@@ -189,7 +188,7 @@ class Simulation(Network):
     def _stuck(self) -> bool:
         """Nothing has run or come for a month: drawn failures must not go on for ever."""
         now = int(self.env.now)
-        if self.controller.running or now < self._last_submit:
+        if self.controller.state.running or now < self._last_submit:
             self._last_run = now
         return now - self._last_run > STUCK_S
 

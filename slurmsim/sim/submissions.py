@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from slurmsim.core.gres import agreed
+from slurmsim.core.placement.gres import agreed
 from slurmsim.errors import SubmitError, WorkloadError
+from slurmsim.gres_counts import read_item
 from slurmsim.hostlist import expand
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
-from slurmsim.numerals import is_number
 from slurmsim.sim.more_options import MoreOptions, parse_more_options
 from slurmsim.sim.network import Behaviour
 from slurmsim.workload import Workload
@@ -156,15 +156,11 @@ def _gres(workload: Workload, job: int, field: str, text: str, scope: str) -> tu
     """``gpu:a100:2,nvme:1`` (per node) or ``a100:4`` (--gpus, per job)."""
     found = []
     for item in filter(None, text.split(",")):
-        parts = item.removeprefix("gres:").split(":")
-        if scope == "job":
-            parts = ["gpu", *parts]
-        count = 1
-        if is_number(parts[-1]) and len(parts) > 1:
-            count = int(parts.pop())
-        if not 1 <= len(parts) <= 2 or not parts[0]:
+        bare = item.removeprefix("gres:")
+        asked = read_item(f"gpu:{bare}" if scope == "job" else bare)
+        if asked is None:
             raise _bad(workload, job, field, f"{item!r} is no GRES request")
-        found.append(GresRequest(parts[0], parts[1] if len(parts) == 2 else "", count, scope))
+        found.append(GresRequest(*asked, scope))
     return tuple(found)
 
 

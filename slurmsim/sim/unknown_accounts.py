@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slurmsim.core.accounts import Enforcement
-from slurmsim.core.associations import AssociationTree
+from slurmsim.core.accounting.accounts import Enforcement
+from slurmsim.core.accounting.associations import AssociationTree
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting, Association, Qos
 from slurmsim.workload import Workload

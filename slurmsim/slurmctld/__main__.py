@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from slurmsim.errors import SlurmSimError
-from slurmsim.slurmctld.start import serve
-from slurmsim.slurmctld.starter import Starter
-from slurmsim.slurmctld.state_folder import StateFolder
+from slurmsim.slurmctld.history.state_folder import StateFolder
+from slurmsim.slurmctld.server.start import serve
+from slurmsim.slurmctld.server.starter import Starter
 
 
 def main() -> int:

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
-from slurmsim.trace.columns import NULL, int_values, text_codes
+from slurmsim.trace.columns import NULL, int_array, int_values, text_array, text_codes
 from slurmsim.trace.jsonfile import read_json
+from slurmsim.trace.schema import TABLES
 from slurmsim.trace.staging import MANIFEST
-from slurmsim.trace.writer import TABLES, VERSION_KEY
+from slurmsim.trace.writer import VERSION_KEY
 
 UNIX = 631_152_000
 """Later than this (1990) a time can only be a Unix time; earlier, seconds since a log began."""
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
 def read_trace(folder: Path | str) -> Trace:
     """Open the trace in `folder`; its tables are read when first asked for.
 
+    Columns that came after the trace was written have nulls, or empty texts.
+
     Raises
     ------
     WorkloadError
-        `folder` is no slurmsim trace, or one of another schema version. A damaged table is reported when it is read.
+        `folder` is no slurmsim trace, or of a schema version that is not read. A damaged table is reported when it is
+        read.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -45,8 +49,8 @@ def read_trace(folder: Path | str) -> Trace:
     manifest = read_json(file)
     if "trace_schema" not in manifest:
         raise WorkloadError("not a slurmsim trace", file=str(file), field="trace_schema", expected="a number")
-    if (version := manifest["trace_schema"]) != schema.SCHEMA_VERSION:
-        expected = f"version {schema.SCHEMA_VERSION}"
+    if not schema.readable(version := manifest["trace_schema"]):
+        expected = schema.versions()
         raise WorkloadError(f"schema version {version}", file=str(file), field="trace_schema", expected=expected)
     return Trace(path, manifest)
 
@@ -106,7 +110,7 @@ class Trace:
         return self._whole("shares")
 
     def read(self, table: str, names: Sequence[str]) -> pa.Table:
-        """The columns `names` of a table (`TABLES`); far cheaper than all of them on a long trace."""
+        """The columns `names` of a table (`schema.TABLES`); far cheaper than all of them on a long trace."""
         if table in self._tables:
             return self._tables[table].select(list(names))
         return self._load(table, list(names))
@@ -120,7 +124,7 @@ class Trace:
         """The columns `names` one row group after another, for what need not be in memory at once."""
         with self._open(table) as parquet:
             for i in range(parquet.num_row_groups):
-                yield parquet.read_row_group(i, columns=names, use_threads=False)
+                yield _filled(parquet.read_row_group(i, columns=names, use_threads=False), table, names)
 
     def ints_where(
         self, table: str, names: Sequence[str], column: str, value: str, null: int = NULL
@@ -153,8 +157,8 @@ class Trace:
     def jobs_frame(self, *, dates: bool = True) -> pd.DataFrame:
         """``jobs`` as a pandas frame: nullable columns as Int64, texts as str.
 
-        Columns that hold instants (`schema.INSTANTS`) are dates in UTC where `epoch` is known, missing ones NaT; else,
-        or without `dates`, the seconds that the file has.
+        Columns of the unit "time" (`schema.Column`) are dates in UTC where `epoch` is known, missing ones NaT; else, or
+        without `dates`, the seconds that the file has.
         """
         return self._frame("jobs", dates)
 
@@ -175,7 +179,7 @@ class Trace:
         return self._frame("shares", dates)
 
     def _frame(self, table: str, dates: bool) -> pd.DataFrame:
-        return _frame(self._whole(table), table, self.epoch if dates else None)
+        return _frame(self._whole(table), TABLES[table], self.epoch if dates else None)
 
     def __repr__(self) -> str:
         return f"Trace({str(self.path)!r}{', partial' if self.partial else ''})"
@@ -187,10 +191,11 @@ class Trace:
 
     def _load(self, table: str, names: list[str] | None) -> pa.Table:
         with self._open(table) as parquet:
+            wanted = names if names is not None else list(TABLES[table])
             # One thread: no slower for a few columns, and it does not hold them twice.
-            found = parquet.read(columns=names if names is not None else list(TABLES[table]), use_threads=False)
+            found = parquet.read(columns=wanted, use_threads=False)
             found.validate(full=True)  # a damaged file may name texts its dictionary does not have
-            return found
+            return _filled(found, table, wanted)
 
     @contextlib.contextmanager
     def _open(self, table: str) -> Iterator[pq.ParquetFile]:
@@ -209,31 +214,42 @@ class Trace:
 
 def _check(found: pa.Schema, table: str, file: Path) -> None:
     version = (found.metadata or {}).get(VERSION_KEY, b"none").decode()
-    if version != str(schema.SCHEMA_VERSION):
-        raise WorkloadError(f"schema version {version}", file=str(file), expected=f"version {schema.SCHEMA_VERSION}")
-    for name in TABLES[table]:
-        if name not in found.names:
+    if not (version.isdecimal() and schema.readable(int(version))):
+        raise WorkloadError(f"schema version {version}", file=str(file), expected=schema.versions())
+    for name, column in TABLES[table].items():
+        if name not in found.names and column.since <= int(version):
             raise WorkloadError("column is missing", file=str(file), field=name)
 
 
-def _frame(table: pa.Table, name: str, epoch: int | None) -> pd.DataFrame:
+def _filled(found: pa.Table, table: str, names: Sequence[str]) -> pa.Table:
+    """`found`, which lacks what came after its file, with all the columns `names`: null or the empty text."""
+    if found.num_columns == len(names):
+        return found
+    n = found.num_rows
+    nothing = {"text": text_array([""] * n), "int64?": int_array([None] * n, nullable=True)}
+    there = set(found.column_names)
+    columns = [found.column(name) if name in there else nothing[TABLES[table][name].kind] for name in names]
+    return pa.Table.from_arrays(columns, names=list(names))
+
+
+def _frame(table: pa.Table, fields: schema.Table, epoch: int | None) -> pd.DataFrame:
     """The table as a frame; instants as dates when the Unix time of second 0 is given."""
     import pandas as pd
 
-    def series(column: str, kind: str) -> Any:
-        if kind == "text":
-            codes, values = text_codes(table.column(column))
+    def series(name: str, column: schema.Column) -> Any:
+        if column.kind == "text":
+            codes, values = text_codes(table.column(name))
             return pd.Series(np.array(values, object)[codes], dtype="str")
-        data = int_values(table.column(column))
-        if epoch is not None and column in schema.INSTANTS:
+        data = int_values(table.column(name))
+        if epoch is not None and column.unit == "time":
             moments = np.where(data == NULL, 0, data + epoch).astype("datetime64[s]")
             moments[data == NULL] = np.datetime64("NaT")
             return pd.Series(moments).dt.tz_localize("UTC")
-        if kind == "int64":
+        if column.kind == "int64":
             return data
         return pd.arrays.IntegerArray(np.where(data == NULL, 0, data), data == NULL)
 
-    return pd.DataFrame({column: series(column, kind) for column, (kind, _) in TABLES[name].items()})
+    return pd.DataFrame({name: series(name, column) for name, column in fields.items()})
 
 
 def _first_line(error: BaseException) -> str:

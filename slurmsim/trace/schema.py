@@ -1,112 +1,216 @@
-"""Columns of the trace a run leaves behind, and the version of that schema.
+"""Columns of the trace a run leaves behind, and the version of that schema: the one table of columns there is.
 
-Everything that writes or reads a trace uses these tables; `docs/trace-schema.md` explains each column.
-Types: int64 unless said; "text" is dictionary-coded UTF-8. Times are int64 seconds on the workload's clock.
+The writer takes names, order and types from here, the reader what it may fill in, the validator what it reads, and
+`slurmsim.trace.document` the tables of `docs/trace-schema.md`. A new column is a row here with `since` the next
+`SCHEMA_VERSION`, and its value by name where rows are made: `slurmsim.sim.recorder` for jobs, `slurmsim.sim.shares`,
+and the core for events and usage.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple, TypeGuard
+
 SCHEMA_VERSION = 3
+OLDEST = 3  # traces of this version are still read
 
-# jobs.parquet: one row a job or array task, in the order jobs reach their final state (the never finished last); and
-# one a refused submission, in state REFUSED.
-# requeued.parquet, with the same columns: one row a run that ended in a requeue, and one (state RESIZING) a size a job
-# had before it got another; `start` is when that run or size began.
-JOBS: dict[str, tuple[str, str]] = {
-    "job_id": ("int64", "job id"),
-    "array_job_id": ("int64?", "id of the array, null when not an array task"),
-    "array_task_id": ("int64?", "index in the array"),
-    "name": ("text", "job name"),
-    "user": ("text", "user"),
-    "account": ("text", "account"),
-    "partition": ("text", "partition it ran in; while pending the one(s) asked for"),
-    "qos": ("text", "QOS"),
-    "nodes": ("int64", "nodes allocated; requested minimum when it never started"),
-    "cpus": ("int64", "CPUs allocated; requested when it never started"),
-    "gpus": ("int64", "GPUs allocated; requested when it never started"),
-    "mem_mib": ("int64", "memory allocated over all nodes, MiB; requested when it never started"),
-    "cpus_per_node": ("text", "CPUs allocated on each node in node order, run-length as Slurm writes it: 4(x2),2"),
-    "mem_per_node_mib": ("text", "memory allocated on each node, MiB, run-length in the same way"),
-    "gres_per_node": ("text", "GRES allocated on each node, one for all: gpu:a100:2,nvme:1; empty when none"),
-    "req_nodes": ("int64", "nodes asked for, at least"),
-    "req_cpus": ("int64", "CPUs asked for"),
-    "req_gpus": ("int64", "GPUs asked for"),
-    "req_mem_mib": ("int64?", "memory asked for over all those nodes or CPUs, MiB; null when no amount was named"),
-    "time_limit_s": ("int64?", "time limit in force at the end, seconds; null when unlimited"),
-    "submit": ("int64", "when it was submitted"),
-    "last_submit": ("int64", "submit time of this run's record in Slurm's accounting: the last requeue, else submit"),
-    "begin": ("int64?", "begin time in force: asked for, or set by a requeue; null when none"),
-    "eligible": ("int64?", "eligible time, null when never eligible"),
-    "start": ("int64?", "last start, null when it never started"),
-    "end": ("int64?", "end, null when it had not ended"),
-    "state": ("text", "final state, or the state when the run stopped, or REFUSED"),
-    "exit_code": ("text", "code:signal"),
-    "node_list": ("text", "allocated nodes as a hostlist expression"),
-    "reason": ("text", "reason at the end; of a refused submission Slurm's message"),
-    "priority": ("int64", "priority at start, or at the end of the run"),
-    "restarts": ("int64", "how often it was requeued"),
-    "run_time_s": ("int64?", "end - start, less the time it was suspended"),
-    "wait_s": ("int64?", "start - submit"),
-    "scheduler": ("text", "Main, Backfill or the policy that started it; Reservation: apart from the policy"),
-    "held_since": ("int64?", "since when it had these nodes: its start, the boot before it, or its last resize"),
-    "reservation": ("text", "reservation it named, or the one it ran in"),
-    "licenses": ("text", "licenses it holds while running: mat:2,flu:1"),
+
+class Column(NamedTuple):
+    """One column.
+
+    Attributes
+    ----------
+    kind
+        ``int64`` (never null), ``int64?`` (may be null), or ``text``: dictionary-coded UTF-8, empty instead of null.
+    unit
+        ``time`` is an instant in seconds on the workload's clock; ``s``, ``MiB``, ``ppm`` (millionths); "" for counts,
+        ids and names.
+    meaning
+        For `docs/trace-schema.md`.
+    since
+        First schema version that has it. Traces before are read with nulls or empty texts in its place.
+    """
+
+    kind: str
+    unit: str
+    meaning: str
+    since: int = 3
+
+
+Table = Mapping[str, Column]
+
+# fmt: off
+# One row a job or array task, in the order jobs reach their final state (the never finished last); and one a refused
+# submission, in state REFUSED.
+JOBS: Table = {
+    "job_id": Column("int64", "", "Job id; of an array task its own id, unique in the table."),
+    "array_job_id": Column("int64?", "", "Id of the array the task belongs to; null for a job that is no array task."),
+    "array_task_id": Column("int64?", "", "Index within the array; null for a job that is no array task."),
+    "name": Column("text", "", "Job name."),
+    "user": Column("text", "", "User name."),
+    "account": Column("text", "", "Account charged."),
+    "partition": Column("text", "",
+        "Partition it ran in; of a job that never started the one or ones (comma list) it asked for."),
+    "qos": Column("text", "", "QOS."),
+    "nodes": Column("int64", "", "Nodes allocated; of a job that never started the minimum it asked for."),
+    "cpus": Column("int64", "",
+        "CPUs allocated over all nodes (all of a node's when it has the node to itself); of a job that never "
+        "started those it asked for."),
+    "gpus": Column("int64", "", "GPUs allocated over all nodes; of a job that never started those it asked for."),
+    "mem_mib": Column("int64", "MiB",
+        "Memory allocated over all nodes, MiB; of a job that never started what it asked for."),
+    "cpus_per_node": Column("text", "",
+        "CPUs allocated on each node, in the order of `node_list`, run-length coded as Slurm does: `4(x2),2` is 4, "
+        "4, 2."),
+    "mem_per_node_mib": Column("text", "MiB", "Memory allocated on each node, MiB, coded in the same way."),
+    "gres_per_node": Column("text", "",
+        "GRES allocated on each node, one text for all: `gpu:a100:2,nvme:1`; empty when none."),
+    "req_nodes": Column("int64", "", "Nodes asked for, at least."),
+    "req_cpus": Column("int64", "", "CPUs asked for: tasks times CPUs a task."),
+    "req_gpus": Column("int64", "", "GPUs asked for."),
+    "req_mem_mib": Column("int64?", "MiB",
+        "Memory asked for over those nodes or CPUs, MiB; null when no amount was named (a default applies, or "
+        "`--mem=0`)."),
+    "time_limit_s": Column("int64?", "s", "Time limit in force at the end, seconds; null when unlimited."),
+    "submit": Column("int64", "time", "When it was submitted; a requeue does not change it."),
+    "last_submit": Column("int64", "time",
+        "Submit time of this run's record in Slurm's accounting: that of the last requeue before it, else `submit`."),
+    "begin": Column("int64?", "time",
+        "Begin time in force: asked for (`--begin`), or set by the last requeue; null when none."),
+    "eligible": Column("int64?", "time",
+        "When it could first have started on an empty machine (begin time reached, dependencies met, not held); "
+        "null when never."),
+    "start": Column("int64?", "time", "Last start; null when it never started."),
+    "end": Column("int64?", "time",
+        "When it ended, or was cancelled while pending; null when it had not ended when the run stopped."),
+    "state": Column("text", "",
+        "Final state, or the state when the run stopped, by Slurm's name: `COMPLETED`, `TIMEOUT`, …; `REFUSED` is "
+        "ours, see above."),
+    "exit_code": Column("text", "", "Exit status and signal as Slurm writes them: `0:0`, `1:0`, `0:15`."),
+    "node_list": Column("text", "", "Nodes allocated at the last start, as a hostlist expression: `n[01-03,7]`."),
+    "reason": Column("text", "", "Reason at the end, in squeue's words; of a refused submission Slurm's message."),
+    "priority": Column("int64", "", "Priority when it started, or when the run stopped."),
+    "restarts": Column("int64", "", "How often it was requeued after a start."),
+    "run_time_s": Column("int64?", "s",
+        "`end - start` of the last run, less the time it was suspended, seconds; null unless it has both."),
+    "wait_s": Column("int64?", "s", "`start - submit`, seconds; null when it never started."),
+    "scheduler": Column("text", "",
+        "Who started it: `Main`, `Backfill`, the name of an event-driven policy, or `Reservation` for a job of a "
+        "reservation under such a policy; empty when nobody did."),
+    "held_since": Column("int64?", "time",
+        "Since when it had the nodes of this row: its start; earlier where they had to boot first; later where it "
+        "was resized. Null when it never started."),
+    "reservation": Column("text", "",
+        "The reservation it ran in or waits for, as `squeue` shows it: the name or names it asked for, or the "
+        "magnetic one it joined."),
+    "licenses": Column("text", "", "Licenses it asked for and holds while it runs: `mat:2,flu:1`."),
 }
 
-# events.parquet: every state change and decision, in time order.
-EVENTS: dict[str, tuple[str, str]] = {
-    "time": ("int64", "when"),
-    "event": (
-        "text",
-        "SUBMIT REFUSE ELIGIBLE START END REQUEUE CANCEL REASON PLAN PRIORITY NODE LIMIT HOLD RELEASE"
-        " READY RESIZE POWER RESERVATION SUSPEND RESUME PREEMPT",
-    ),
-    "job_id": ("int64?", "job, null for node events and reservations"),
-    "state": (
-        "text",
-        "job state after it; node state for NODE; for RESERVATION CREATED UPDATED STARTED ENDED DELETED "
-        "REMOVED REFUSED",
-    ),
-    "reason": ("text", "reason after it; for RESERVATION its name and flags, or why it was refused"),
-    "partition": ("text", "partition concerned"),
-    "nodes": ("text", "node list, for START, RESIZE, REQUEUE, PLAN, NODE, POWER and RESERVATION"),
-    "value": (
-        "int64?",
-        "START: jobs it overtook (backfill depth); PLAN: planned start; PRIORITY: new priority; "
-        "RESERVATION: end of its period",
-    ),
-    "scheduler": ("text", "Main, Backfill or the policy, for decisions"),
+# Every state change and decision, in time order.
+EVENTS: Table = {
+    "time": Column("int64", "time", "When."),
+    "event": Column("text", "", "What: see below."),
+    "job_id": Column("int64?", "", "The job; null for events of nodes and reservations."),
+    "state": Column("text", "",
+        "State of the job after the event; for `NODE` that of the nodes; for `RESERVATION` what became of it: "
+        "`CREATED`, `UPDATED`, `STARTED`, `ENDED`, `DELETED`, `REMOVED` or `REFUSED`."),
+    "reason": Column("text", "",
+        "Reason of the job, or of the nodes' state, after the event; of a reservation its name, a blank and its "
+        "flags (`CORES` for one of parts of nodes), or why it was refused."),
+    "partition": Column("text", "", "Partition concerned."),
+    "nodes": Column("text", "",
+        "Nodes concerned, as a hostlist expression: for `START`, `RESIZE`, `REQUEUE`, `PLAN`, `NODE`, `POWER` and "
+        "`RESERVATION`."),
+    "value": Column("int64?", "", "A number that belongs to the event: see below."),
+    "scheduler": Column("text", "",
+        "Who decided: `Main`, `Backfill` or the name of a policy; empty for what nobody decided."),
 }
 
-# usage.parquet: a step series; a row holds from its time to the next row of the same partition.
-USAGE: dict[str, tuple[str, str]] = {
-    "time": ("int64", "when"),
-    "partition": ("text", "partition, or empty for the whole cluster"),
-    "alloc_nodes": ("int64", "nodes with at least one running job"),
-    "idle_nodes": ("int64", "usable nodes without a job, and those powering down or off"),
-    "down_nodes": ("int64", "nodes down, drained, failed or in maintenance, without a job"),
-    "alloc_cpus": ("int64", "CPUs allocated on the partition's nodes"),
-    "alloc_gpus": ("int64", "GPUs allocated on the partition's nodes"),
-    "alloc_mem_mib": ("int64", "memory allocated on the partition's nodes, MiB"),
-    "running_jobs": ("int64", "jobs running in the partition"),
-    "pending_jobs": ("int64", "jobs pending for the partition"),
-    "off_nodes": ("int64", "nodes powered down"),
-    "powering_nodes": ("int64", "nodes powering down or up"),
+# What column `event` of EVENTS may say: when it is noted, and what `value` holds then.
+EVENT_KINDS: Mapping[str, tuple[str, str]] = {
+    "SUBMIT": ("the job came into being", ""),
+    "REFUSE": ("a submission was refused, with Slurm's message as its reason; it has no other event", ""),
+    "ELIGIBLE": ("its begin time and dependencies are met and it is not held", ""),
+    "START": ("it got its nodes", "how many jobs ahead of it in the queue stayed pending: the backfill depth"),
+    "READY": (
+        "its nodes have booted; its processes start and its limit counts from now (only where nodes were powered "
+        "down)",
+        ""),
+    "RESIZE": ("it has fewer or more nodes from now on", ""),
+    "END": ("it reached its final state", ""),
+    "REQUEUE": ("it lost its nodes and is pending again", ""),
+    "SUSPEND": (
+        "it stands still, and keeps memory and GRES; `scheduler` is `Gang`, or empty when an administrator did it",
+        ""),
+    "RESUME": ("it goes on", ""),
+    "PREEMPT": ("it has to make way, at once or after its grace time", "the job it makes way for"),
+    "CANCEL": ("it was cancelled", ""),
+    "HOLD": ("it was held", ""),
+    "RELEASE": ("it was released", ""),
+    "REASON": ("its reason changed", ""),
+    "PLAN": (
+        "it got a planned start; `sched/backfill` tells the first one it makes, and makes none that no start "
+        "depends on",
+        "the planned start"),
+    "PRIORITY": ("its priority changed", "the new priority"),
+    "LIMIT": ("its time limit was changed", "the new limit, seconds"),
+    "NODE": ("nodes went down, were drained, are reserved or in maintenance, or came back", ""),
+    "POWER": (
+        "nodes begin to power down (`POWERING_DOWN`), are off (`POWERED_DOWN`), begin to boot (`POWERING_UP`) or "
+        "are up (IDLE)",
+        ""),
+    "RESERVATION": (
+        "a reservation was created, updated, deleted or refused; its period has started (a further such row: its "
+        "nodes changed) or ended; it is gone: the state says which",
+        "the end of its period"),
 }
 
-# shares.parquet, only if asked for: one row an association, at runs of slurmctld's priority thread.
-SHARES: dict[str, tuple[str, str]] = {
-    "time": ("int64", "when"),
-    "account": ("text", "account"),
-    "user": ("text", "user, empty for the account itself"),
-    "partition": ("text", "partition, if the association is of one only"),
-    "used_s": ("int64", "billing-seconds used, decayed, cut to whole ones (sshare's RawUsage)"),
-    "used_ppm": ("int64", "millionths of all usage (NormUsage)"),
-    "fair_share_ppm": ("int64?", "fair-share factor in millionths, null for accounts (FairShare)"),
+# A step series; a row holds from its time to the next row of the same partition.
+USAGE: Table = {
+    "time": Column("int64", "time", "When."),
+    "partition": Column("text", "", "Partition, or empty for the whole cluster."),
+    "alloc_nodes": Column("int64", "", "Nodes with at least one running job."),
+    "idle_nodes": Column("int64", "", "Usable nodes without a job, and those powering down or off."),
+    "down_nodes": Column("int64", "", "Nodes without a job that are down, drained, failed or in maintenance."),
+    "alloc_cpus": Column("int64", "", "CPUs allocated on the partition's nodes, whichever partition's job holds them."),
+    "alloc_gpus": Column("int64", "", "GPUs allocated on the partition's nodes."),
+    "alloc_mem_mib": Column("int64", "MiB", "Memory allocated on the partition's nodes, MiB."),
+    "running_jobs": Column("int64", "", "Jobs running in the partition."),
+    "pending_jobs": Column("int64", "",
+        "Jobs pending for the partition; one that asks for two partitions counts in both, once in the whole."),
+    "off_nodes": Column("int64", "", "Nodes powered down; they count as idle too, or as down."),
+    "powering_nodes": Column("int64", "",
+        "Nodes powering down, which count as idle, or powering up, most of them for a job that has them already."),
 }
 
-INSTANTS = ("submit", "last_submit", "begin", "eligible", "start", "end", "held_since", "time")
-"""Columns that hold a time of day, and not a length of time: dates where the workload has them."""
+# One row an association, at runs of slurmctld's priority thread.
+SHARES: Table = {
+    "time": Column("int64", "time", "When."),
+    "account": Column("text", "", "Account."),
+    "user": Column("text", "", "User; empty in the row of the account itself."),
+    "partition": Column("text", "", "Partition of an association that is of one partition only; else empty."),
+    "used_s": Column("int64", "s", "Billing-seconds used, decayed, cut to whole ones: RawUsage of `sshare`."),
+    "used_ppm": Column("int64", "ppm", "Its part of all usage in millionths: NormUsage of `sshare -l`."),
+    "fair_share_ppm": Column("int64?", "ppm",
+        "Fair-share factor in millionths: FairShare of `sshare`; null for accounts."),
+}
+# fmt: on
+
+# A table of the trace is a file NAME.parquet. Rows of `requeued` are runs that ended in a requeue, and (state RESIZING)
+# sizes a job had before it got another; `start` is when that run or size began.
+TABLES: Mapping[str, Table] = {"jobs": JOBS, "events": EVENTS, "usage": USAGE, "requeued": JOBS, "shares": SHARES}
+OPTIONAL = ("shares",)  # tables a run has only if it is asked for them
+
+
+def readable(version: object) -> TypeGuard[int]:
+    """Whether traces of this schema version can be read."""
+    return isinstance(version, int) and OLDEST <= version <= SCHEMA_VERSION
+
+
+def versions() -> str:
+    """The readable versions, for messages: ``version 3``, ``version 3 to 5``."""
+    return f"version {OLDEST}" if OLDEST == SCHEMA_VERSION else f"version {OLDEST} to {SCHEMA_VERSION}"
+
 
 SUMMARY_KEYS: tuple[str, ...] = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "first_submit", "last_end",

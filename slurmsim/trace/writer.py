@@ -14,29 +14,23 @@ import pyarrow as pa
 from slurmsim.errors import InvariantError
 from slurmsim.trace import columns, schema
 from slurmsim.trace.jsonfile import to_json
+from slurmsim.trace.schema import OPTIONAL, TABLES
 from slurmsim.trace.staging import INTERRUPTED, MANIFEST, StagedFolder, output_errors, read_manifest
 
 ROW_GROUP = 65_536
 # Rows become Arrow arrays in smaller batches, while they are still in the processor's cache.
 BATCH = 8_192
 VERSION_KEY = b"slurmsim.trace_schema"
-TABLES: dict[str, dict[str, tuple[str, str]]] = {
-    "jobs": schema.JOBS,
-    "events": schema.EVENTS,
-    "usage": schema.USAGE,
-    "requeued": schema.JOBS,
-    "shares": schema.SHARES,
-}
-OPTIONAL = ("shares",)  # tables a run has only if it is asked for them
 
 Row = tuple[int | str | None, ...]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 
 
 def arrow_schema(table: str) -> pa.Schema:
-    """Arrow schema of one of `TABLES`, with the schema version in its metadata."""
+    """Arrow schema of one of `schema.TABLES`, with the schema version in its metadata."""
     fields = [
-        pa.field(name, columns.arrow_type(kind), nullable=kind == "int64?") for name, (kind, _) in TABLES[table].items()
+        pa.field(name, columns.arrow_type(column.kind), nullable=column.kind == "int64?")
+        for name, column in TABLES[table].items()
     ]
     return pa.schema(fields, metadata={VERSION_KEY: str(schema.SCHEMA_VERSION).encode()})
 
@@ -66,7 +60,7 @@ class Sink:
         self._pending = 0
         self.n_rows = 0
         self.append: Callable[[Row], None] = self._rows.append
-        ints = [name for name, (kind, _) in self._fields.items() if kind != "text"]
+        ints = [name for name, column in self._fields.items() if column.kind != "text"]
         with output_errors(shown):
             self._writer: pq.ParquetWriter | None = pq.ParquetWriter(
                 str(path),
@@ -155,12 +149,12 @@ class Sink:
 
     def _add(self, cells: Sequence[Sequence[Any] | npt.NDArray[Any]]) -> None:
         arrays = []
-        for (name, (kind, _)), values in zip(self._fields.items(), cells, strict=True):
+        for (name, column), values in zip(self._fields.items(), cells, strict=True):
             try:
-                if kind == "text":
+                if column.kind == "text":
                     arrays.append(columns.text_array(values))
                 else:
-                    arrays.append(columns.int_array(values, nullable=kind == "int64?"))
+                    arrays.append(columns.int_array(values, nullable=column.kind == "int64?"))
             except (TypeError, ValueError, OverflowError) as error:
                 raise InvariantError(f"{self._shown.name}: column {name}: {error}") from error
         table = pa.Table.from_arrays(arrays, schema=self._schema)
@@ -194,7 +188,7 @@ class TraceWriter:
     out_dir
         Output folder: absent, empty, or holding an earlier slurmsim trace.
     optional
-        Tables of `OPTIONAL` to write.
+        Tables of `schema.OPTIONAL` to write.
 
     Raises
     ------
@@ -223,11 +217,6 @@ class TraceWriter:
             raise
         self.jobs, self.events, self.usage, self.requeued = list(self._sinks.values())[:4]
         self.shares = self._sinks.get("shares")
-
-    @property
-    def staging_dir(self) -> Path:
-        """Where the files are until `close`; after `seal` a readable trace to which files may be added."""
-        return self._folder.path
 
     def flush_if_full(self) -> None:
         """Convert what waits and write the row groups that are complete; cheap enough to call after every instant."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
+from slurmsim.trace.schema import Column
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -25,7 +26,7 @@ def distinct(values: IntArray) -> IntArray:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 
-Fields = Mapping[str, tuple[str, str]]
+Fields = Mapping[str, Column]
 
 
 @dataclass(slots=True)
@@ -111,11 +112,11 @@ def read_table(file: Path, fields: Fields) -> Table:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise WorkloadError(f"not a readable Parquet file: {lines[0]}", file=str(file)) from error
     table = Table(found.num_rows)
-    for name, (kind, _) in fields.items():
-        if kind == "text":
+    for name, wanted in fields.items():
+        if wanted.kind == "text":
             table.texts[name] = _texts(found.column(name), str(file), name)
         else:
-            table.ints[name] = _ints(found.column(name), kind, str(file), name)
+            table.ints[name] = _ints(found.column(name), wanted.kind, str(file), name)
     return table
 
 
@@ -134,7 +135,7 @@ def table_of(columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]], fields: Fi
     for column, values in columns.items():
         if column not in fields:
             raise WorkloadError("unknown column", file=name, field=column)
-        if fields[column][0] == "text":
+        if fields[column].kind == "text":
             table.texts[column] = Texts.of(values)
         else:
             table.ints[column] = np.array([NULL if v is None else v for v in values], np.int64)

@@ -70,10 +70,9 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         raise WorkloadError(f"not a slurmsim trace: {MANIFEST} is missing", file=str(folder), expected="a run's folder")
     manifest = read_json(manifest_file)
     version = manifest.get("trace_schema")
-    if version != schema.SCHEMA_VERSION:
-        expected = f"version {schema.SCHEMA_VERSION}"
+    if not schema.readable(version):
         raise WorkloadError(
-            f"schema version {version}", file=str(manifest_file), field="trace_schema", expected=expected
+            f"schema version {version}", file=str(manifest_file), field="trace_schema", expected=schema.versions()
         )
     complete = not manifest.get("partial", False)
     summary_file = path / "summary.json"
@@ -82,7 +81,7 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         read_table(path / "jobs.parquet", job_columns),
         read_table(path / "requeued.parquet", job_columns),
         read_table(path / "events.parquet", {name: schema.EVENTS[name] for name in _EVENTS}),
-        read_table(path / "usage.parquet", schema.USAGE),
+        read_table(path / "usage.parquet", {name: c for name, c in schema.USAGE.items() if c.since <= version}),
         read_json(summary_file) if complete or summary_file.exists() else None,
         cluster_facts(manifest.get("cluster"), str(manifest_file)),
         _allowance(manifest, str(manifest_file)),

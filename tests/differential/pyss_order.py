@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slurmsim.core.messages import Fact, Submit
+from slurmsim.core.records.messages import Fact, Submit
 from slurmsim.sim.simulation import Simulation
 
 
@@ -28,6 +28,6 @@ class EventByEvent(Simulation):
     def _order(self, fact: Fact) -> tuple[int, int, int]:
         if isinstance(fact, Submit):
             return 0, 0, fact.sub.job_id
-        job = self.controller.jobs.get(fact.job_id)  # type: ignore[union-attr]
+        job = self.controller.state.jobs.get(fact.job_id)  # type: ignore[union-attr]
         started = job.start_time if job is not None else None
         return 1, started or 0, fact.job_id  # type: ignore[union-attr]

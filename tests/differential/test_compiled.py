@@ -21,8 +21,8 @@ from slurmsim_workloads.samples import sample_path
 
 RUN = """
 import json, sys
-from slurmsim.preparation import RunOptions, prepare
-from slurmsim.replay import execute
+from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.replay import execute
 execute(prepare(RunOptions(**json.loads(sys.argv[1]))), report=False)
 """
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet")

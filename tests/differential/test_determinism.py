@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from slurmsim import compiled
-from slurmsim.core.controller import Controller
-from slurmsim.core.messages import (
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.messages import (
     Cancel,
     Hold,
     NodesDown,
@@ -27,7 +27,7 @@ from slurmsim.core.messages import (
     SetTimeLimit,
 )
 from slurmsim.policy import load_policy
-from slurmsim.preparation import RunOptions, prepare
+from slurmsim.replaying.preparation import RunOptions, prepare
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.validate import validate_trace
 from slurmsim_workloads.samples import sample_path
@@ -36,8 +36,8 @@ POLICIES = ("fcfs", "easy", "conservative", "backfill", "builtin")
 JOBS = 300
 RUN = """
 import sys
-from slurmsim.preparation import RunOptions, prepare
-from slurmsim.replay import execute
+from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.replay import execute
 conf, workload, out, policy, jobs, mtbf = sys.argv[1:]
 failures = {"mtbf_s": int(mtbf), "mttr_s": 3000, "seed": 3} if mtbf != "0" else {}
 execute(prepare(RunOptions(workload, out, conf=conf, policy=policy or None, jobs=int(jobs), **failures)), report=False)
@@ -96,8 +96,8 @@ def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
     actions: list[list[tuple[Any, ...]]] = []
 
     def collect(now: int) -> None:
-        events.append(list(controller.events))
-        controller.events.clear()
+        events.append(list(controller.state.events))
+        controller.state.events.clear()
 
     simulation = Simulation(
         prepared.cluster, prepared.workload, prepared.policy, timed=timed, after_turn=collect, record_facts=True
@@ -123,10 +123,10 @@ def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
     for turn, (now, facts) in enumerate(copy.deepcopy(log)):
         answer = [summary(action) for action in bare.step(now, facts)]
         assert compiled() or answer == actions[turn], f"turn {turn} at {now}"
-        assert bare.events == events[turn], f"turn {turn} at {now}"
-        bare.events.clear()
+        assert bare.state.events == events[turn], f"turn {turn} at {now}"
+        bare.state.events.clear()
         wake = bare.wake_at()
         following = log[turn + 1][0] if turn + 1 < len(log) else None
         assert wake is None or following is None or wake >= following, f"turn {turn}: nobody came at {wake}"
     bare.check()
-    assert bare.jobs.keys() == controller.jobs.keys()
+    assert bare.state.jobs.keys() == controller.state.jobs.keys()

@@ -11,9 +11,9 @@ import pytest
 from pyss_order import EventByEvent
 
 from slurmsim.config.load import make_cluster
-from slurmsim.core.job import Job
+from slurmsim.core.records.job import Job
 from slurmsim.policy import load_policy
-from slurmsim.run_manifest import cluster_facts
+from slurmsim.replaying.manifest import cluster_facts
 from slurmsim.sim.simulation import Simulation
 from slurmsim.validate import easy_guarantee, validate_schedule
 from slurmsim_workloads import read_workload
@@ -46,7 +46,7 @@ class Replay:
         self.units = units
 
     def _forget(self, now: int) -> None:
-        self.controller.events.clear()
+        self.controller.state.events.clear()
 
     def column(self, name: str) -> Any:
         return np.array([getattr(job, name) for job in self.jobs], np.int64)
@@ -59,7 +59,7 @@ class Replay:
 
     def approve(self) -> None:
         """Fail unless the independent validator has nothing to say against the schedule."""
-        state = self.controller.state
+        state = self.controller.state.cluster
         report = validate_schedule(
             {
                 "job_id": self.column("id"), "submit": self.column("submit_time"),

@@ -1,4 +1,4 @@
-"""Recordings of a real slurmctld against replays: decisions in step, times freely (docs/fidelity.md)."""
+"""Recordings of a real slurmctld against replays: decisions in step, times freely (docs/fidelity-figures.md)."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_command_compares_repeats(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def table_in_the_document(name: str) -> str:
-    text = (ROOT / "docs/fidelity.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/fidelity-figures.md").read_text(encoding="utf-8")
     table = re.search(rf"<!-- table: {name} -->\n(.*?)\n<!-- end -->", text, re.S)
     assert table is not None
     return table[1]

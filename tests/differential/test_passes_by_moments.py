@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.messages import Action, JobEnded, Launch, Submit
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.messages import Action, JobEnded, Launch, Submit
 from slurmsim.fidelity import read_recording
 from slurmsim.hostlist import expand
 from slurmsim.policy import load_policy
@@ -67,7 +67,7 @@ def replay(name: str, *, at_once: bool) -> tuple[dict[int, int], dict[int, str],
             if isinstance(action, Launch):
                 i = action.job.id
                 assert action.job.alloc is not None
-                start[i], nodes[i] = int(moment), c.state.node_list(action.job.alloc)
+                start[i], nodes[i] = int(moment), c.state.cluster.node_list(action.job.alloc)
                 heappush(moments, (moment + job[i]["free"] - job[i]["start"], 1, "free", i))
 
     while moments:

@@ -146,7 +146,8 @@ def test_the_cap_is_kept() -> None:
 
 
 # Of each session run here, how many commands may differ; of each workload, how many starts may be missed. What is
-# measured is in docs/fidelity.md: these only keep it from getting worse. Sessions also differ by a few from run to run.
+# measured is in docs/fidelity-figures.md: these only keep it from getting worse. Sessions also differ by a few from run
+# to run.
 DIFFERENT = {"third/s01": 6, "24.11/s01": 16, "26.05/s06": 27}
 MISSED = {
     "first/w05": 0, "first/w06": 0, "first/w09": 0, "first/w10": 0, "first/w15": 0,

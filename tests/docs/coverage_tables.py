@@ -12,17 +12,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from slurmsim.commands import job_columns, job_options, node_columns, sacct_fields, sacctmgr_fields, step_columns
+from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
-from slurmsim.commands.option_reader import LongOption, Parser
-from slurmsim.commands.print_fields import Column
-from slurmsim.live.programs import NAMES, imitated
+from slurmsim.commands.sacct import fields as sacct_fields
+from slurmsim.commands.sacctmgr import fields as sacctmgr_fields
+from slurmsim.commands.sinfo import columns as node_columns
+from slurmsim.commands.squeue import columns as job_columns
+from slurmsim.commands.squeue import step_columns
+from slurmsim.commands.submit import job_options
+from slurmsim.commands.text.option_reader import LongOption, Parser
+from slurmsim.commands.text.print_fields import Column
+from slurmsim.live.programs import NAMES
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import CHANGES
 from slurmsim.releases import RELEASES, VERSION_VARIABLE
-from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
-from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
+from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
+from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 SUBMITTING = ("sbatch", "srun", "salloc")
@@ -42,8 +48,8 @@ that is not all of {releases}.
 CHANGES_HEAD = """## What changes from release to release
 
 Beside options and fields that come and go, which are above, and decisions of the scheduler, which are in
-[fidelity.md](fidelity.md#other-versions-of-slurm). Only {releases} are told apart: what stands under one of
-them may have come with any release after the one before.
+[fidelity-figures.md](fidelity-figures.md#other-versions-of-slurm). Only {releases} are told apart: what stands under
+one of them may have come with any release after the one before.
 """
 
 
@@ -75,7 +81,7 @@ def options_of(command: str, release: str) -> list[LongOption]:
     world = Io(Nobody(), stdin=io.StringIO(), stdout=io.StringIO(), stderr=io.StringIO(),  # type: ignore[arg-type]
                environ={VERSION_VARIABLE: release, "PATH": "/usr/bin"}, cwd="/", now=lambda: 0.0)  # fmt: skip
     try:
-        import_module(f"slurmsim.commands.{command}").run(["x"], world)
+        import_module(MODULES[command]).run(["x"], world)
     except Seen as seen:
         return seen.options
     finally:
@@ -155,7 +161,7 @@ def change_rows() -> list[str]:
 def text() -> str:
     """The whole document."""
     lines = [HEAD.format(releases=", ".join(RELEASES)).rstrip(), "", "## Commands", ""]
-    there = imitated()
+    there = MODULES
     missing = [name for name in NAMES if name not in there]
     lines += [f"There: {', '.join(f'`{name}`' for name in there)}.", ""]
     if missing:

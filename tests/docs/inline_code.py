@@ -21,13 +21,13 @@ from doc_examples import blocks
 
 from slurmsim.cli import COMMANDS as MODULES
 from slurmsim.cli import LIVE, build_parser
-from slurmsim.commands.batch_script import BadScript, directives
+from slurmsim.commands import MODULES as PROGRAMS
+from slurmsim.commands.submit.batch_script import BadScript, directives
 from slurmsim.config.option import nearest
 from slurmsim.config.scheduler_options import SUB_OPTIONS
-from slurmsim.live.programs import imitated
 from slurmsim.protocol import Refusal
 from slurmsim.releases import RELEASES
-from slurmsim.slurmctld.simulated import behaviour
+from slurmsim.slurmctld.processes.simulated import behaviour
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = ("coverage.md",)  # made of the tables themselves
@@ -106,7 +106,7 @@ def every_option() -> frozenset[str]:
     found = {"--help", "--version", *re.findall(r'"(--[a-z][\w-]*)"', _tools())}
     for parser in our_commands().values():
         found |= our_options(parser)
-    for command in imitated():
+    for command in PROGRAMS:
         found |= slurm_options(command)
     return frozenset(found)
 
@@ -227,7 +227,7 @@ def _wrong_command(words: list[str]) -> str | None:
         return f"no target {missing[0]}" if missing else None
     if name == "slurmsim":
         return _wrong_call(rest)
-    if name in imitated():
+    if name in PROGRAMS:
         return _unknown(rest, slurm_options(name), name)
     return None
 

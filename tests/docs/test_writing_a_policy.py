@@ -60,8 +60,8 @@ def test_a_stranger_gets_there(environment: Path, tmp_path: Path) -> None:
 
 
 def test_the_page_names_only_what_the_view_has() -> None:
-    from slurmsim.core.job import Job
-    from slurmsim.core.policy_view import View
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.scheduling.policy_view import View
 
     page = PAGE.read_text(encoding="utf-8")
     tables = {head: page.split(f"| `{head}.` | |\n")[1].split("\n\n")[0] for head in ("view", "job")}

@@ -18,9 +18,9 @@ import pytest
 from command_lines import COMMANDS, LAUNCHERS, WAITS, recorded, slip
 from test_requests import World
 
+from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.live.cluster import Cluster
-from slurmsim.live.programs import imitated
 from slurmsim.protocol import Client
 
 COUNT = int(os.environ.get("SLURMSIM_SLIPS", "400"))
@@ -62,7 +62,7 @@ def run(cluster: Cluster, words: list[str], user: str | None) -> str:
     signal.alarm(WAIT_S)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            import_module(f"slurmsim.commands.{words[0]}").run(words[1:], world)
+            import_module(MODULES[words[0]]).run(words[1:], world)
     except (Waited, SystemExit):
         pass
     except Exception:
@@ -139,6 +139,6 @@ def test_launchers_too(world: World) -> None:
 
 
 def test_every_command_is_tried() -> None:
-    assert set(imitated()) == {*COMMANDS, *LAUNCHERS}
+    assert set(MODULES) == {*COMMANDS, *LAUNCHERS}
     assert {words[0] for words in recorded()} >= set(COMMANDS) - {"sattach", "sbcast", "strigger"}
     assert len(recorded()) > 1000

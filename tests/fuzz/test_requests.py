@@ -16,10 +16,10 @@ from request_strategies import CALLS, REQUESTS, requests
 import slurmsim
 from slurmsim.live.cluster import Cluster
 from slurmsim.protocol import Client, Refusal, Unreachable, pack
-from slurmsim.slurmctld.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.node_fields import NODE_FIELDS, PARTITION_FIELDS
-from slurmsim.slurmctld.reservation_fields import RESERVATION_FIELDS
-from slurmsim.slurmctld.steps import FIELDS as STEP_FIELDS
+from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
+from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
+from slurmsim.slurmctld.processes.steps import FIELDS as STEP_FIELDS
 
 CONF = """\
 ClusterName=c

@@ -1,7 +1,7 @@
 """Recorded commands that differ here, each with its reason: ``tests/conformance/commands/known.toml``.
 
-``python tests/golden/known.py`` prints the table of docs/fidelity.md; with ``--write`` it puts it there. What is listed
-is held against reality by ``replay.py --check``.
+``python tests/golden/known.py`` prints the table of docs/fidelity-figures.md; with ``--write`` it puts it there.
+What is listed is held against reality by ``replay.py --check``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 TOP = Path(__file__).resolve().parents[2]
 SESSIONS = TOP / "tests" / "conformance" / "commands"
-LIST, PAGE = SESSIONS / "known.toml", TOP / "docs" / "fidelity.md"
+LIST, PAGE = SESSIONS / "known.toml", TOP / "docs" / "fidelity-figures.md"
 BEGIN, END = "<!-- known differences: made by tests/golden/known.py -->\n", "<!-- end of known differences -->\n"
 _WIDTH = 64
 
@@ -93,7 +93,7 @@ def table() -> str:
 
 
 def page() -> str:
-    """docs/fidelity.md with the table as it should be. Raises ValueError where the page has no place for it."""
+    """docs/fidelity-figures.md with the table as it should be. Raises ValueError where the page has no place for it."""
     text = PAGE.read_text("utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)

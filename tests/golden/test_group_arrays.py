@@ -8,7 +8,7 @@ from __future__ import annotations
 from golden.oracle_cluster import oracle_world
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import Hold, Release, SetArrayLimit
+from slurmsim.core.records.messages import Hold, Release, SetArrayLimit
 
 
 def test_throttles_holds_releases_and_cancels_of_tasks() -> None:

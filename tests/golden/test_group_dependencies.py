@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from golden.oracle_cluster import oracle_world
 
-from slurmsim.core.messages import Cancel, SetDependency
+from slurmsim.core.records.messages import Cancel, SetDependency
 
 NEVER = "DependencyNeverSatisfied"
 
@@ -86,7 +86,7 @@ def test_singletons_by_name() -> None:
     w.sbatch("-d singleton -J fresh", 600, at=11)
     w.sbatch("-d singleton -J fresh", 30, at=11)
     w.until(24)
-    jobs = w.controller.jobs
+    jobs = w.controller.state.jobs
     assert [(jobs[i].state, jobs[i].reason) for i in (1, 2, 3, 4)] == [
         ("RUNNING", "None"), ("PENDING", "Dependency"), ("RUNNING", "None"), ("PENDING", "Dependency"),
     ]  # fmt: skip

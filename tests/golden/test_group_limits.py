@@ -8,7 +8,7 @@ from __future__ import annotations
 from golden.oracle_cluster import oracle_world
 from unit.core.world import World
 
-from slurmsim.core.messages import NodesDown, NodesDrain, NodesResume, SetPartitionState
+from slurmsim.core.records.messages import NodesDown, NodesDrain, NodesResume, SetPartitionState
 from slurmsim.hostlist import expand
 from slurmsim.states import NODES_REQUIRED_TEXT
 

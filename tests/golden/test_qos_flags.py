@@ -9,7 +9,7 @@ from golden.oracle_cluster import accounting
 from unit.core.world import HEAD, World
 
 from slurmsim.config.accounting.load import load_accounting
-from slurmsim.core.messages import CreateReservation
+from slurmsim.core.records.messages import CreateReservation
 from slurmsim.errors import ConfigError
 from slurmsim.model.reservation import ReservationSpec
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     Hold,
     NodesDown,
     NodesDrain,
@@ -247,7 +247,7 @@ def test_singletons() -> None:
     for user, dependency in lines:
         w.sbatch(f"-J single {dependency} -n1 -t 5", 20, at=251, user=user)
     w.until(257)
-    jobs = sorted(w.controller.jobs.values(), key=lambda job: job.id)
+    jobs = sorted(w.controller.state.jobs.values(), key=lambda job: job.id)
     assert [job.state for job in jobs] == ["RUNNING", "PENDING", "RUNNING", "RUNNING"]
     assert jobs[1].reason == "Dependency"
     w.until(324)

@@ -12,8 +12,8 @@ import pytest
 from golden.asked import Asked, load, replayed
 from unit.core.world import World
 
-from slurmsim.core.messages import AlterPartition, CreateReservation
-from slurmsim.core.partition_access import DENIED, NO_GROUP, NOT_AVAILABLE
+from slurmsim.core.accounting.partition_access import DENIED, NO_GROUP, NOT_AVAILABLE
+from slurmsim.core.records.messages import AlterPartition, CreateReservation
 from slurmsim.model.reservation import ReservationSpec
 
 
@@ -32,7 +32,7 @@ def world(name: str) -> tuple[Asked, World]:
 
 
 def alter(w: World, name: str, **changes: object) -> None:
-    w.tell(AlterPartition(replace(w.controller.state.by_name[name].spec, **changes)))  # type: ignore[arg-type]
+    w.tell(AlterPartition(replace(w.controller.state.cluster.by_name[name].spec, **changes)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["access", "access-enforce"])

@@ -11,7 +11,7 @@ from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.commands import do_command, read_commands
 from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.findings import Place, Report
-from slurmsim.core.messages import ReplaceAccounting
+from slurmsim.core.records.messages import ReplaceAccounting
 
 
 def world(asked: Asked) -> World:

@@ -12,7 +12,7 @@ import pytest
 from unit.core.world import HEAD, World
 
 from slurmsim.config.accounting.load import load_accounting
-from slurmsim.core.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION
+from slurmsim.core.accounting.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION
 from slurmsim.model.accounting import Accounting
 
 DATA = Path(__file__).parents[1] / "unit" / "config" / "accounting_data"

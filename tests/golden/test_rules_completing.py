@@ -14,9 +14,9 @@ import pytest
 from golden.asked import load, replayed
 from unit.core.world import World, simple
 
-from slurmsim.core.messages import NodesDown
+from slurmsim.core.records.messages import NodesDown
 from slurmsim.errors import ConfigError
-from slurmsim.preparation import RunOptions, prepare
+from slurmsim.replaying.preparation import RunOptions, prepare
 
 EPILOG, STUBBORN = 20, 3600
 
@@ -127,7 +127,7 @@ def test_completewait_stops_everything() -> None:
 
 def test_nothing_changes_by_default() -> None:
     w = World(simple(1, 1), "backfill")
-    assert w.controller.completing is None
+    assert w.controller.completing.seconds("CANCELLED") == 0
 
 
 def test_a_preemptor_waits_for_its_victims_processes() -> None:

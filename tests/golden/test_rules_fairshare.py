@@ -12,8 +12,8 @@ import pytest
 from unit.core.world import HEAD, World
 
 from slurmsim.config.accounting.load import load_accounting
-from slurmsim.core.fairshare import FairTree
-from slurmsim.core.messages import Hold, NodesDrain, NodesResume, Release, SetNice, SetPriority
+from slurmsim.core.accounting.fairshare import FairTree
+from slurmsim.core.records.messages import Hold, NodesDrain, NodesResume, Release, SetNice, SetPriority
 from slurmsim.states import NODES_REQUIRED_TEXT
 
 TREE = """add cluster oracle
@@ -44,7 +44,7 @@ def world(tmp_path: Path, accounts: str, more: str, start: int, *, nodes: str = 
 def sshare(w: World) -> dict[str, tuple[int, float | None]]:
     """RawUsage of accounts; RawUsage and FairShare of users, as ``account/user``."""
     recalculation = w.controller.recalculation
-    tree, shares = w.controller.tree, recalculation.shares
+    tree, shares = w.controller.state.tree, recalculation.shares
     assert tree is not None and shares is not None
     recalculation.catch_up(w.now + 1)  # nobody may have needed the last runs yet
     found: dict[str, tuple[int, float | None]] = {}
@@ -174,8 +174,8 @@ add user bob Account=cc Fairshare=1
         "cc/bob": 1.0,
     }  # fmt: skip
     shares = w.controller.recalculation.shares
-    assert isinstance(shares, FairTree) and w.controller.tree is not None
-    level = {b.spec.account: shares.level_fs[b.row] for b in w.controller.tree.branches if not b.is_user}
+    assert isinstance(shares, FairTree) and w.controller.state.tree is not None
+    level = {b.spec.account: shares.level_fs[b.row] for b in w.controller.state.tree.branches if not b.is_user}
     assert level["aa"] == pytest.approx(0.697492, abs=2e-3) and level["bb"] == pytest.approx(0.600135, abs=2e-3)
 
 

@@ -346,8 +346,8 @@ add user dave Account=wall""",
     w.until(205)
     assert w.state("s2") == "COMPLETED"
     assert w.reasons("s4 w3") == {"s4": "AssocGrpCPUMinutesLimit", "w3": "AssocGrpWallLimit"}
-    assert w.controller.tree is not None
-    used = {b.spec.account: b.ledger for b in w.controller.tree.branches if not b.is_user}
+    assert w.controller.state.tree is not None
+    used = {b.spec.account: b.ledger for b in w.controller.state.tree.branches if not b.is_user}
     assert int(used["mins"].used_tres_s["cpu"]) // 60 == 5 and round(used["wall"].used_wall_s / 60, 2) == 2.0
 
 

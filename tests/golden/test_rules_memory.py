@@ -13,7 +13,7 @@ import pytest
 from golden.asked import Asked, load, replayed
 from unit.core.world import World
 
-from slurmsim.core.messages import AlterPartition
+from slurmsim.core.records.messages import AlterPartition
 
 OVER = "MaxMemPerLimit"
 
@@ -91,7 +91,7 @@ def test_the_clusters_limit_and_a_partition_that_lifts_it_later() -> None:
     assert w.reasons(" ".join(waiting)) == waiting
     changed = next(second for second, command in asked.others if "maxmempernode" in command)
     w.until(changed)
-    w.tell(AlterPartition(replace(w.controller.state.by_name["main"].spec, max_mem_per_node_mib=8000)))
+    w.tell(AlterPartition(replace(w.controller.state.cluster.by_name["main"].spec, max_mem_per_node_mib=8000)))
     w.until(400)
     expected = {name: fate for name, fate in fates(asked).items() if name != "h1"}  # which was changed and released
     assert {name: shown(w, name) for name in expected} == expected

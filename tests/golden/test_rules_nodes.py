@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     LaunchFailed,
     NodesDown,
     NodesDrain,
@@ -34,7 +34,7 @@ def conf(nodes: int, more: str = "") -> str:
 
 def events(w: World, kind: str) -> list[tuple[int, str, str, str]]:
     """(time, state, reason, nodes) of the events of a kind."""
-    return [(e[0], e[3], e[4], e[6]) for e in w.controller.events if e[1] == kind]
+    return [(e[0], e[3], e[4], e[6]) for e in w.controller.state.events if e[1] == kind]
 
 
 def test_down_drained_failing_and_back() -> None:
@@ -67,7 +67,7 @@ def test_down_drained_failing_and_back() -> None:
     assert 59 <= (w.start("w1") or 0) <= 63
     w.tell(NodesUndrain(("n3",)), 65)  # a failing node is not drained
     w.until(66)
-    assert not w.controller.table.up >> 2 & 1
+    assert not w.controller.state.table.up >> 2 & 1
     w.tell(NodesResume(("n2", "n3")), 67)
     w.until(240)
     assert w.starts("r1 r3") == {"r1": 180, "r3": 180}  # the full pass after their begin times
@@ -113,7 +113,7 @@ def test_return_to_service() -> None:
         assert (w.state("r1"), w.reason("r1")) == ("PENDING", "BeginTime")
         w.tell(NodesRegister(("n1", "n2")), 20)
         w.until(300)
-        up = w.controller.table.up
+        up = w.controller.state.table.up
         assert (bool(up & 1), bool(up & 2)) == back, mode
         assert (w.state("r1"), w.reason("r1")) == (
             ("RUNNING", "None") if back[0] else ("PENDING", "ReqNodeNotAvail, UnavailableNodes:n1")

@@ -27,7 +27,7 @@ PartitionName=user Nodes=ALL ExclusiveUser=YES MaxTime=INFINITE
 def clear(w: World, at: int) -> None:
     """scancel of all jobs, pending ones first."""
     for name, job in list(w.jobs.items()):
-        if job.id in w.controller.jobs:
+        if job.id in w.controller.state.jobs:
             w.scancel(name, at)
     w.until(at)
 
@@ -182,7 +182,10 @@ def test_gres() -> None:
     w.sbatch("--gpus-per-node=1 -N2 -J g5 -t 10", 101, at=8)
     w.sbatch("-n2 -J c1 -t 10", 101, at=8)
     w.until(16)
-    gres = {n: (w.nodes(n), w.controller.state.gres_per_node(w[n].alloc)) for n in ("g1", "g2", "g3", "g4", "g5", "c1")}
+    gres = {
+        n: (w.nodes(n), w.controller.state.cluster.gres_per_node(w[n].alloc))
+        for n in ("g1", "g2", "g3", "g4", "g5", "c1")
+    }
     assert gres == {
         "g1": ("n1", "gpu:a:1"), "g2": ("n2", "gpu:a:2"), "g3": ("n3", "gpu:b:3"), "g4": ("n4", "gpu:b:4"),
         "g5": ("n[1,3]", "gpu:a:1,0,gpu:b:0,1"), "c1": ("n1", ""),

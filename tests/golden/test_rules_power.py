@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import NodesPower
+from slurmsim.core.records.messages import NodesPower
 
 
 def conf(nodes: int = 3, more: str = "SuspendExcNodes=n1") -> str:
@@ -23,7 +23,7 @@ def conf(nodes: int = 3, more: str = "SuspendExcNodes=n1") -> str:
 
 def power(w: World) -> list[tuple[int, str, str]]:
     """(time, state, nodes) of the power events."""
-    return [(e[0], e[3], e[6]) for e in w.controller.events if e[1] == "POWER"]
+    return [(e[0], e[3], e[6]) for e in w.controller.state.events if e[1] == "POWER"]
 
 
 def test_as_recorded() -> None:
@@ -46,7 +46,7 @@ def test_as_recorded() -> None:
     w.until(275)
     assert power(w)[4:] == [(250, "POWERING_DOWN", "n1")] or power(w)[4][2] == "n1"
     w.until(600)
-    assert w.controller.power is not None and w.controller.power.off == 0b111  # asked for, or idle for 60 s
+    assert w.controller.power is not None and w.controller.state.power.off == 0b111  # asked for, or idle for 60 s
 
 
 def test_a_boot_that_takes_too_long() -> None:
@@ -57,7 +57,7 @@ def test_a_boot_that_takes_too_long() -> None:
     assert (w.state("late"), w["late"].restarts) == ("RUNNING", 0)
     w.until(340)
     assert (w.state("late"), w.reason("late"), w["late"].restarts) == ("PENDING", "BeginTime", 1)
-    downs = [(e[3], e[4], e[6]) for e in w.controller.events if e[1] == "NODE"]
+    downs = [(e[3], e[4], e[6]) for e in w.controller.state.events if e[1] == "NODE"]
     assert downs == [("DOWN", "ResumeTimeout reached", "n[1-2]")]
 
 

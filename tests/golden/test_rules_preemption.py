@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import Cancel
+from slurmsim.core.records.messages import Cancel
 from slurmsim.model.accounting import Accounting, Association, Qos
 
 
@@ -127,7 +127,7 @@ PartitionName=hi Nodes=ALL PriorityTier=10 PreemptMode=OFF MaxTime=INFINITE""",
     assert states(w, "stay go h1 h2") == {"stay": "RUNNING", "go": "RUNNING", "h1": "PENDING", "h2": "PENDING"}
     assert w.reasons("h1 h2") == {"h1": "Resources", "h2": "Priority"}
     for name in ("stay", "go"):
-        assert w["stay"].preempt_time in range(108, 119)
+        assert w[name].preempt_time in range(108, 119)
         assert w[name].end_limit == w[name].preempt_time + 30
     w.until(165)
     assert states(w, "stay go") == {"stay": "PREEMPTED", "go": "PREEMPTED"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import CreateReservation, DeleteReservation
+from slurmsim.core.records.messages import CreateReservation, DeleteReservation
 from slurmsim.hostlist import expand
 from slurmsim.model.reservation import ReservationSpec, canonical_flag
 
@@ -96,7 +96,7 @@ def test_reservations_of_cores_flexible_and_maintenance() -> None:
     w.until(541)
     assert w.nodes("f1") == "n[2-3]" and w.start("f1") in range(526, 537)  # ten minutes early, and on more nodes
     assert (w.reason("m1"), w.planned("m1")[0]) == (LONG_WAIT, 841)  # 8:13:46 rounded up, and a second
-    shown = [row for row in w.controller.events if row[1] == "NODE"]
+    shown = [row for row in w.controller.state.events if row[1] == "NODE"]
     assert [(row[3], row[6]) for row in shown] == [("RESERVED", "n1"), ("MAINT", "n4")]
 
 
@@ -134,7 +134,7 @@ def test_reservation_end() -> None:
     w.until(224)
     assert (w.state("a1"), w.reason("a1"), w["a1"].end_time) == ("TIMEOUT", "TimeLimit", 151)
     assert (w.reason("a2"), w["a2"].priority) == ("Reservation ra was deleted", 0)
-    held = [row for row in w.controller.events if row[1] == "HOLD"]
+    held = [row for row in w.controller.state.events if row[1] == "HOLD"]
     assert [(row[0], row[2], row[3]) for row in held] == [(151, w.id("a2"), "RESV_DEL_HOLD")]
     assert (w.state("f1"), w["f1"].end_limit) == ("RUNNING", 607)  # FLEX: runs on
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from unit.core.world import HEAD, World
 
-from slurmsim.core.messages import Resume, Suspend
+from slurmsim.core.records.messages import Resume, Suspend
 
 HEAD_MEMORY = HEAD.replace("CR_Core", "CR_Core_Memory")
 GANG = f"""{HEAD_MEMORY}MinJobAge=100000

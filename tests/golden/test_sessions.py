@@ -1,6 +1,7 @@
 """Recorded command sessions of real Slurm, run against the live cluster: nothing differs that has no listed reason.
 
-`tests/golden/replay.py` runs them; here are those that take few seconds. docs/fidelity.md has the figures of all.
+`tests/golden/replay.py` runs them; here are those that take few seconds. docs/fidelity-figures.md has the figures
+of all.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unit.core.world import World
 
-from slurmsim.core.messages import CreateReservation
+from slurmsim.core.records.messages import CreateReservation
 from slurmsim.model.reservation import ReservationSpec
 from slurmsim.states import NODES_REQUIRED_TEXT
 

@@ -170,6 +170,26 @@ def _imports_random(tree: ast.Module) -> bool:
     return any(isinstance(node, ast.Import) and any(a.name == "random" for a in node.names) for node in ast.walk(tree))
 
 
+def circles(modules: Mapping[str, Module], package: str) -> list[list[str]]:
+    """Modules of `package` that need each other to be understood: imports in functions and for types count, too."""
+    inside = {name for name in modules if name.startswith(package + ".")}
+    graph = {name: {item.target for item in imports(modules[name], modules)} & inside - {name} for name in inside}
+    reached = {name: _reachable(graph, name) for name in inside}
+    found = {tuple(sorted(other for other in reached[name] if name in reached[other])) for name in inside}
+    return sorted(list(circle) for circle in found if circle)
+
+
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    """What can be reached from `start`; `start` itself only around a circle."""
+    found: set[str] = set()
+    ahead = [start]
+    while ahead:
+        more = graph[ahead.pop()] - found
+        found |= more
+        ahead += more
+    return found
+
+
 def cycles(modules: Mapping[str, Module]) -> list[str]:
     """One line for a cycle among imports that run when modules load; lazy ones cannot deadlock."""
     graph: dict[str, set[str]] = {name: set() for name in modules}

@@ -57,6 +57,8 @@ LAYERS: dict[str, Layer] = {
                 "releases",
                 "release_changes",
                 "version",
+                "sluid",
+                "path_patterns",
             )
         ),
         sealed=True,
@@ -69,16 +71,16 @@ LAYERS: dict[str, Layer] = {
     "core": Layer(
         ("slurmsim.core",),
         _set("vocabulary bitmap capacity model config policy"),
-        _set("numpy sortedcontainers"),
+        _set("numpy"),
         sealed=True,
     ),
-    "workload": Layer(("slurmsim.workload", "slurmsim.until"), _set("vocabulary model"), _set("numpy")),
+    "workload": Layer(("slurmsim.workload", "slurmsim.replaying.until"), _set("vocabulary model"), _set("numpy")),
     "schema": Layer(("slurmsim.trace.schema",), _set("vocabulary")),
     "trace": Layer(("slurmsim.trace",), _set("vocabulary schema model"), _set("numpy pyarrow pandas")),
     "sim": Layer(
         ("slurmsim.sim",),
         _set("vocabulary bitmap capacity model config policy core workload schema trace"),
-        _set("numpy simpy sortedcontainers"),
+        _set("numpy simpy"),
     ),
     "metrics": Layer(("slurmsim.metrics",), _set("vocabulary schema trace"), _set("numpy pyarrow pandas")),
     "report": Layer(
@@ -99,11 +101,13 @@ LAYERS: dict[str, Layer] = {
     ),
     # What the fake commands are made of: nothing that takes long to load.
     "protocol": Layer(("slurmsim.protocol",)),
-    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol")),
+    # What slurmstepd prints, of real jobs (the daemon) and of steps (srun).
+    "stepd": Layer(("slurmsim.stepd_notices",), _set("vocabulary")),
+    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd")),
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol slurmd commands snapshot"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol stepd slurmd snapshot"),
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(
@@ -119,9 +123,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.cli",
             "slurmsim.live",
             "slurmsim.bench",
-            "slurmsim.preparation",
-            "slurmsim.replay",
-            "slurmsim.run_manifest",
+            "slurmsim.replaying",
             "slurmsim.fidelity",
             "slurmsim.whatif",
         ),
@@ -133,13 +135,13 @@ LAYERS: dict[str, Layer] = {
     "policies": Layer(
         ("slurmsim_policies",),
         _set("vocabulary bitmap capacity model policy"),
-        _set("numpy sortedcontainers"),
+        _set("numpy"),
         sealed=True,
     ),
     "constraint policies": Layer(
         ("slurmsim_policies.cp_*",),
         _set("vocabulary bitmap capacity model policy policies"),
-        _set("numpy sortedcontainers ortools"),
+        _set("numpy ortools"),
         sealed=True,
     ),
     "workloads": Layer(("slurmsim_workloads",), _set("vocabulary model workload"), _set("numpy pyarrow")),
@@ -161,3 +163,15 @@ SEEDED = {
 # Folder (relative to the repository) -> name it is imported by.
 PACKAGES = {"slurmsim": "slurmsim", "policies": "slurmsim_policies", "workloads": "slurmsim_workloads"}
 HEAVY = ("pandas", "matplotlib", "pyarrow", "ortools", "simpy")
+
+# The rooms of the core, each importing only those before it when it is loaded.
+CORE_ROOMS = (
+    "records", "placement", "accounting", "state", "queue", "reservations", "occupancy", "scheduling", "controller",
+)  # fmt: skip
+# Modules of the core that name each other, types counted. The node table holds the rows of cores jobs share, whose
+# class reads the table and compiled requests, which are compiled against the table.
+CORE_CIRCLE = frozenset({
+    "slurmsim.core.placement.compiled_request", "slurmsim.core.placement.gres",
+    "slurmsim.core.placement.memory_limits", "slurmsim.core.placement.sharing", "slurmsim.core.records.node_table",
+    "slurmsim.core.records.partition",
+})  # fmt: skip

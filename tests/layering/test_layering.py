@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-from layering_checker import check, layer_of, load
-from layering_rules import HEAVY, LAYERS, PACKAGES
+from layering_checker import check, circles, imports, layer_of, load
+from layering_rules import CORE_CIRCLE, CORE_ROOMS, HEAVY, LAYERS, PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +20,45 @@ def test_no_arrow_points_the_other_way() -> None:
     assert check(modules, LAYERS) == []
 
 
+def test_rooms_of_the_core_have_an_order() -> None:
+    modules = {name: module for name, module in load(ROOT, PACKAGES).items() if name.startswith("slurmsim.core.")}
+    rooms = {name: name.split(".")[2] for name in modules}
+    assert set(rooms.values()) == set(CORE_ROOMS)
+    upward = [
+        f"{name}:{item.line} imports {item.target}"
+        for name, module in modules.items() for item in imports(module, modules)
+        if not item.lazy and item.target in modules
+        and CORE_ROOMS.index(rooms[item.target]) > CORE_ROOMS.index(rooms[name])
+    ]  # fmt: skip
+    assert upward == []
+
+
+def test_no_part_of_the_core_holds_the_controller() -> None:
+    modules = load(ROOT, PACKAGES)
+    assert circles(modules, "slurmsim.core") == [sorted(CORE_CIRCLE)]
+    whole = "slurmsim.core.controller.controller"
+    inside = [name for name in modules if name.startswith("slurmsim.core.") and name != whole]
+    assert [name for name in inside if whole in {item.target for item in imports(modules[name], modules)}] == []
+
+
+@pytest.mark.parametrize("package", ["slurmsim.commands", "slurmsim.slurmctld"])
+def test_no_two_modules_need_each_other(package: str) -> None:
+    """Not even as types or in a function: whoever reads one would have to read the other first."""
+    assert circles(load(ROOT, PACKAGES), package) == []
+
+
+def test_what_commands_share_knows_no_single_command() -> None:
+    modules, shared = load(ROOT, PACKAGES), ("slurmsim.commands.text", "slurmsim.commands.io")
+    found = {
+        (name, item.target)
+        for name, module in modules.items()
+        if name.startswith(shared)
+        for item in imports(module, modules)
+        if item.target.startswith("slurmsim.commands.") and not item.target.startswith(shared)
+    }
+    assert found == set()
+
+
 def test_every_layer_named_in_a_rule_exists() -> None:
     for name, rule in LAYERS.items():
         assert rule.sees <= set(LAYERS) | {"*"}, name
@@ -29,17 +67,6 @@ def test_every_layer_named_in_a_rule_exists() -> None:
 def test_simpy_is_seen_by_the_simulation_alone() -> None:
     assert [name for name, rule in LAYERS.items() if "simpy" in rule.third_party] == ["sim"]
     assert layer_of("slurmsim.sim.jobs", LAYERS) == "sim"
-
-
-def test_every_package_is_installed() -> None:
-    """setuptools is told the packages one by one; one that is missing works here and nowhere else."""
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
-    found = {
-        ".".join([name, *path.relative_to(ROOT / folder).parent.parts])
-        for folder, name in PACKAGES.items()
-        for path in (ROOT / folder).rglob("__init__.py")
-    }
-    assert sorted(listed) == sorted(found)
 
 
 def _loaded_by(code: str) -> list[str]:

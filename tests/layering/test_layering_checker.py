@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from layering_checker import check, load
+from layering_checker import check, circles, load
 from layering_rules import LAYERS, PACKAGES
 
 GOOD = {
@@ -94,6 +94,7 @@ def test_an_arrow_needed_only_by_type_checkers_is_still_an_arrow_but_no_cycle(tm
         )
         == []
     )
+    assert circles(load(tmp_path, PACKAGES), "slurmsim.model") == [["slurmsim.model.a", "slurmsim.model.b"]]
     found = problems(tmp_path, {"slurmsim/model/a.py": guarded.format("core")})
     assert found == ["slurmsim.model.a:3: model may not import core (slurmsim.core)"]
 

@@ -24,7 +24,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client, Refusal, Unreachable
-from slurmsim.slurmctld.state_folder import holder
+from slurmsim.slurmctld.history.state_folder import holder
 
 FIELDS = ("job_id", "array_job_id", "array_task_id", "name", "job_state", "state_reason", "exit_code", "priority",
           "submit_time", "eligible_time", "start_time", "end_time", "nodes", "restart_cnt", "time_limit", "user_name",

@@ -17,9 +17,9 @@ from slurmsim.errors import OutputError, SlurmSimError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import Client
-from slurmsim.slurmctld.compaction import BYTES_VARIABLE
-from slurmsim.slurmctld.journal import read
-from slurmsim.slurmctld.salvage import salvage
+from slurmsim.slurmctld.history.compaction import BYTES_VARIABLE
+from slurmsim.slurmctld.history.journal import read
+from slurmsim.slurmctld.history.salvage import salvage
 
 START = "2026-01-05T08:00:00Z"
 CONF = """\

@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -18,17 +19,18 @@ from zlib import crc32
 import pytest
 
 import slurmsim
+from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.errors import InvariantError, OutputError
-from slurmsim.slurmctld import journal_format1
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.header import new_header
-from slurmsim.slurmctld.history import History
-from slurmsim.slurmctld.journal import Journal, read
-from slurmsim.slurmctld.noting import note_decisions
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.record_store import RecordStore
-from slurmsim.slurmctld.replaying import OURS
+from slurmsim.slurmctld.database.record_store import RecordStore
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.history import journal_format1
+from slurmsim.slurmctld.history.header import new_header
+from slurmsim.slurmctld.history.history import History
+from slurmsim.slurmctld.history.journal import Journal, read
+from slurmsim.slurmctld.history.noting import note_decisions
+from slurmsim.slurmctld.history.replaying import OURS
+from slurmsim.slurmctld.server.people import Person
 
 FORMAT1 = Path(__file__).parent / "fixtures" / "format1"
 ROOT = Person("root", 0, "root", 0, "/root")
@@ -60,7 +62,7 @@ class InProcess:
 
 def printed(engine: Engine, command: str) -> str:
     program, *words = shlex.split(command)
-    module = __import__(f"slurmsim.commands.{program}", fromlist=["run"])
+    module = import_module(MODULES[program])
     out, client = streams.StringIO(), InProcess(engine)
     world = Io(client, stdin=streams.StringIO(), stdout=out, stderr=out, environ={"USER": "root"}, cwd="/",
                now=lambda: engine.now)  # type: ignore[arg-type]  # fmt: skip
@@ -280,7 +282,11 @@ def test_starts_that_our_rules_would_not_make_are_followed(tmp_path: Path) -> No
     engine = opened(folder)
     core = next(iter(engine.rows())).core
     assert (core.start_time, core.end_time) == (engine.network.start_time + 33, engine.network.start_time + 40)
-    assert (core.state, core.exit_code, engine.controller.state.node_list(core.alloc)) == ("FAILED", "7:0", "n2")
+    assert (core.state, core.exit_code, engine.controller.state.cluster.node_list(core.alloc)) == (
+        "FAILED",
+        "7:0",
+        "n2",
+    )
     assert printed(opened(folder), "squeue -a -t all") == printed(engine, "squeue -a -t all")
 
 

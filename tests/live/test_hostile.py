@@ -23,8 +23,8 @@ from slurmsim.live import daemon
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import MAX_REQUEST, SOCKET, Client, Refusal, connect, pack
-from slurmsim.slurmctld.bodies import Bodies
-from slurmsim.slurmctld.connections import READ_S
+from slurmsim.slurmctld.server.bodies import Bodies
+from slurmsim.slurmctld.server.connections import READ_S
 
 CONNECTIONS = 2000
 FIELDS = ["name", "script", "min_nodes", "time_limit", "array_inx", "environment", "partition", "features", "nice",

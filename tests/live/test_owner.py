@@ -18,8 +18,8 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.settings import Settings
 from slurmsim.protocol import SOCKET, Client
-from slurmsim.slurmctld import compaction
-from slurmsim.slurmctld.state_folder import StateFolder, holder
+from slurmsim.slurmctld.history import compaction
+from slurmsim.slurmctld.history.state_folder import StateFolder, holder
 
 
 @pytest.fixture

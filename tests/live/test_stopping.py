@@ -93,7 +93,7 @@ def test_stops_at_random_moments(
 
 
 def test_a_stop_before_the_loop_runs_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    from slurmsim.slurmctld import server
+    from slurmsim.slurmctld.server import server
 
     begin, run = threading.Event(), server.run_server
 

@@ -13,8 +13,8 @@ import slurmsim
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.cluster import Cluster
 from slurmsim.protocol import SOCKET, Client, Refusal
-from slurmsim.slurmctld import connections
-from slurmsim.slurmctld.state_folder import StateFolder
+from slurmsim.slurmctld.history.state_folder import StateFolder
+from slurmsim.slurmctld.server import connections
 
 STRANGER = 4242
 

@@ -12,10 +12,19 @@ import pytest
 from test_history import ROOT, opened, printed
 
 from slurmsim.errors import WorkloadError
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.snapshot import file, upgrades
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SCHEMAS = {"schema1": 1, "schema2": 2, "schema3": 3}  # made by slurmsim 0.2.0, 0.3.0 and 0.4.0
+SCHEMAS = {"schema1": 1, "schema2": 2, "schema3": 3, "schema4": 4}  # made by slurmsim 0.2.0 to 0.5.0
+
+
+def taken(name: str, tmp_path: Path) -> Path:
+    """A copy of that folder, as its owner would have it."""
+    folder = Path(shutil.copytree(FIXTURES / name, tmp_path / name))
+    for one in (folder, *folder.iterdir()):
+        one.chmod(0o700 if one.is_dir() else 0o600)
+    return folder
 
 
 @pytest.fixture(params=SCHEMAS)
@@ -23,10 +32,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     """A copy of the folder."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    folder = Path(shutil.copytree(FIXTURES / request.param, tmp_path / request.param))
-    for one in (folder, *folder.iterdir()):
-        one.chmod(0o700 if one.is_dir() else 0o600)
-    yield folder
+    yield taken(request.param, tmp_path)
     monkeypatch.undo()
     time.tzset()
 
@@ -60,3 +66,15 @@ def test_it_goes_on(old: Path) -> None:
 def test_a_schema_nobody_knows_is_refused() -> None:
     with pytest.raises(WorkloadError, match="schema 99"):
         upgrades.check(99)
+
+
+def test_features_that_were_only_shown_as_active_decide(tmp_path: Path) -> None:
+    """Up to 0.4.0 jobs went by the features a node has; since then by those that are active."""
+    engine = opened(taken("schema3", tmp_path))
+    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {}, "nodes": "n2"}
+    with pytest.raises(Refusal, match="Requested node configuration is not available"):
+        engine.execute(engine.now, "submit", {"job": {**job, "features": "fast"}}, ROOT)
+    new = engine.execute(engine.now, "submit", {"job": {**job, "features": "new"}}, ROOT)["job_id"]
+    printed(engine, "scontrol resume 2")
+    engine.network.advance(engine.now + 3 * 3600)
+    assert printed(engine, f"squeue -h -t all -j {new} -o '%T %N'").strip() == "COMPLETED n2"

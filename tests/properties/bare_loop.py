@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from random_worlds import conf_lines, read_conf, requests
 from verdict import approve
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, Fact, Finished, JobEnded, Launch, NodesDown, NodesResume, Submit
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Cancel, Fact, Finished, JobEnded, Launch, NodesDown, NodesResume, Submit
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
@@ -102,25 +102,25 @@ def drive(
     ended: list[Job] = []
     while idle < IDLE_STEPS:
         wake = controller.wake_at()
-        if not heap and (wake is None or not controller.jobs):
+        if not heap and (wake is None or not controller.state.jobs):
             break
         now = min(heap[0][0] if heap else wake, wake if wake is not None else heap[0][0])
-        if between is not None and now > controller.now + 1:
+        if between is not None and now > controller.state.now + 1:
             between(controller, now)
         facts = []
         while heap and heap[0][0] == now:
             facts.append(heappop(heap)[2])
-        idle = 0 if heap or controller.running else idle + 1
+        idle = 0 if heap or controller.state.running else idle + 1
         for action in controller.step(now, facts):
             if isinstance(action, Finished):
                 ended.append(action.job)
             if isinstance(action, Launch):
                 job = action.job
-                decided.starts.append((now, job.id, job.nodes, controller.state.cpus_per_node(job.alloc)))
+                decided.starts.append((now, job.id, job.nodes, controller.state.cluster.cpus_per_node(job.alloc)))
                 count += 1
                 heappush(heap, (now + world.runs[job.id], count, JobEnded(job.id, "COMPLETED", "0:0", job.restarts)))
         controller.check()
-        decided.events += controller.events
-        controller.events.clear()
+        decided.events += controller.state.events
+        controller.state.events.clear()
     approve(controller, ended, decided.events)
     return decided

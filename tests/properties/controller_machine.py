@@ -21,7 +21,7 @@ from verdict import approve
 from wide_worlds import Setup
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     Action,
     Boot,
     Cancel,
@@ -61,17 +61,17 @@ class ControllerMachine(RuleBasedStateMachine):
         """Make the controller and the model."""
         self.setup_ = setup
         self.controller = c = setup.controller(START)
-        cluster = c.cluster
+        cluster = c.state.spec
         self.facts = facts_of(cluster)
         self.names = [n.name for n in cluster.nodes]
         allowed = Allowed(
             preemption=c.preemption is not None, gang=c.gang is not None, power=c.power is not None,
-            limits=c.limits is not None, by_exit=bool(cluster.option("RequeueExit")),
+            limits=c.accounting.limits is not None, by_exit=bool(cluster.option("RequeueExit")),
         )  # fmt: skip
         states = {p.name: "UP" for p in cluster.partitions}
         self.model = Model(states, self.facts.index, allowed, Nodes(int(cluster.option("ReturnToService"))))
         self.max_time = {p.name: p.max_time_s for p in cluster.partitions}
-        self.slack = 0 if c.event_driven else SCAN_S
+        self.slack = 0 if c.state.event_driven else SCAN_S
         self.slack += max(cluster.option("OverTimeLimit") or 0, *[p.over_time_limit_s or 0 for p in cluster.partitions])
         # whether one CPU may have several jobs that run: by configuration, or from a resume without looking
         self.crowded = c.gang is not None or any(p.oversubscribe in ("YES", "FORCE") for p in cluster.partitions)
@@ -102,7 +102,7 @@ class ControllerMachine(RuleBasedStateMachine):
         at = len(facts)
         actions = controller.step(now, facts)
         self.log.append((now, facts[:at], [shown(action) for action in actions]))
-        events, controller.events = controller.events[:], []
+        events, controller.state.events = controller.state.events[:], []
         self.events += events
         note(f"   {[e[1:5] for e in events if e[1] not in ('REASON', 'PRIORITY')]}")
         self._act(actions)
@@ -179,7 +179,7 @@ class ControllerMachine(RuleBasedStateMachine):
         assert not known.held, f"job {job_id} started while held"
         assert now >= max(known.submitted, known.begin), f"job {job_id} started too early"
         self._dependency_allows(known)
-        job = self.controller.jobs.get(job_id)
+        job = self.controller.state.jobs.get(job_id)
         if job is None or not last or job.alloc is None:
             return  # gone again, or changed, in this very instant
         assert job.start_time == now
@@ -195,7 +195,7 @@ class ControllerMachine(RuleBasedStateMachine):
         meets_request(self.facts, job)
         most = self.max_time[job.partition.name]
         assert most is None or job.time_limit_s <= most, f"job {job_id} started beyond MaxTime"
-        if job.deadline is not None and not self.controller.event_driven:
+        if job.deadline is not None and not self.controller.state.event_driven:
             assert now + (job.time_min_s or job.time_limit_s) <= job.deadline or not job.limit_fixed
         self.started(job, later)
 
@@ -216,7 +216,7 @@ class ControllerMachine(RuleBasedStateMachine):
     def _processes_are_what_jobs_are(self) -> None:
         """The driver, who sees actions only, has processes of exactly those jobs that should have some."""
         c = self.controller
-        wanted = {job.id: "on" for _, _, job in c.running} | {job.id: "paused" for _, _, job in c.suspension.jobs}
+        wanted = {job.id: "on" for _, _, job in c.state.running} | {job.id: "paused" for _, _, job in c.state.suspended}
         booting = set(c.power._booting_for) if c.power is not None else set()
         wanted = {job_id: how for job_id, how in wanted.items() if job_id not in booting}
         assert self.processes == wanted, f"processes {self.processes}, jobs {wanted}, booting {booting}"
@@ -243,22 +243,24 @@ class ControllerMachine(RuleBasedStateMachine):
         """All counts the controller keeps are those of the jobs it has."""
         controller = self.controller
         controller.check()
-        running = [job for _, _, job in controller.running]
-        stopped = [job for _, _, job in controller.suspension.jobs]
+        running = [job for _, _, job in controller.state.running]
+        stopped = [job for _, _, job in controller.state.suspended]
         if not self.crowded:
             recount(self.facts, running)
         assert sorted(job.id for job in running) == self.ids("RUNNING")
         assert sorted(job.id for job in stopped) == self.ids("SUSPENDED")
-        assert sorted(controller.jobs) == self.ids("PENDING", "RUNNING", "SUSPENDED")
-        queued = {record.job.id for pool in controller.queue.pools for record in pool.records}
-        assert queued == set(controller.queue.jobs) == {j.id for j in controller.jobs.values() if j.queued}
+        assert sorted(controller.state.jobs) == self.ids("PENDING", "RUNNING", "SUSPENDED")
+        queued = {record.job.id for pool in controller.state.queue.pools for record in pool.records}
+        assert queued == set(controller.state.queue.jobs) == {j.id for j in controller.state.jobs.values() if j.queued}
         assert not any(self.model.jobs[i].held or self.model.jobs[i].state != "PENDING" for i in queued)
-        tables = controller.usage
+        tables = controller.state.usage
         for total, mask in [(tables.whole, -1), *((t, t.mask) for t in ([] if tables._alone else tables.parts))]:
             expected = _use(running, stopped, mask, tables)
             found = {name: getattr(total, name) for name in expected}
             assert found == expected, f"totals of {total.name!r}"
-            of = [j for j in controller.jobs.values() if mask == -1 or total.name in [p.name for p in j.partitions]]
+            of = [
+                j for j in controller.state.jobs.values() if mask == -1 or total.name in [p.name for p in j.partitions]
+            ]
             assert total.pending == sum(job.state == "PENDING" for job in of)
             of = [job for job in running if mask == -1 or job.partition.name == total.name]
             assert total.running == len(of)
@@ -267,11 +269,11 @@ class ControllerMachine(RuleBasedStateMachine):
         """No job runs beyond its limit, no array beyond its throttle."""
         controller = self.controller
         tasks: dict[int, int] = {}
-        for _, _, job in (*controller.running, *controller.suspension.jobs):
+        for _, _, job in (*controller.state.running, *controller.state.suspended):
             if job.state == "RUNNING":
                 lasts = job.end_limit - job.start_time - job.suspended_s
                 assert lasts == job.time_limit_s or job.preempt_time is not None
-                assert controller.now < job.end_limit + max(self.slack, 1), f"job {job.id} runs past its limit"
+                assert controller.state.now < job.end_limit + max(self.slack, 1), f"job {job.id} runs past its limit"
             if job.sub.array_limit:
                 tasks[job.array_key] = tasks.get(job.array_key, 0) + 1
                 assert tasks[job.array_key] <= job.sub.array_limit, "array throttle exceeded"
@@ -284,11 +286,11 @@ class ControllerMachine(RuleBasedStateMachine):
             return
         self._remove_obstacles()
         controller, idle = self.controller, 0
-        while controller.jobs and idle < IDLE_STEPS:
+        while controller.state.jobs and idle < IDLE_STEPS:
             wake = controller.wake_at()
             if self.boots:
                 self.step(self.now + 1, [NodesBooted(self.boots.pop(0))])
-            elif on := [job for _, _, job in controller.running if job.id in self.processes]:
+            elif on := [job for _, _, job in controller.state.running if job.id in self.processes]:
                 idle = 0
                 self.step(self.now + 1, [JobEnded(on[0].id, "COMPLETED", "0:0", on[0].restarts)])
             elif controller.node_states.down:  # by power saving, whose boots were not answered in time
@@ -298,7 +300,7 @@ class ControllerMachine(RuleBasedStateMachine):
             else:
                 idle += 1
                 self.step(wake, [])
-        stuck = [job for job in controller.jobs.values() if not self.may_stay(job)]
+        stuck = [job for job in controller.state.jobs.values() if not self.may_stay(job)]
         assert not stuck, f"never started: {[(job.id, job.state, job.reason) for job in stuck]}"
         approve(controller, self.ended, self.events, self.runs)
         self._replays()
@@ -316,7 +318,9 @@ class ControllerMachine(RuleBasedStateMachine):
             if not book.all:
                 break
             if not patience:  # it repeats, and is in use
-                self.step(self.now + 1, [Cancel(j.id) for j in self.controller.jobs.values() if j.reservation_name])
+                self.step(
+                    self.now + 1, [Cancel(j.id) for j in self.controller.state.jobs.values() if j.reservation_name]
+                )
             self.step(self.now + 1, [DeleteReservation(r.name) for r in book.all])
             until = self.now + 60
             self.wakes(until)
@@ -325,12 +329,12 @@ class ControllerMachine(RuleBasedStateMachine):
 
     def may_stay(self, job: Any) -> bool:
         """Whether this job need not start however long one waits."""
-        mates = [j for j in self.controller.jobs.values() if j.array_key == job.array_key and j is not job]
+        mates = [j for j in self.controller.state.jobs.values() if j.array_key == job.array_key and j is not job]
         if job.reason == "JobArrayTaskLimit":  # a task that can never start keeps its place among the active ones
             return any(self.cannot_start(mate) for mate in mates)
-        turn = {record.job.id: at for at, record in enumerate(self.controller.queue.records())}
+        turn = {record.job.id: at for at, record in enumerate(self.controller.state.queue.records())}
         ahead = [mate for mate in mates if turn.get(mate.id, len(turn)) < turn.get(job.id, -1)]
-        if not self.controller.event_driven and any(self.cannot_start(mate) for mate in ahead):
+        if not self.controller.state.event_driven and any(self.cannot_start(mate) for mate in ahead):
             return True  # the main scheduler tries no task of an array of which it has just rejected one
         return self.cannot_start(job)
 
@@ -341,15 +345,17 @@ class ControllerMachine(RuleBasedStateMachine):
         if job.reason == "Dependency" and any(other.ended < 0 for other in self.model.waits_for(job.sub)[1]):
             return True
         pairs = zip(job.partitions, job.shapes, strict=True)
-        possible = self.controller.selector.possible
-        return not any(self.controller.limit_reason(job, p, s) is None and possible(s) for p, s in pairs)
+        possible = self.controller.state.selector.possible
+        return not any(
+            self.controller.partition_limits.limit_reason(job, p, s) is None and possible(s) for p, s in pairs
+        )
 
     def _replays(self) -> None:
         """The facts told to a bare controller give the same actions."""
         other = self.setup_.controller(START)
         for now, facts, answers in self.log:
             assert [shown(action) for action in other.step(now, list(facts))] == answers, f"at {now}"
-            other.events.clear()
+            other.state.events.clear()
 
 
 _MOVES = ("START", "SUSPEND", "END", "REQUEUE", "RESIZE", "LIMIT")

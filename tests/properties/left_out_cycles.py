@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from slurmsim.core.controller import Controller
+from slurmsim.core.controller.controller import Controller
 from slurmsim.policy import Start
 
 
@@ -14,18 +14,18 @@ def left_out_cycles(controller: Controller, until: int) -> None:
 
     The policy is `backfill`, or one whose `base` it is; what it remembers is put back.
     """
-    policy: Any = controller.policy
+    policy: Any = controller.state.policy
     backfill = getattr(policy, "base", policy)
-    if controller.host.changed or backfill._started:
+    if controller.state.triggers.changed or backfill._started:
         return  # a cycle is coming
-    if any(records[0].job.eligible_time > backfill._last_cycle for records in controller.queue.jobs.values()):
+    if any(records[0].job.eligible_time > backfill._last_cycle for records in controller.state.queue.jobs.values()):
         return  # a begin time has passed, which slurmctld does not take for a change
-    now, soonest = controller.now, backfill._last_cycle + backfill.interval
-    for moment in sorted({controller.now + 1, (controller.now + until) // 2, until - 1}):
+    now, soonest = controller.state.now, backfill._last_cycle + backfill.interval
+    for moment in sorted({controller.state.now + 1, (controller.state.now + until) // 2, until - 1}):
         if moment < soonest:
             continue  # a cycle is not due yet
         kept = [(one, {key: _own(value) for key, value in vars(one).items()}) for one in {policy, backfill}]
-        controller.now = moment
+        controller.state.at(moment)
         backfill.plan_all = True
         refuse = None
         decisions = iter(policy.schedule(controller.host.view, moment))
@@ -34,9 +34,9 @@ def left_out_cycles(controller: Controller, until: int) -> None:
             while True:
                 if isinstance(decision, Start):
                     record: Any = decision.job
-                    limited = controller.limit_reason(record.job, record.partition, record.shape)
-                    within = controller.table.everything if decision.within is None else decision.within
-                    found = controller.selector.place(record.shape, controller.table, within)
+                    limited = controller.partition_limits.limit_reason(record.job, record.partition, record.shape)
+                    within = controller.state.table.everything if decision.within is None else decision.within
+                    found = controller.state.selector.place(record.shape, controller.state.table, within)
                     assert limited or found is None, f"job {record.job.id} could start at {moment}"
                     refuse = False
                 decision = decisions.send(refuse)
@@ -44,7 +44,7 @@ def left_out_cycles(controller: Controller, until: int) -> None:
             pass
         for one, values in kept:
             vars(one).update(values)
-    controller.now = now
+    controller.state.at(now)
 
 
 def _own(value: Any) -> Any:

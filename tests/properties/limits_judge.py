@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from slurmsim.core.job import Job
+from slurmsim.core.records.job import Job
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 USERS = {"u1": "a", "u2": "a", "u3": "b"}

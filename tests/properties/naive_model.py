@@ -12,7 +12,7 @@ from typing import Any
 
 from wide_worlds import HOLD_EXIT, REQUEUE_EXIT
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     Cancel,
     Fact,
     Hold,

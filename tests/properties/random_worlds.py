@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from slurmsim.config.load import parse_cluster
-from slurmsim.core.cluster_state import allocation_unit
+from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.policy import load_policy

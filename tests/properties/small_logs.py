@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from verdict import approve
 
 from slurmsim.config.load import make_cluster
-from slurmsim.core.controller import Controller
-from slurmsim.core.job import Job
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import Job
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy, parse_policy
 from slurmsim.sim.simulation import Simulation
@@ -105,8 +105,8 @@ def simulate(
 
     def after(now: int) -> None:
         controller = simulation.controller
-        events.extend(controller.events)
-        controller.events.clear()
+        events.extend(controller.state.events)
+        controller.state.events.clear()
         if watch is not None:
             watch(controller)
 

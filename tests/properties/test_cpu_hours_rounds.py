@@ -15,7 +15,7 @@ from reference.cpu_hours import Job, Machine
 from small_logs import MACHINES, WHOLE_NODES, Row, logs, simulate
 
 from slurmsim import compiled
-from slurmsim.core.controller import Controller
+from slurmsim.core.controller.controller import Controller
 
 UNITS = 16
 REFERENCES = {"easy": cpu_hours.easy, "conservative": cpu_hours.conservative}
@@ -102,12 +102,12 @@ def test_a_cycle_that_is_left_out_would_have_decided_nothing(world: World, amoun
 def state(controller: Controller, cpus: int, limit: float) -> Machine:
     """The controller's running jobs and queue as the naive scheduler sees them."""
     m = Machine([], UNITS, lambda queue: limit)
-    m.now = controller.now
-    for _, _, job in controller.running:
+    m.now = controller.state.now
+    for _, _, job in controller.state.running:
         size = job.n_cpus // cpus
         row = (job.id, job.submit_time, job.time_limit_s, size, job.time_limit_s)
         m.running[Job(*row, job.user, cpus)] = job.start_time
-    for record in controller.queue.records():
+    for record in controller.state.queue.records():
         job = record.job
         m.queue.append(Job(job.id, job.submit_time, job.time_limit_s, record.need, job.time_limit_s, job.user, cpus))
     return m
@@ -125,7 +125,7 @@ def test_no_node_is_idle_for_the_limit_alone(log: list[Row], users: list[str], a
         m = state(controller, 4, amount)
         fitting = [job for job in m.queue if job.size <= m.free]
         if cpu_hours.easy_pass(m):
-            assert controller.wake_at() == controller.now + 1
+            assert controller.wake_at() == controller.state.now + 1
             return
         if fitting:
             holds = m.holds()
@@ -160,9 +160,9 @@ def again(base: str, found: list[Any]) -> Callable[[Controller], None]:
         if controller.host.passes == passes:
             return  # sched/backfill was not called at this instant
         passes = controller.host.passes
-        before = len(controller.running)
+        before = len(controller.state.running)
         controller.host.run()
-        if len(controller.running) != before:
-            found.append((controller.now, base))
+        if len(controller.state.running) != before:
+            found.append((controller.state.now, base))
 
     return watch

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.core.world import World, simple
 
-from slurmsim.core.associations import AssociationTree, Branch
-from slurmsim.core.fairshare import Classic, FairTree, ShareTree
-from slurmsim.core.priority import Multifactor
+from slurmsim.core.accounting.associations import AssociationTree, Branch
+from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
+from slurmsim.core.queue.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Qos
 
 SHARES = st.sampled_from([PARENT_SHARES, 0, 1, 1, 2, 3])
@@ -142,7 +142,7 @@ def test_usage_equals_a_recount(jobs: list[tuple[str, str, int, int, int]], limi
         w.sbatch(f"-J j{number} -n{cpus} -t 100 --qos {qos}", run, at=at, user=user)
     w.until(1700)
     w.controller.recalculation.catch_up(1701)
-    tree = w.controller.tree
+    tree = w.controller.state.tree
     assert tree is not None
     by_name = {qos.name: qos for qos in QOS}
     done = [
@@ -207,7 +207,7 @@ def test_priorities_of_the_columns_are_those_of_the_formula(
     plugin = c.priority
     assert isinstance(plugin, Multifactor)
     at = c.recalculation.next_at - 60  # the last run
-    for records in c.queue.jobs.values():
+    for records in c.state.queue.jobs.values():
         job = records[0].job
         expected = plugin.recalculate(job, max(at, job.submit_time))
         assert tuple(r.priority for r in records) == expected

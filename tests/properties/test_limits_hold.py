@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from limits_judge import USERS, Judge, accountings
 from unit.core.world import HEAD, World
 
-from slurmsim.core.job import Job
+from slurmsim.core.records.job import Job
 from slurmsim.model.accounting import Accounting
 
 CONF = f"""{HEAD}AccountingStorageType=accounting_storage/slurmdbd
@@ -47,7 +47,7 @@ def test_no_limit_is_ever_exceeded(accounting: Accounting, lines: list[Any], pol
     w = run(accounting, lines, policy, stop)  # recounts everything at every instant
     judge = Judge(accounting)
     running: list[Job] = []
-    for event in w.controller.events:
+    for event in w.controller.state.events:
         if event[2] is None or event[1] not in ("START", "END"):
             continue
         job = next((j for j in w.jobs.values() if j.id == event[2]), None)
@@ -64,7 +64,7 @@ def test_no_limit_is_ever_exceeded(accounting: Accounting, lines: list[Any], pol
     # whoever still waits could not start on the empty cluster either
     for job in w.jobs.values():
         if job.state == "PENDING":
-            empty = w.controller.selector.place(job.shape, w.controller.table)
+            empty = w.controller.state.selector.place(job.shape, w.controller.state.table)
             if empty is not None:
                 job.alloc, job.nodes = empty, empty.mask
                 assert judge.broken(job, [job]), (job.reason, policy)
@@ -77,7 +77,7 @@ def test_leaving_out_barred_jobs_changes_no_start(accounting: Accounting, lines:
     starts = []
     for plan_all in (False, True):
         w = World(CONF.format(stop=""), "backfill", accounting=accounting)
-        policy: Any = w.controller.policy
+        policy: Any = w.controller.state.policy
         policy.plan_all = plan_all
         for number, (user, qos, partition, tasks, limit, seconds, at) in enumerate(lines):
             line = f"-J j{number} -p {partition} --qos {qos} -n {tasks} -t {limit}"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from reference import conservative, easy, fcfs
 from small_logs import MACHINES, Row, logs, simulate
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.messages import Fact, Submit
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.messages import Fact, Submit
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 
@@ -56,16 +56,16 @@ class _Shadows:
         self.last: dict[int, int] = {}
 
     def __call__(self, controller: Controller) -> None:
-        (pool,) = controller.queue.pools
+        (pool,) = controller.state.queue.pools
         if not pool.records:
             return
         head = pool.records[0].job
         size = head.n_nodes if self.unit == "nodes" else head.n_cpus
         releases = sorted(
-            (j.end_limit, j.n_nodes if self.unit == "nodes" else j.n_cpus) for _, _, j in controller.running
+            (j.end_limit, j.n_nodes if self.unit == "nodes" else j.n_cpus) for _, _, j in controller.state.running
         )
         free = UNITS - sum(units for _, units in releases)
-        assert free < size, f"at {controller.now} job {head.id} fits and is first, but waits"
+        assert free < size, f"at {controller.state.now} job {head.id} fits and is first, but waits"
         for end, units in releases:
             free += units
             if free >= size:

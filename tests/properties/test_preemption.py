@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from unit.core.world import World
 from verdict import approve
 
-from slurmsim.core.job import Job
-from slurmsim.core.messages import Cancel, NodesDown, NodesResume, Requeue, Resume, SetTimeLimit, Suspend
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Cancel, NodesDown, NodesResume, Requeue, Resume, SetTimeLimit, Suspend
 from slurmsim.model.accounting import Accounting, Association, Qos
 from slurmsim.states import FINAL_STATES
 
@@ -137,14 +137,14 @@ def test_random_clusters(data: st.DataObject, chosen: tuple[str, bool]) -> None:
     jobs = m.jobs()
     left = [job for job in jobs if job.state not in FINAL_STATES]
     # who is left can start nowhere: nothing runs that it could wait for
-    assert not w.controller.running and not w.controller.suspension.jobs, left
+    assert not w.controller.state.running and not w.controller.state.suspended, left
     for job in left:
-        assert job.state == "PENDING" and not w.controller.selector.possible(job.shapes[0]), job
+        assert job.state == "PENDING" and not w.controller.state.selector.possible(job.shapes[0]), job
     partitions = {p.name: p for p in w.cluster.partitions}
     by_id = {job.id: job for job in jobs}
     exempt = w.cluster.option("PreemptExemptTime") or 0
     started: dict[int, int] = {}
-    for time, event, job_id, _, _, partition, _, value, _ in w.controller.events:
+    for time, event, job_id, _, _, partition, _, value, _ in w.controller.state.events:
         if event == "START":
             started[job_id] = time
         if event == "PREEMPT":
@@ -156,4 +156,4 @@ def test_random_clusters(data: st.DataObject, chosen: tuple[str, bool]) -> None:
         if job.state == "COMPLETED":  # whatever happened to it, in the end it ran as long as it had to
             assert job.end_time is not None and job.start_time is not None
             assert job.end_time - job.start_time - job.suspended_s == w._run[job.id][0]
-    approve(w.controller, [job for job in jobs if job.state in FINAL_STATES], w.controller.events)
+    approve(w.controller, [job for job in jobs if job.state in FINAL_STATES], w.controller.state.events)

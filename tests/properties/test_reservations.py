@@ -15,7 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_worlds import POLICIES, read_conf
 
-from slurmsim.core.messages import CreateReservation, DeleteReservation, Fact, Maintain, Submit, UpdateReservation
+from slurmsim.core.records.messages import (
+    CreateReservation,
+    DeleteReservation,
+    Fact,
+    Maintain,
+    Submit,
+    UpdateReservation,
+)
 from slurmsim.model.reservation import ReservationSpec
 
 FLAGS = (

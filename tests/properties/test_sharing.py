@@ -52,8 +52,10 @@ def check(w: World) -> None:
             for partition, count in Counter(running[n].partition.name for n in names).items():
                 assert count <= {"force": 2, "high": 3, "yes": 2}[partition]
     for names in by_node.values():
-        kinds = {running[n].shape.sharing for n in names}
-        assert len(kinds) == 1 or not any(running[n].shape.sharing == "one" for n in names)
+        # who shares no core is beside sharers of his own partition only, on other cores (asked of 22.05.8)
+        for own in (running[n] for n in names if running[n].shape.sharing == "one"):
+            others = [running[n] for n in names if running[n].partition is not own.partition]
+            assert all(job.shape.sharing == "one" for job in others)
         if any(running[n].alloc.whole for n in names):
             assert len(names) == 1
         alone = [n for n in names if running[n].partition.name == "user" or running[n].sub.request.exclusive_user]
@@ -74,5 +76,5 @@ def test_cores_are_shared_by_those_who_may(jobs: list[tuple[str, str, str, int, 
         w.until(time)
         check(w)
     assert {job.state for job in w.jobs.values()} <= {"COMPLETED"}, "somebody waits for ever"
-    cores = w.controller.table.cores
+    cores = w.controller.state.table.cores
     assert cores is not None and not cores.sole and not any(row for rows in cores.rows.values() for row in rows)

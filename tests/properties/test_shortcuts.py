@@ -19,18 +19,18 @@ from left_out_cycles import left_out_cycles
 from random_worlds import read_conf
 
 from slurmsim import compiled
-from slurmsim.core.main_pass import MainPass
-from slurmsim.core.messages import Cancel, Fact, NodesDown, NodesResume, Submit
-from slurmsim.core.policy_view import View
-from slurmsim.core.select import Selector
+from slurmsim.core.placement.selector import Selector
+from slurmsim.core.records.messages import Cancel, Fact, NodesDown, NodesResume, Submit
+from slurmsim.core.scheduling.main_pass import MainPass
+from slurmsim.core.scheduling.policy_view import View
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
 from slurmsim.releases import RELEASES
 from slurmsim_policies.backfill import Shadow
-from slurmsim_policies.slurm_backfill import SlurmBackfill, _Cycle
-from slurmsim_policies.slurm_backfill_hopeless import Hopeless
+from slurmsim_policies.slurm_backfill.cycle import SlurmBackfill, _Cycle
+from slurmsim_policies.slurm_backfill.dominated import Hopeless
 
 BACKFILL = (
     "", "", "bf_interval=60,bf_resolution=30", "bf_max_job_test=4", "bf_window=5", "bf_max_job_user=2",

@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "commands"
 from engine_client import Cluster
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.start import make_engine
 from slurmsim.slurmctld.snapshot.image import restore, take
-from slurmsim.slurmctld.start import make_engine
 
 # a session takes seconds: fewer than of other properties, many at night, and none is made smaller
 EXAMPLES = 100 if settings().max_examples > 100 else 4
@@ -207,4 +207,4 @@ def test_sessions_do_what_they_say(tmp_path: Path) -> None:
         assert cluster.run("sbatch -n2 --wrap 'sleep 100'", "alice")[0] == 0, name
         cluster.now += 40
         cluster.engine.network.advance(cluster.now)
-        assert cluster.engine.controller.running, name
+        assert cluster.engine.controller.state.running, name

@@ -13,7 +13,7 @@ from limits_judge import Judge
 from random_worlds import POLICIES, conf_lines, requests
 from wide_worlds import HOLD_EXIT, REQUEUE_EXIT, Setup, reservations, setups, users_of, wide_requests
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     Cancel,
     CreateReservation,
     DeleteReservation,
@@ -144,8 +144,8 @@ class AllFacts(UsualFacts):
         self.begin(setup)
         self.users = users_of(setup)
         self.judge = None
-        if setup.accounting is not None and self.controller.limits is not None:
-            decays = self.controller.cluster.option("PriorityType") == "priority/multifactor"
+        if setup.accounting is not None and self.controller.accounting.limits is not None:
+            decays = self.controller.state.spec.option("PriorityType") == "priority/multifactor"
             self.judge = Judge(setup.accounting, decays=decays)
 
     def request(self, data: st.DataObject) -> ResourceRequest:
@@ -162,7 +162,7 @@ class AllFacts(UsualFacts):
             found["time_min_s"] = 60
         if draw(RARELY):
             found["deadline"] = self.now + draw(st.sampled_from((100, 400, 2000)))
-        known = [r.name for r in self.controller.reservations.all]
+        known = [r.name for r in self.controller.state.reserved.all]
         if known and draw(st.booleans()):
             found["reservation"] = draw(st.sampled_from((known[0], known[-1], ",".join(known))))
         return found
@@ -216,15 +216,15 @@ class AllFacts(UsualFacts):
             self.send(Maintain(self.some_nodes(data), begin, begin + 300), together)
             return
         name = draw(st.sampled_from(("r0", "r1", "r2")))
-        spec = draw(reservations(name, self.now, self.names, self.users, not self.controller.event_driven))
+        spec = draw(reservations(name, self.now, self.names, self.users, not self.controller.state.event_driven))
         self.send(CreateReservation(spec), together)
 
     @rule(
         data=st.data(), together=st.booleans(), kind=st.sampled_from(("delete", "longer", "sooner", "count", "nodes"))
     )
-    @precondition(lambda self: self.controller.reservations.all)
+    @precondition(lambda self: self.controller.state.reserved.all)
     def edit_reservation(self, data: st.DataObject, together: bool, kind: str) -> None:
-        name = data.draw(st.sampled_from([r.name for r in self.controller.reservations.all]))
+        name = data.draw(st.sampled_from([r.name for r in self.controller.state.reserved.all]))
         if kind == "delete":
             self.send(DeleteReservation(name), together)
             return
@@ -240,19 +240,19 @@ class AllFacts(UsualFacts):
         """No limit is broken by a start."""
         if self.judge is not None and job.branch is not None:
             c = self.controller
-            holders = [entry[2] for entry in (*c.running, *c.suspension.jobs) if entry[1] not in later]
+            holders = [entry[2] for entry in (*c.state.running, *c.state.suspended) if entry[1] not in later]
             assert self.judge.broken(job, holders) == [], f"job {job.id}"
 
     def cannot_start(self, job: Any) -> bool:
         c = self.controller
         if super().cannot_start(job) or job.deadline is not None:
             return True
-        if c.limits is not None and c.limits.stop:
+        if c.accounting.limits is not None and c.accounting.limits.stop:
             return True  # whom no limit will ever let start blocks the others
         if self.judge is None:
             return False
         for partition, shape in zip(job.partitions, job.shapes, strict=True):
-            empty = c.selector.place(shape, c.table)
+            empty = c.state.selector.place(shape, c.state.table)
             if empty is not None:
                 job.partition, job.alloc, job.nodes = partition, empty, empty.mask
                 if not self.judge.broken(job, [job]):

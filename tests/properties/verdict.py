@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from slurmsim.core.controller import Controller
-from slurmsim.core.job import Job
-from slurmsim.run_manifest import cluster_facts
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import Job
+from slurmsim.replaying.manifest import cluster_facts
 from slurmsim.trace.schema import EVENTS
 from slurmsim.validate import validate_schedule
 
@@ -25,25 +25,25 @@ def approve(
     `ended` are the jobs with a final state, `events` all events of the run; the other jobs `controller` knows. `runs`:
     records of the runs that ended in a requeue or a resize, None to judge without them.
     """
-    columns = _columns(controller, [*ended, *controller.jobs.values()])
+    columns = _columns(controller, [*ended, *controller.state.jobs.values()])
     of_jobs = [event for event in events if event[1] != "REFUSE"]  # what was refused has no record to judge
     told = {name: [event[k] for event in of_jobs] for k, name in enumerate(EVENTS)}
     again = None if runs is None else _columns(controller, runs)
-    allowance = 0 if controller.event_driven else SCAN_S + _over_limit(controller)
-    facts = cluster_facts(controller.cluster)
+    allowance = 0 if controller.state.event_driven else SCAN_S + _over_limit(controller)
+    facts = cluster_facts(controller.state.spec)
     report = validate_schedule(columns, facts, events=told, requeued=again, limit_allowance_s=allowance)
     assert report.valid, report.to_text()
 
 
 def _over_limit(controller: Controller) -> int:
     """The longest time by which some job may exceed its limit."""
-    own = [p.over_time_limit_s for p in controller.cluster.partitions]
-    return max(controller.cluster.option("OverTimeLimit") or 0, *[seconds or 0 for seconds in own])
+    own = [p.over_time_limit_s for p in controller.state.spec.partitions]
+    return max(controller.state.spec.option("OverTimeLimit") or 0, *[seconds or 0 for seconds in own])
 
 
 def _columns(controller: Controller, jobs: Sequence[Job]) -> dict[str, list[Any]]:
     """The columns of ``jobs.parquet`` for `jobs`."""
-    state = controller.state
+    state = controller.state.cluster
     held = [job.alloc for job in jobs]
     return {
         "job_id": [j.id for j in jobs], "submit": [j.first_submit for j in jobs],

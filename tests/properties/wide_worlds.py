@@ -11,7 +11,7 @@ from limits_judge import USERS, accountings
 from random_worlds import POLICIES, SELECT, requests
 
 from slurmsim.config.load import parse_cluster
-from slurmsim.core.controller import Controller
+from slurmsim.core.controller.controller import Controller
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest

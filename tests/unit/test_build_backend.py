@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-BACKEND = Path(__file__).resolve().parents[2] / ".ci/compiling/slurmsim_compiling.py"
+BACKEND = Path(__file__).resolve().parents[2] / ".ci/build_backend/slurmsim_compiling.py"
 
 
 @pytest.fixture
@@ -39,6 +40,14 @@ def builds(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str | N
 
     monkeypatch.setattr(backend.build_meta, "build_wheel", build_wheel)
     return made
+
+
+def test_every_module_is_translated(tmp_path: Path) -> None:
+    """A build that fails falls back to pure Python, which nobody notices who does not measure."""
+    code = f"import sys; sys.path.insert(0, {str(BACKEND.parent)!r}); from pathlib import Path\n"
+    code += f"from slurmsim_compiling import translate; translate(Path({str(tmp_path / 'tree')!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, [line for line in done.stdout.splitlines() if "error" in line]
 
 
 def test_falls_back_to_pure_python_and_says_so(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from slurmsim.tres import (
     GresItem,
     TresError,
-    format_gres,
     format_memory,
     format_tres,
     parse_count,
@@ -120,10 +119,6 @@ def test_bad_gres(text: str) -> None:
 def test_gres_count_must_be_a_number() -> None:
     with pytest.raises(TresError, match="'many' is not a count"):
         parse_gres("gpu:a100:many")
-
-
-def test_gres_out() -> None:
-    assert format_gres(parse_gres("gpu:a100:2(S:0),shard:8")) == "gpu:a100:2,shard:8"
 
 
 def test_counts_with_units() -> None:

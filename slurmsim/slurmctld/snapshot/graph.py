@@ -291,6 +291,8 @@ class Decoder:
         put = object.__setattr__
         for name in kind.fields:
             column = chunk["columns"][name]
+            if "later" in column:  # `upgrades` makes it of other records
+                continue
             if "=" in column:
                 value = column["="]
                 for one in made:

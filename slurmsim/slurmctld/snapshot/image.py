@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from slurmsim.core.claims import Claim
-from slurmsim.core.owners import Owners
+from slurmsim.core.accounting.job_limits import JobLimits
+from slurmsim.core.placement.exclusive_user import ExclusiveUsers
 from slurmsim.errors import InvariantError, WorkloadError
 from slurmsim.sim.network import Pending
-from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.snapshot import upgrades
 from slurmsim.slurmctld.snapshot.graph import Decoder, Encoder, Special
 from slurmsim.slurmctld.snapshot.kinds import KINDS, SCHEMA
@@ -54,8 +54,10 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
         raise WorkloadError("the snapshot does not begin with an engine")
     schema = upgrades.check(first["schema"])
     upgrades.lead_parts_over(first["parts"], first["now"], schema)
-    if "owners" in first["parts"] and engine.controller.owners is None:
-        engine.controller.owners = Owners()  # made when nodes were first wanted for one user alone
+    if "owners" in first["parts"] and engine.controller.state.exclusive_users is None:
+        engine.controller.state.exclusive_users = (
+            ExclusiveUsers()
+        )  # made when nodes were first wanted for one user alone
     found = {part.name: part for part in parts(engine)}
     if found.keys() != first["parts"].keys():
         other = ", ".join(sorted(found.keys() ^ first["parts"].keys()))
@@ -80,23 +82,25 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
     ]
     engine.network.take_up(first["now"], pending, first["next_event"])
     _share_requests(engine)
-    engine.controller.selector.forget_future()
+    engine.controller.listen()
+    engine.controller.state.selector.forget_future()
+    upgrades.settle(engine, schema)
     engine.forgetting.begin_anew()
     decoder.finish()
 
 
 def _claims(engine: Engine) -> list[Special]:
     """Claims are compiled of limits, counters and ledgers; they are made again when these are there."""
-    limits = engine.controller.limits
+    limits = engine.controller.accounting.limits
     if limits is None:
         return []
     keys = limits.counters.claim_keys()
 
-    def find(*key: Any) -> Claim:
-        assert engine.controller.limits is not None
-        return engine.controller.limits.counters.claim_by(key)
+    def find(*key: Any) -> JobLimits:
+        assert engine.controller.accounting.limits is not None
+        return engine.controller.accounting.limits.counters.claim_by(key)
 
-    return [Special("claim", Claim, lambda claim: keys[id(claim)], find)]
+    return [Special("claim", JobLimits, lambda claim: keys[id(claim)], find)]
 
 
 def _share_requests(engine: Engine) -> None:

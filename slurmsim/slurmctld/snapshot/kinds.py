@@ -11,29 +11,30 @@ from typing import Any
 
 from slurmsim.config.accounting.draft import Draft, Item
 from slurmsim.config.findings import Place, Report
-from slurmsim.core.accounts import Accounts, Bar, Enforcement
-from slurmsim.core.accrual import Accrual
-from slurmsim.core.associations import AssociationTree, Branch, Ledger
-from slurmsim.core.claim_compiler import Compiler
-from slurmsim.core.decay import UsageBook, _Run
-from slurmsim.core.dependency import Term
-from slurmsim.core.fairshare import Classic, FairTree, ShareTree, _Level
-from slurmsim.core.gres import Demand, PerGpu
-from slurmsim.core.in_use import InUse, TrackedTres
-from slurmsim.core.job import Job
-from slurmsim.core.job_array import JobArray
-from slurmsim.core.job_queue import PoolQueue, Record
-from slurmsim.core.limit_counters import Held
-from slurmsim.core.limit_rules import Rules, Used
-from slurmsim.core.memory_limits import Fitted, MemoryBounds
-from slurmsim.core.nodes import Allocation, Share
-from slurmsim.core.partitions import Partition
-from slurmsim.core.pool_view import PoolView
-from slurmsim.core.queue_columns import QueueColumns
-from slurmsim.core.reservation import Reservation
-from slurmsim.core.shape import Shape
-from slurmsim.core.sharing import SharedCores
-from slurmsim.core.usage import Totals
+from slurmsim.core.accounting.accounts import Accounts, Enforcement
+from slurmsim.core.accounting.accrual import Accrual
+from slurmsim.core.accounting.associations import AssociationTree, Branch, Ledger
+from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree, _Level
+from slurmsim.core.accounting.limit_compiler import LimitCompiler
+from slurmsim.core.accounting.limit_counters import Held
+from slurmsim.core.accounting.limit_rules import Rules, Used
+from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
+from slurmsim.core.accounting.usage_decay import UsageBook, _Run
+from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.gres import Demand, PerGpu
+from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
+from slurmsim.core.placement.sharing import SharedCores
+from slurmsim.core.queue.columns import QueueColumns
+from slurmsim.core.queue.dependency import Term
+from slurmsim.core.queue.job_array import JobArray
+from slurmsim.core.records.barred_partitions import Bar
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import PoolQueue, Record
+from slurmsim.core.records.node_table import Allocation, Share
+from slurmsim.core.records.partition import Partition
+from slurmsim.core.records.reservation import Reservation
+from slurmsim.core.records.usage_totals import Totals
+from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.model.accounting import Association, Limits, Qos
 from slurmsim.model.node import Gres, NodeSpec
 from slurmsim.model.partition import PartitionSpec
@@ -41,15 +42,14 @@ from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
-from slurmsim.slurmctld.accounting_records import JobRecord
-from slurmsim.slurmctld.accounting_storage import First
-from slurmsim.slurmctld.association_database import AccountFacts, Transaction, UserFacts
-from slurmsim.slurmctld.live_job import Array, LiveJob
-from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.database.association_database import AccountFacts, Transaction, UserFacts
+from slurmsim.slurmctld.database.job_record import First, JobRecord
+from slurmsim.slurmctld.engine.live_job import Array, LiveJob
+from slurmsim.slurmctld.processes.step import Step
+from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.snapshot.graph import Kind
-from slurmsim.slurmctld.step import Step
 
-SCHEMA = 4
+SCHEMA = 5
 """Of kinds and parts together."""
 
 
@@ -83,7 +83,7 @@ KINDS: tuple[Kind, ...] = (
         standing=_none,
     ),
     _kind("pool", PoolQueue, "gone keys new per_partition records watched"),
-    _kind("pool view", PoolView, "_queue _shapes_seen c index mask name partitions pending units"),
+    _kind("pool view", PoolView, "_queue _shapes_seen _test index mask name partitions pending state units"),
     _kind("allocation", Allocation, "cpus gres idx mask mem n_cpus n_nodes names quota runs share whole"),
     _kind("share", Share, "cores partition sole row"),
     _kind(
@@ -151,10 +151,10 @@ KINDS: tuple[Kind, ...] = (
     _kind("accrual", Accrual, "_counts _counted _waiting _granted _room"),
     _kind("held", Held, "claim mask owed_s tres"),
     _kind("used", Used, "in_use ledger"),
-    _kind("in use", InUse, "_more jobs nodes owed_s submitted tres tres_node"),
+    _kind("in use", UsageCounters, "_more jobs nodes owed_s submitted tres tres_node"),
     _kind("tracked tres", TrackedTres, "billing index names node"),
     _kind("limit rules", Rules, "tracked safe"),
-    _kind("limit compiler", Compiler, "rules"),
+    _kind("limit compiler", LimitCompiler, "rules"),
     _kind("fitted memory", Fitted, "request least_cpus over cpus_per_task"),
     _kind("memory bounds", MemoryBounds, "per_cpu per_node"),
     _kind("behaviour", Behaviour, "run_time state exit_code cancel_at"),

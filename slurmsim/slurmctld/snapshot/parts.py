@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from slurmsim.slurmctld.engine import Engine
+from slurmsim.slurmctld.engine.engine import Engine
 
 
 class Part(NamedTuple):
@@ -46,65 +46,76 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
 
 def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     c = engine.controller
-    yield "controller", c, (
-        "now tree accounts created jobs running unusable generation edits backfilled limited book accrual _begin_heap"
+    state = c.state
+    yield "controller", state, (
+        "now tree created jobs running suspended parked unusable generation edits backfilled limited period_wanted"
+        " begin_heap license_totals"
     )  # fmt: skip
-    yield "cluster", c.state, "partitions by_name default known_shapes n_compiled gone n_pools"
-    yield "nodes", c.table, (
+    yield "accounting", c.accounting, "accounts book accrual"
+    yield "triggers", state.triggers, (
+        "now dirty came_since begun asked_at requested since at_once last_loop_pass _changed _changed_at"
+    )  # fmt: skip
+    yield "power states", state.power, "off going coming"
+    yield "reservation lists", state.reserved, "all partial magnetic"
+    yield "cluster", state.cluster, "partitions by_name default known_shapes n_compiled gone n_pools"
+    yield "nodes", c.state.table, (
         "specs mem weight gres free_cpus free_mem free_gres n_jobs idle mixed up down total_cpus alloc_cpus used_by"
         " cores active past_features"
     )  # fmt: skip
-    yield "topology", c.state.tree, ""
-    yield "selector", c.selector, "asleep"
+    yield "topology", state.cluster.tree, ""
+    yield "selector", c.state.selector, "asleep"
     yield "access", c.access, "privileged closed edited"
-    yield "queue", c.queue, "pools jobs fresh unasked watcher"
-    yield "tried jobs", c.tried, "news"
-    yield "billing", c.billing, ""
+    yield "queue", c.state.queue, "pools jobs fresh unasked watcher"
+    yield "tried jobs", c.found_cpus, "news"
+    yield "billing", c.state.billing, ""
     plain = c.priority.period_s is None and hasattr(c.priority, "_next")
     yield "priority", c.priority, (
         "_next _array" if plain else
         "limited_accrual part_factor shares _capacity _qos_factor _assoc_factor _book"
     )  # fmt: skip
-    yield "usage", c.usage, "whole parts _alone"
+    yield "usage", c.state.usage, "whole parts _alone"
     yield "eligibility", c.eligibility, (
         "left dependents _terms _never _singletons _ended _forgotten_at _ages"
     )  # fmt: skip
     yield "arrays", c.eligibility.arrays, "by_id"
     yield "reservations", c.reservations, (
-        "all partial magnetic _created _next _seen _rounds _revise _lingering"
+        "_created _next _seen _rounds _revise _lingering"
     )  # fmt: skip
-    yield "reserved jobs", c.reservations.jobs, "waiting inside _serve_due"
-    yield "licenses", c.licenses, "total used earmarked lacking"
+    yield "reserved jobs", c.reservations.jobs, "waiting inside serve_due"
+    yield "licenses", c.licenses, "used earmarked lacking"
     yield "deadlines", c.deadlines, "jobs _lost"
-    yield "alarms", c.alarms, "heap _count"
+    yield "qos flags", c.qos_flags, ""
+    yield "start test", c.start_test, ""
+    yield "alarms", c.state.timers, "heap _count"
     yield "completing", c.completing, "nodes _left"
-    yield "owners", c.owners, "_jobs"
-    yield "switch waits", c.patience, "_waiting"
-    yield "suspension", c.suspension, "jobs _parked _unchecked"
+    yield "owners", c.state.exclusive_users, "_jobs"
+    yield "switch waits", c.switch_wait, "_waiting"
+    yield "suspension", c.suspension, "_unchecked"
     yield "node states", c.node_states, "down silent mute pinged drained failing booting to_reboot asap"
     yield "requeues", c.requeues, "_failed_launches"
     yield "power", c.power, (
-        "off going coming since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"
+        "since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"
     )  # fmt: skip
     yield "recalculation", c.recalculation, (
-        "next_at book shares columns accrual on_period on_shares wanted _thresholds"
+        "next_at shares columns on_period on_shares _thresholds"
     )  # fmt: skip
     yield "main scheduler", c.main, (
-        "dirty passes last_pass _came _last_pass _full_due _begun _asked_at _requested _since _now _last_loop_pass"
+        "passes last_pass _last_pass _full_due"
     )  # fmt: skip
-    yield "obstacles", c.main.obstacles, "_up_then _served _taken _taken_at"
-    yield "preemption", c.preemption, "in_progress freed _part_modes _doomed _lapses"
+    yield "obstacles", c.main.walk.pending_reasons, "_up_then _served _taken _taken_at"
+    yield "preempt modes", c.modes, "_part_modes"
+    yield "preemption", c.preemption, "in_progress freed _doomed _lapses"
     yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at"
-    yield "policy host", c.host, "passes _changed _changed_at wake"
-    yield "view", c.host.view, "pools"
+    yield "policy host", c.host, "passes wake"
+    yield "view", c.view, "pools"
     policy = c.host.policy
     yield "policy", policy, " ".join(policy.STATE)
     base = getattr(policy, "base", None)  # of one that stands on another
     yield "base policy", base, " ".join(base.STATE) if base is not None else ""
-    limits = c.limits
+    limits = c.accounting.limits
     yield "limits", limits, "waiting narrowed _capped _arrays _refused_arrays _swept"
     if limits is not None:
         yield "limit counters", limits.counters, (
             "tree tracked version owes spendable held _compiler _branches _qos _within _met _submitted"
         )  # fmt: skip
-        yield "limit enforcement", limits.overuse, "next_scan _watched"
+        yield "limit enforcement", limits.enforcement, "next_scan _watched"

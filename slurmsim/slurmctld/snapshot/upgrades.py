@@ -7,30 +7,56 @@ a part of the engine stays what it is in a new one. What refers to other records
 |---|---|---|
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
 | 2 | 0.3.0 | limits operators have lifted of a job |
-| 3 | 0.4.0 | partitions that take no jobs of root |
+| 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
+| 4 | 0.5.0 | names of parts only: what one object kept lies with the part it is of |
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.gres import GpuDefaults
-from slurmsim.core.shape import Shape
+from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.errors import WorkloadError
 from slurmsim.slurmctld.snapshot.kinds import SCHEMA
 
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.engine import Engine
+
+LATER = object()  # what `complete` makes of other records
 _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     1: {
         "request": {"cpus_per_gpu": 0, "cpus_given": False, "cpus": None},
         "partition spec": {"def_cpu_per_gpu": None, "def_mem_per_gpu_mib": None},
         "live job": {"requeued_at": -1},
         "gres demand": {"cpus": 0, "reserved": False, "total": 0},
-        "shape": {"per_gpu": None},
+        "shape": {"per_gpu": LATER},
     },
     2: {"submission": {"exempt": ""}},
     3: {"partition spec": {"disable_root_jobs": None}},
+    4: {"pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]}},
 }
-"""By the schema that lacks them: columns of kinds of records, with the value all records have."""
+"""By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
+_TRIGGERS = {
+    "dirty": "dirty", "_came": "came_since", "_begun": "begun", "_asked_at": "asked_at", "_requested": "requested",
+    "_since": "since", "_now": "at_once", "_last_loop_pass": "last_loop_pass",
+}  # fmt: skip
+_MOVED = {
+    "main scheduler": {name: ("triggers", new) for name, new in _TRIGGERS.items()},
+    "policy host": {"_changed": ("triggers", "_changed"), "_changed_at": ("triggers", "_changed_at")},
+    "suspension": {"jobs": ("controller", "suspended"), "_parked": ("controller", "parked")},
+    "licenses": {"total": ("controller", "license_totals")},
+    "controller": {
+        "accounts": ("accounting", "accounts"), "book": ("accounting", "book"), "accrual": ("accounting", "accrual"),
+        "_begin_heap": ("controller", "begin_heap"),
+    },
+    "recalculation": {"wanted": ("controller", "period_wanted")},
+    "reservations": {name: ("reservation lists", name) for name in ("all", "partial", "magnetic")},
+    "reserved jobs": {"_serve_due": ("reserved jobs", "serve_due")},
+    "power": {name: ("power states", name) for name in ("off", "going", "coming")},
+    "preemption": {"_part_modes": ("preempt modes", "_part_modes")},
+}  # fmt: skip
+"""Up to schema 4: by part and attribute, the part and attribute it is now."""
 
 
 def check(schema: object) -> int:
@@ -46,8 +72,12 @@ def lead_over(table: dict[str, Any], schema: int) -> dict[str, Any]:
     """A table of records as the present schema has it."""
     for older in range(schema, SCHEMA):
         for column, value in _ADDED[older].get(table["kind"], {}).items():
-            table["columns"][column] = {"=": value}
+            table["columns"][column] = {"later": True} if value is LATER else _column(value, table["n"])
     return table
+
+
+def _column(value: Any, n: int) -> dict[str, Any]:
+    return {"x": [value] * n} if isinstance(value, list) else {"=": value}
 
 
 def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> None:
@@ -56,6 +86,18 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         host = parts["policy host"]
         host["_changed"], host["_changed_at"] = host.pop("changed"), now
         parts["tried jobs"] = {}
+    if schema < 5:
+        for name in ("accounting", "triggers", "power states", "reservation lists", "qos flags", "start test"):
+            parts[name] = {}
+        if "preemption" in parts:
+            parts["preempt modes"] = {}
+        for part, names in _MOVED.items():
+            kept = parts.get(part, {})
+            for name, (other, new) in names.items():
+                if name in kept:
+                    parts[other][new] = kept.pop(name)
+        parts["triggers"]["now"] = now
+        parts.setdefault("completing", {})
 
 
 def complete(shapes: list[Shape], schema: int) -> None:
@@ -63,3 +105,14 @@ def complete(shapes: list[Shape], schema: int) -> None:
     if schema < 2:
         for shape in shapes:
             shape.per_gpu = GpuDefaults().complete(shape.request)
+
+
+def settle(engine: Engine, schema: int) -> None:
+    """What older releases only showed decides now: which of a node's features are active."""
+    if schema < 4:
+        active = engine.controller.state.table.active
+        for node, texts in engine.node_texts.items():
+            if "features_act" in texts:
+                active[node] = tuple(filter(None, str(texts["features_act"] or "").split(",")))
+        if active:
+            engine.controller.cluster_updates.recompile()

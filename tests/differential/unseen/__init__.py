@@ -4,5 +4,6 @@
   commands, `workloads` draws jobs;
 - `oracle` asks a real Slurm, `ours` asks slurmsim; `score` compares and counts; `shorten` finds the shortest form of
   a difference;
-- ``python -m unseen`` (in tests/differential) is all of it on a command line. docs/fidelity.md says how to read it.
+- ``python -m unseen`` (in tests/differential) is all of it on a command line. docs/fidelity-figures.md says how to
+  read it.
 """

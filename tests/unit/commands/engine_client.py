@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import io as streams
 import shlex
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.start import make_engine, new_header, replay
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header, replay
 
 START = 1_767_600_000  # 2026-01-05T08:00:00Z
 CONF = """\
@@ -73,7 +75,7 @@ class Cluster:
     def run(self, command: str, user: str = "root", **environ: str) -> tuple[int, str, str]:
         """One command: its exit code, output and errors."""
         program, *words = shlex.split(command)
-        module = __import__(f"slurmsim.commands.{program}", fromlist=["run"])
+        module = import_module(MODULES[program])
         out, error = streams.StringIO(), streams.StringIO()
         environment = {"SLURMSIM_USER": user, "USER": user, **environ}
         client: Any = _Client(self, PEOPLE[user])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.commands.batch_script import (
+from slurmsim.commands.submit.batch_script import (
     BadScript,
     check_script,
     directives,
@@ -18,8 +18,8 @@ from slurmsim.commands.batch_script import (
     split_line,
     wrapped,
 )
-from slurmsim.commands.foreign_script import translate
-from slurmsim.commands.option_reader import OptionError
+from slurmsim.commands.submit.foreign_script import translate
+from slurmsim.commands.text.option_reader import OptionError
 
 
 def words(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slurmsim.commands.clock_text import Dates, bounded_clock, clock, date_line, long_clock
+from slurmsim.commands.text.clock_text import Dates, bounded_clock, clock, date_line, long_clock
 
 NOW = 1767600000  # Mon 2026-01-05 08:00:00 UTC
 

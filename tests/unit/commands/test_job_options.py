@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from slurmsim.commands.chosen_options import Chosen
-from slurmsim.commands.job_options import ALL, OPTIONS, REFUSED, options_of
-from slurmsim.commands.job_variables import variables_of
-from slurmsim.commands.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
-from slurmsim.commands.values import BadValue, Context
+from slurmsim.commands.submit.chosen_options import Chosen
+from slurmsim.commands.submit.job_options import ALL, OPTIONS, REFUSED, options_of
+from slurmsim.commands.submit.job_variables import variables_of
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.values import BadValue, Context
 from slurmsim.releases import RELEASES
 
 

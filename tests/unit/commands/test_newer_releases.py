@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from engine_client import Cluster
 
-from slurmsim.commands import layout_values
-from slurmsim.commands.plugin_lines import plugin_lines
-from slurmsim.commands.values import BadValue, Context
+from slurmsim.commands.submit import layout_values
+from slurmsim.commands.text.plugin_lines import plugin_lines
+from slurmsim.commands.text.values import BadValue, Context
 from slurmsim.releases import RELEASES
 
 CONF = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmsim.commands.print_fields import (
+from slurmsim.commands.text.print_fields import (
     NULL,
     Column,
     Layout,

@@ -76,7 +76,7 @@ def test_the_search_finds_what_it_looks_for(line: str, bad: bool) -> None:
 
 def test_no_release_is_written_where_it_is_compared() -> None:
     searched = dict(trees())
-    assert "slurmsim/commands/sdiag.py" in searched and "slurmsim/slurmctld/job_fields.py" in searched
+    assert "slurmsim/commands/small/sdiag.py" in searched and "slurmsim/slurmctld/fields/job_fields.py" in searched
     found = [f"{path}:{line}" for path, tree in searched.items() for line in literals(tree)]
     assert not found, "name the difference in slurmsim/release_changes.py"
 

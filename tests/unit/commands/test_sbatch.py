@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from slurmsim.commands import sbatch, submission
 from slurmsim.commands.io import Io
+from slurmsim.commands.submit import sbatch, submission
 from slurmsim.protocol import Refusal, Unreachable
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from recorded_shell import Handed, Outcome, replay
 
-from slurmsim.commands import sbatch, submission
 from slurmsim.commands.io import Io
+from slurmsim.commands.submit import sbatch, submission
 from slurmsim.protocol import Refusal
 
 GOLDEN = os.environ.get("SLURMSIM_GOLDEN")

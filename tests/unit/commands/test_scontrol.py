@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from slurmsim.commands.host_list_text import encode
-from slurmsim.commands.scontrol_job_text import mail_names
-from slurmsim.commands.scontrol_jobs import job_ids
-from slurmsim.commands.scontrol_update import tag_matches
+from slurmsim.commands.scontrol.job_text import mail_names
+from slurmsim.commands.scontrol.jobs import job_ids
+from slurmsim.commands.scontrol.tags import tag_matches
+from slurmsim.commands.text.host_list_text import encode
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ class _Nobody:
 )
 def test_what_asks_no_daemon(words: list[str], out: str, code: int) -> None:
     from slurmsim.commands.io import Io
-    from slurmsim.commands.scontrol import process
-    from slurmsim.commands.scontrol_session import Session
+    from slurmsim.commands.scontrol.scontrol import process, usage
+    from slurmsim.commands.scontrol.session import Session
 
     stdout, stderr = io.StringIO(), io.StringIO()
     shell = Io(cast(Any, _Nobody()), stdout=stdout, stderr=stderr, environ={}, cwd="/")
-    session = Session(shell, "22.05")
+    session = Session(shell, "22.05", usage)
     process(session, words)
     assert (stdout.getvalue(), session.code) == (out, code)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from fake_cluster import FakeClient, Record, call, golden, node_record
 
-from slurmsim.commands import sinfo
+from slurmsim.commands.sinfo import sinfo
 from slurmsim.protocol import Unreachable
 from slurmsim.releases import VERSIONS
 
@@ -356,7 +356,7 @@ def test_no_reservations() -> None:
 
 @pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
 def test_help_names_every_option(release: str) -> None:
-    from slurmsim.commands.sinfo_options import ROWS
+    from slurmsim.commands.sinfo.options import ROWS
 
     code, out, _ = told("--help", release=release)
     assert code == 0

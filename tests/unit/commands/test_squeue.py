@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fake_cluster import FakeClient, Record, call, golden, job_record
 
-from slurmsim.commands import squeue
+from slurmsim.commands.squeue import squeue
 from slurmsim.protocol import Unreachable
 
 _USERS = {"root": 0, "alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
@@ -361,7 +361,7 @@ def test_file_names_of_later_releases() -> None:
 
 @pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
 def test_help_names_every_option(release: str) -> None:
-    from slurmsim.commands.squeue_options import ROWS
+    from slurmsim.commands.squeue.options import ROWS
 
     (code, out, _) = told("--help", release=release)
     assert code == 0

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from slurmsim.commands.multi_prog import BadFile, find_file, read_programs
-from slurmsim.commands.path_patterns import filled
-from slurmsim.commands.step_environment import exported
-from slurmsim.commands.stepd_notices import cancelled
-from slurmsim.commands.task_files import ALL, EACH, ONE, target
+from slurmsim.commands.submit.multi_prog import BadFile, find_file, read_programs
+from slurmsim.commands.submit.step_environment import exported
+from slurmsim.commands.submit.task_files import ALL, EACH, ONE, target
+from slurmsim.path_patterns import filled
+from slurmsim.stepd_notices import cancelled
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.commands import layout_values as layout
-from slurmsim.commands import values
-from slurmsim.commands.dates import BadDate, parse_date
-from slurmsim.commands.values import INFINITE, BadValue, Context
+from slurmsim.commands.submit import layout_values as layout
+from slurmsim.commands.text import values
+from slurmsim.commands.text.dates import BadDate, parse_date
+from slurmsim.commands.text.values import INFINITE, BadValue, Context
 
 NOW = 1767600000  # 2026-01-05 08:00:00 UTC, a Monday
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.core.placement import Ask, choose, choose_spread
+from slurmsim.core.placement.best_fit import Ask, choose, choose_spread
 
 NODES = st.lists(
     st.tuples(st.integers(1, 3), st.integers(1, 8), st.sampled_from([1, 1, 1, 5])), min_size=1, max_size=24

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION, Enforcement
-from slurmsim.core.messages import AlterPartition
-from slurmsim.core.partition_access import NO_ROOT
+from slurmsim.core.accounting.accounts import INVALID_ACCOUNT, INVALID_QOS, PARTITION_ASSOCIATION, Enforcement
+from slurmsim.core.accounting.partition_access import NO_ROOT
+from slurmsim.core.records.messages import AlterPartition
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting, Association, Qos
 
@@ -214,7 +214,7 @@ def test_disable_root_jobs() -> None:
     w.sbatch("-J c -t 5", 20, user="alice")
     w.until(1)
     assert w.refused == {"a": NO_ROOT}
-    w.tell(AlterPartition(replace(w.controller.state.by_name["own"].spec, disable_root_jobs=True)), 2)
+    w.tell(AlterPartition(replace(w.controller.state.cluster.by_name["own"].spec, disable_root_jobs=True)), 2)
     w.sbatch("-J d -p own -t 5", 20, user="root", at=3)
     w.until(60)
     assert w.refused == {"a": NO_ROOT, "d": NO_ROOT}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slurmsim.core.constraints import parse_constraint
+from slurmsim.core.placement.constraints import parse_constraint
 from slurmsim.errors import SubmitError
 
 KNOWN = frozenset("abc")

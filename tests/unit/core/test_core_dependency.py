@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.dependency import PROBLEM, Known, Outcome, Term, combine, judge, parse
-from slurmsim.core.messages import Hold, Release
+from slurmsim.core.queue.dependency import PROBLEM, Known, Outcome, Term, combine, judge, parse
+from slurmsim.core.records.messages import Hold, Release
 from slurmsim.errors import SubmitError
 
 MET, WAITING, FAILED = Outcome.MET, Outcome.WAITING, Outcome.FAILED
@@ -200,7 +200,7 @@ def test_singleton() -> None:
     for user in ("alice", "alice", "bob"):
         w.sbatch("-J s -d singleton -t 10", 20, user=user)
     w.until(10)
-    jobs = sorted(w.controller.jobs.values(), key=lambda job: job.id)
+    jobs = sorted(w.controller.state.jobs.values(), key=lambda job: job.id)
     assert [job.state for job in jobs] == ["RUNNING", "PENDING", "PENDING", "RUNNING"]
     w.until(200)
     assert [job.start_time for job in jobs] == [0, 30, 50, 0]
@@ -211,7 +211,7 @@ def test_a_bad_dependency_is_refused_and_leaves_nothing() -> None:
     w.sbatch("-J a -d afterok:x -t 10", 10)
     w.until(10)
     assert w.refused == {"a": PROBLEM}
-    assert not w.controller.jobs
+    assert not w.controller.state.jobs
 
 
 @pytest.mark.parametrize("policy", ["easy", "builtin", "backfill"])

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from unit.core.world import HEAD, World, simple
 
-from slurmsim.core.associations import AssociationTree
-from slurmsim.core.decay import decay_factor, next_reset
-from slurmsim.core.fairshare import Classic, FairTree, ShareTree
-from slurmsim.core.messages import AlterPartition, Hold, Release
-from slurmsim.core.priority import Multifactor
+from slurmsim.core.accounting.associations import AssociationTree
+from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
+from slurmsim.core.accounting.usage_decay import decay_factor, next_reset
+from slurmsim.core.queue.priority import Multifactor
+from slurmsim.core.records.messages import AlterPartition, Hold, Release
 from slurmsim.model.accounting import PARENT_SHARES, Accounting, Association, Limits, Qos
 
 MULTI = "PriorityType=priority/multifactor\nAccountingStorageType=accounting_storage/slurmdbd\nPriorityCalcPeriod=1\n"
@@ -30,7 +30,7 @@ def multi(more: str, people: tuple[Association, ...] = PEOPLE, qos: tuple[Qos, .
 
 
 def used(w: World) -> dict[str, float]:
-    tree = w.controller.tree
+    tree = w.controller.state.tree
     assert tree is not None
     return {b.spec.user or b.spec.account: b.ledger.used_s for b in tree.branches}
 
@@ -101,7 +101,7 @@ def test_tres_are_counted_only_with_limits() -> None:
         w.sbatch("-n4 -t 60", 600, at=0)
         w.until(3)
         w.controller.recalculation.catch_up(61)
-        tree = w.controller.tree
+        tree = w.controller.state.tree
         assert tree is not None
         assert tree.root.ledger.used_tres_s == expected
         assert tree.root.ledger.used_wall_s == 57
@@ -299,7 +299,7 @@ def test_a_partition_that_changes_leaves_fair_share_and_qos_in_the_priorities() 
     w.sbatch("-J run -N4 --exclusive -t 60 --qos high", 3000, at=0)
     w.sbatch("-J before -n1 -t 5 --qos high", 60, at=10)
     w.until(20)
-    w.tell(AlterPartition(replace(w.controller.partitions[0].spec, max_time_s=7200)))
+    w.tell(AlterPartition(replace(w.controller.state.partitions[0].spec, max_time_s=7200)))
     w.sbatch("-J after -n1 -t 5 --qos high", 60, at=21)
     w.until(30)
     assert w["after"].priority == w["before"].priority > 1000
@@ -311,6 +311,6 @@ def test_without_a_database_a_partition_that_changes_leaves_priorities_as_they_w
     w.sbatch("-J all -N4 --exclusive -t 60", 60, at=10)
     w.until(100)
     asked = w["all"].priority
-    w.tell(AlterPartition(replace(w.controller.partitions[0].spec, max_time_s=7200)))
+    w.tell(AlterPartition(replace(w.controller.state.partitions[0].spec, max_time_s=7200)))
     w.until(110)
     assert w["all"].tried_cpus == 32 and w["all"].priority == asked == 1125

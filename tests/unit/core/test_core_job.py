@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.job import Job
-from slurmsim.core.partitions import Partition
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.partition import Partition
 from slurmsim.errors import InvariantError
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
@@ -31,7 +31,7 @@ LEGAL = (
 def job(**fields: object) -> Job:
     w = World(simple(2))
     sub = Submission(1, ResourceRequest(), **fields)  # type: ignore[arg-type]
-    return w.controller.admit(sub)
+    return w.controller.admission.admit(sub)
 
 
 def test_the_states_are_all_there() -> None:
@@ -88,7 +88,7 @@ def test_queue_order() -> None:
     ]
     for seed in range(5):
         w = World(TWO)
-        state, queue = w.controller.state, w.controller.queue
+        state, queue = w.controller.state.cluster, w.controller.state.queue
         shuffled = rows.copy()
         random.Random(seed).shuffle(shuffled)
         for part, priority, submit, job_id, array, task in shuffled:
@@ -97,11 +97,11 @@ def test_queue_order() -> None:
 
 
 def _made(w: World, part: Partition, submit: int, job_id: int, array: int | None, task: int | None) -> Job:
-    from slurmsim.core.cluster_state import compile_shape
+    from slurmsim.core.placement.cluster_state import compile_shape
 
     request = ResourceRequest()
     sub = Submission(job_id, request, array_job_id=array, array_task_id=task)
-    return Job(sub, (part,), (compile_shape(w.controller.state, request, part),), submit)
+    return Job(sub, (part,), (compile_shape(w.controller.state.cluster, request, part),), submit)
 
 
 def test_a_job_of_two_partitions_has_two_records_and_leaves_with_both() -> None:
@@ -110,7 +110,7 @@ def test_a_job_of_two_partitions_has_two_records_and_leaves_with_both() -> None:
     w.until(0)
     w.sbatch("-J x -p a,b -N1 -t 5", at=1)
     w.until(1)
-    queue = w.controller.queue
+    queue = w.controller.state.queue
     assert [r.partition.name for r in queue.snapshot()] == ["b", "a"]
     w.scancel("x")
     w.until(2)
@@ -123,7 +123,7 @@ def test_new_priorities_change_the_order() -> None:
     w.sbatch("-J x -N2 -t 5", at=1)
     w.sbatch("-J y -N2 -t 5", at=2)
     w.until(2)
-    queue = w.controller.queue
+    queue = w.controller.state.queue
     assert [r.job.name for r in queue.snapshot()] == ["x", "y"]
     queue.reprioritise([(queue.jobs[w.id("y")][0], 4294967295)])
     assert [r.job.name for r in queue.snapshot()] == ["y", "x"]

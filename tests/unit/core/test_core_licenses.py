@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from world import World, simple
 
-from slurmsim.core.messages import CreateReservation, Requeue, UpdateReservation
+from slurmsim.core.records.messages import CreateReservation, Requeue, UpdateReservation
 from slurmsim.model.reservation import ReservationSpec
 from slurmsim.tres import parse_licenses
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     Cancel,
     Hold,
     JobEnded,
@@ -179,7 +179,7 @@ def test_hold_of_a_running_job_or_of_none_is_nothing() -> None:
     w.tell(Hold(77))
     w.tell(Release(w.id("a")))
     w.until(50)
-    assert not {"HOLD", "RELEASE"} & {event[1] for event in w.controller.events}
+    assert not {"HOLD", "RELEASE"} & {event[1] for event in w.controller.state.events}
     assert (w.state("a"), w["a"].end_time) == ("COMPLETED", 10)
 
 

@@ -95,7 +95,7 @@ def test_a_partition_that_starts_in_another_state(state: str) -> None:
 
 def test_sizes_and_times_count_where_jobs_may_start() -> None:
     """_part_access_check asks for them only if the partition schedules (PARTITION_SCHED)."""
-    from slurmsim.core.messages import SetPartitionState
+    from slurmsim.core.records.messages import SetPartitionState
 
     w = World(conf("PartitionName=p Nodes=ALL Default=YES MaxNodes=1 MaxTime=60"), "backfill")
     w.sbatch("-J wide -N2 -t 10", 10, at=4)
@@ -108,7 +108,7 @@ def test_sizes_and_times_count_where_jobs_may_start() -> None:
 
 
 def test_inactive_keeps_those_who_wait() -> None:
-    from slurmsim.core.messages import SetPartitionState
+    from slurmsim.core.records.messages import SetPartitionState
 
     w = World(simple(1), "builtin")
     w.sbatch("-J run -t 10", 100, at=4)
@@ -173,7 +173,7 @@ def test_memory() -> None:
     w.until(10)
     assert {n: w.nodes(n) for n in "abcde"} == {"a": "n1", "b": "n2", "c": "n1", "d": "n3", "e": "n4"}
     assert w.refused == {"f": NOT_AVAILABLE}
-    assert w.controller.state.mem_per_node(w["d"].alloc) == "1000"  # type: ignore[arg-type]
+    assert w.controller.state.cluster.mem_per_node(w["d"].alloc) == "1000"  # type: ignore[arg-type]
 
 
 def test_specialised_cores_are_kept() -> None:
@@ -380,7 +380,7 @@ def test_batches_of_ends(nodes: int, starts: int) -> None:
         w.sbatch(f"-J j{at}-{limit} -N1 -t {limit}", at=at)
     w.sbatch(f"-J wide -N{nodes} -t 5", 10, at=44)
     w.until(50)
-    assert sorted(end for end, *_ in w.controller.running) == [100, 140, 155, 190, 400]
+    assert sorted(end for end, *_ in w.controller.state.running) == [100, 140, 155, 190, 400]
     assert w.planned("wide")[0] == starts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from world import World, simple
 
-from slurmsim.core.messages import Maintain
+from slurmsim.core.records.messages import Maintain
 
 # Four nodes; n[1-2] are in maintenance over [1000, 2000).
 POLICIES = ("backfill", "builtin", "easy", "conservative", "fcfs")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.core.nodes import Allocation, NodeTable, grain_cpus
+from slurmsim.core.records.node_table import Allocation, NodeTable, grain_cpus
 from slurmsim.errors import InvariantError
 from slurmsim.model.node import Gres, NodeSpec
 

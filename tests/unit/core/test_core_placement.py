@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unit.core.world import HEAD, World
 
 from slurmsim.bitmap import from_indices, to_indices
-from slurmsim.core.placement import Ask, choose, distribute, pick_equal, runs_mask
+from slurmsim.core.placement.best_fit import Ask, choose, distribute, pick_equal, runs_mask
 
 CONFIGURATION = "Requested node configuration is not available"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from world import World, simple
 
-from slurmsim.core.placement import Ask, distribute
-from slurmsim.core.release_rules import rules_of
+from slurmsim.core.placement.best_fit import Ask, distribute
+from slurmsim.core.records.release_rules import rules_of
 
 RELEASES = ("22.05", "24.11", "26.05")
 UNAVAILABLE = "Requested node configuration is not available"

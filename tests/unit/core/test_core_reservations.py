@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from world import HEAD, World, simple
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     AlterPartition,
     CreateReservation,
     DeleteReservation,
@@ -37,13 +37,15 @@ def create(w: World, *args: Any, at: int | None = None, **more: Any) -> None:
 
 def events(w: World) -> list[tuple[int, str, str, str]]:
     """(time, state, name and flags, nodes) of all reservation events."""
-    return [(row[0], row[3], row[4], row[6]) for row in w.controller.events if row[1] == "RESERVATION"]
+    return [(row[0], row[3], row[4], row[6]) for row in w.controller.state.events if row[1] == "RESERVATION"]
 
 
 def reserved(w: World, name: str) -> str:
-    r = w.controller.reservations.find(name)
+    r = w.controller.state.reserved.find(name)
     assert r is not None
-    return w.controller.state.compress([w.controller.table.names[i] for i in range(64) if r.nodes >> i & 1])
+    return w.controller.state.cluster.compress(
+        [w.controller.state.table.names[i] for i in range(64) if r.nodes >> i & 1]
+    )
 
 
 def test_what_slurm_refuses_to_create() -> None:
@@ -74,7 +76,7 @@ def test_what_slurm_refuses_to_create() -> None:
         "floats": "slurmsim: reservation flag TIME_FLOAT is not modelled",
         "cores": "Core count for reservation node list is not consistent!",
     }  # fmt: skip
-    assert [r.name for r in w.controller.reservations.all] == ["held"]
+    assert [r.name for r in w.controller.state.reserved.all] == ["held"]
 
 
 def test_maintenance_and_overlap_may_overlap() -> None:
@@ -154,7 +156,7 @@ def test_ends_are_exact_under_event_driven_policies(policy: str) -> None:
     assert (w.start("long"), w["long"].end_time, w.state("long")) == (100, 460, "TIMEOUT")
     assert w.reason("next") == "Reservation r was deleted"
     assert w.start("other") == 460
-    assert w.controller.reservations.all == []
+    assert w.controller.state.reserved.all == []
 
 
 def test_cores_are_refused_under_event_driven_policies() -> None:
@@ -170,7 +172,7 @@ def test_cores_wherever_they_are() -> None:
     w.sbatch("-J out -n8 -t 60", 3000, at=20)
     w.sbatch("--reservation=c -J in -n6 -t 60", 3000, at=20, user="bob")
     w.until(60)
-    r = w.controller.reservations.find("c")
+    r = w.controller.state.reserved.find("c")
     assert r is not None and r.cores == {0: 4, 1: 2}
     assert (w.nodes("in"), w.shares("in")) == ("n[1-2]", "4,2")
     assert w.reason("out") == "Reservation"  # there can never be eight while it lasts
@@ -264,7 +266,7 @@ def test_changes_and_what_slurm_refuses() -> None:
     w.tell(UpdateReservation("s", node_count=2, users=("alice",), set_flags=frozenset({"FLEX"})), 5)
     w.until(60)
     assert not w.refused
-    r, s = w.controller.reservations.all
+    r, s = w.controller.state.reserved.all
     assert (r.start, r.end, reserved(w, "r"), r.licenses) == (50, 650, "n1", (("a", 1),))
     assert (reserved(w, "s"), s.users, s.flags) == ("n[2-3]", ("alice",), frozenset({"FLEX", "SPEC_NODES"}))
     w.tell(UpdateReservation("r", start=70), 61)
@@ -316,7 +318,7 @@ def test_nodes_are_marked_while_it_lasts() -> None:
     create(w, "r", 100, 200, "n[1-2]")
     create(w, "m", 150, 300, "n[2-3]", "MAINT")
     w.until(400)
-    shown = [(row[0], row[3], row[6]) for row in w.controller.events if row[1] == "NODE"]
+    shown = [(row[0], row[3], row[6]) for row in w.controller.state.events if row[1] == "NODE"]
     assert shown == [
         (100, "RESERVED", "n[1-2]"), (150, "MAINT", "n[2-3]"), (200, "IDLE", "n1"), (300, "IDLE", "n[2-3]"),
     ]  # fmt: skip
@@ -333,7 +335,7 @@ def test_what_no_nodes_can_serve_waits_for_a_reservation_it_would_overlap() -> N
     w.sbatch("-J short -N1 -n2 -t 1", 30)
     create(w, "later", 900, 1500, "n1")
     w.until(10)
-    main = w.controller.state.by_name["main"].spec
+    main = w.controller.state.cluster.by_name["main"].spec
     w.tell(AlterPartition(replace(main, def_mem_per_cpu_mib=600)), 11)
     w.until(200)
     assert w.reasons("long short") == {"long": "Reservation", "short": "BadConstraints"}

@@ -8,8 +8,8 @@ import numpy as np
 from unit.core.world import World, simple
 
 from slurmsim.config.load import parse_cluster
-from slurmsim.core.messages import ResizeJob
-from slurmsim.core.policy_host import PolicyHost
+from slurmsim.core.records.messages import ResizeJob
+from slurmsim.core.scheduling.policy_host import PolicyHost
 from slurmsim.policy import Decisions, Policy, Resize, Start
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.workload import Workload
@@ -33,8 +33,8 @@ class Malleable(Policy):
 def test_a_policy_shrinks_and_grows_a_job() -> None:
     w = World(simple(nodes=4, cpus=2), "fcfs")
     c = w.controller
-    c.policy = Malleable()
-    c.host = PolicyHost(c, c.policy)
+    c.state.policy = Malleable()
+    c.host = PolicyHost(c.state, c.view, c.start_test, c.life_cycle, c.resizes)
     w.sbatch("-J a -N3 --exclusive -t 10", 500, at=0)
     w.sbatch("-J b -N3 --exclusive -t 10", 50, at=10)
     w.until(20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from world import HEAD, World, simple
 
-from slurmsim.core.messages import (
+from slurmsim.core.records.messages import (
     CreateReservation,
     DeleteReservation,
     NodesDown,
@@ -119,7 +119,7 @@ def test_nobody_waits_for_switches_for_no_time() -> None:
     w = World(simple(more="TopologyPlugin=topology/tree"), "easy", topology=topology)
     w.sbatch("-J a -N3 -t 10 --switches=1@0", 10, at=0)
     w.until(0)
-    assert w.start("a") == 0 and not w.controller.alarms.heap
+    assert w.start("a") == 0 and not w.controller.state.timers.heap
 
 
 def test_a_job_tired_of_waiting_for_switches_is_still_kept_to_its_limit_of_nodes() -> None:
@@ -189,7 +189,7 @@ def test_a_job_shrinks_beside_a_suspended_one() -> None:
     w.sbatch("-J wide -N2 -n4 --mem 500 -t 60", None, at=11)
     w.tell(ResizeJob(2, 1), 70)
     w.until(80)
-    assert (w.nodes("wide"), w.controller.usage.whole.nodes) == ("n1", 1)
+    assert (w.nodes("wide"), w.controller.state.usage.whole.nodes) == ("n1", 1)
 
 
 def test_a_deadline_leaves_a_job_the_time_it_needs() -> None:
@@ -223,9 +223,8 @@ def test_a_minimum_time_opens_no_closed_partition() -> None:
     w.tell(SetPartitionState("main", "DOWN"), 0)
     w.sbatch("-J a -N1 -t 60 --time-min 1", 10, at=1)
     w.until(100)
-    assert (w.state("a"), w.controller.limit_reason(w["a"], w["a"].partition, w["a"].shape, shortened=True)) == (
-        "PENDING", "PartitionDown",
-    )  # fmt: skip
+    reason = w.controller.partition_limits.limit_reason(w["a"], w["a"].partition, w["a"].shape, shortened=True)
+    assert (w.state("a"), reason) == ("PENDING", "PartitionDown")
     w.tell(SetPartitionState("main", "UP"))
     w.until(200)
     assert w.state("a") == "COMPLETED"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.bitmap import from_indices
-from slurmsim.core.placement import Ask, choose
-from slurmsim.core.topology import SwitchTree
+from slurmsim.core.placement.best_fit import Ask, choose
+from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.model.switch import SwitchSpec
 
 INDEX = {f"n{i}": i for i in range(12)}

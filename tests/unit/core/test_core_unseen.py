@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from unit.core.world import HEAD, World, simple
 
-from slurmsim.core.messages import Hold, Release
+from slurmsim.core.records.messages import Hold, Release
 
 CORES = (
     "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\nDefMemPerCPU=100\n"
@@ -17,7 +17,7 @@ CORES = (
 def watched() -> World:
     """A cluster somebody looks at between passes."""
     w = World(simple(4, 8), "backfill", plan_all=True)
-    w.controller.main.ticks = True
+    w.controller.state.triggers.ticks = True
     return w
 
 

@@ -7,8 +7,8 @@ import pkgutil
 from copy import copy, deepcopy
 
 import slurmsim.core
-from slurmsim.core.dependency import Term
-from slurmsim.core.value import Value
+from slurmsim.core.queue.dependency import Term
+from slurmsim.core.records.value import Value
 
 
 def test_a_copy_is_the_record_itself() -> None:
@@ -20,8 +20,8 @@ def test_a_copy_is_the_record_itself() -> None:
 def test_frozen_records_are_values() -> None:
     """The compiled build could not copy a frozen record that is none (`slurmsim.fidelity` copies controllers)."""
     frozen = set()
-    for module in pkgutil.iter_modules(slurmsim.core.__path__):
-        for found in vars(importlib.import_module(f"slurmsim.core.{module.name}")).values():
+    for module in pkgutil.walk_packages(slurmsim.core.__path__, "slurmsim.core."):
+        for found in vars(importlib.import_module(module.name)).values():
             parameters = getattr(found, "__dataclass_params__", None)
             if parameters is not None and parameters.frozen and found.__module__.startswith("slurmsim.core."):
                 frozen.add(found)

@@ -58,7 +58,7 @@ def _recorded() -> list[tuple[str, str, str]]:
 
 
 def _given(world: World, name: str) -> dict[str, str]:
-    alloc, table = world[name].alloc, world.controller.table
+    alloc, table = world[name].alloc, world.controller.state.table
     assert alloc is not None
     found = {}
     for at, node in enumerate(alloc.indices().tolist()):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.bitmap import to_indices
-from slurmsim.core.in_use import InUse, TrackedTres
+from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 
 pytestmark = pytest.mark.hypothesis
 MASKS = st.integers(0, 2**6 - 1)
@@ -17,7 +17,7 @@ MASKS = st.integers(0, 2**6 - 1)
 
 @given(steps=st.lists(st.tuples(MASKS, st.booleans(), st.integers(0, 99)), max_size=40))
 def test_nodes_in_use_equal_a_count_per_node(steps: list[tuple[int, bool, int]]) -> None:
-    in_use = InUse(TrackedTres(["node"]))
+    in_use = UsageCounters(TrackedTres(["node"]))
     running: list[int] = []
     for mask, ends, which in steps:
         if ends and running:
@@ -33,6 +33,6 @@ def test_nodes_in_use_equal_a_count_per_node(steps: list[tuple[int, bool, int]])
 
 
 def test_nodes_are_not_kept_where_nobody_limits_them() -> None:
-    in_use = InUse(TrackedTres(["cpu"]))
+    in_use = UsageCounters(TrackedTres(["cpu"]))
     in_use.begin([3], 0b11)
     assert (in_use.nodes, in_use.tres) == (0, [3])

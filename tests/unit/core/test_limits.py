@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from unit.core.world import HEAD, World
 
-from slurmsim.core.limit_reasons import LIMIT_REASONS, tres_reason
-from slurmsim.core.messages import Hold, JobEnded, Launch, Release, Requeue, SetTimeLimit
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS, tres_reason
+from slurmsim.core.records.messages import Hold, JobEnded, Launch, Release, Requeue, SetTimeLimit
 from slurmsim.fidelity.locked import _fork
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 

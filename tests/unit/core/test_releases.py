@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim import compiled
-from slurmsim.core.releases import Releases
+from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled code takes no stand-ins for jobs: pure Python runs this")
 
@@ -18,7 +18,7 @@ N = 10  # nodes
 
 @dataclass
 class Running:
-    """As much of a running job as `Releases` looks at."""
+    """As much of a running job as `NodeReleaseTimes` looks at."""
 
     nodes: int
 
@@ -64,14 +64,14 @@ def batches(jobs: list[tuple[int, int, Running]], reach: int, linear: int) -> li
 @given(running(), st.integers(0, (1 << N) - 1), st.sampled_from([0, 30, 60]))
 def test_moments_of_the_future_test(world: tuple[list, int], reach: int, linear: int) -> None:
     jobs, idle = world
-    assert list(Releases(jobs, idle).in_batches(reach, linear)) == batches(jobs, reach, linear)  # type: ignore[arg-type]
+    assert list(NodeReleaseTimes(jobs, idle).in_batches(reach, linear)) == batches(jobs, reach, linear)  # type: ignore[arg-type]
 
 
 @given(running(), st.integers(0, (1 << N) - 1), st.integers(0, 6), st.integers(0, 2100))
 def test_moments_between_two_tries(world: tuple[list, int], reach: int, first: int, until: int) -> None:
     """Those gone before the one do not count, nor those that end after the other."""
     jobs, idle = world
-    releases = Releases(jobs, idle)  # type: ignore[arg-type]
+    releases = NodeReleaseTimes(jobs, idle)  # type: ignore[arg-type]
     between = [entry for entry in jobs[first:] if entry[0] <= until]
     found = list(releases.in_batches(reach, 0, first, until))
     assert found == [first + gone for gone in batches(between, reach, 0)]
@@ -85,7 +85,7 @@ def test_after_every_end(world: tuple[list, int], reach: int) -> None:
     jobs, idle = world
     counting = [(end, k + 1) for k, (end, _, job) in enumerate(jobs) if job.nodes & reach]
     last = dict(counting)  # of one end the last that counts
-    assert list(Releases(jobs, idle).at_ends(reach)) == list(last.values())  # type: ignore[arg-type]
+    assert list(NodeReleaseTimes(jobs, idle).at_ends(reach)) == list(last.values())  # type: ignore[arg-type]
 
 
 @given(running(), st.integers(0, (1 << N) - 1), st.integers(1, N), st.sampled_from([0, 60]), st.booleans())
@@ -93,7 +93,7 @@ def test_counting_finds_the_first_moment_with_enough(
     world: tuple[list, int], mask: int, need: int, linear: int, exact: bool
 ) -> None:
     jobs, idle = world
-    releases = Releases(jobs, idle)  # type: ignore[arg-type]
+    releases = NodeReleaseTimes(jobs, idle)  # type: ignore[arg-type]
 
     def free(gone: int) -> int:
         return idle | sum(job.nodes for _, _, job in jobs[:gone])
@@ -118,7 +118,7 @@ def test_counting_finds_the_first_moment_with_enough(
 @given(running(), st.integers(0, 2100))
 def test_the_profile_counts_what_is_given_back(state: tuple[list[tuple[int, int, Running]], int], now: int) -> None:
     jobs, idle = state
-    profile = Releases(jobs, idle).profile(now)  # type: ignore[arg-type]
+    profile = NodeReleaseTimes(jobs, idle).profile(now)  # type: ignore[arg-type]
     assert profile.times[0] == now
     for time in [now, *(end for end, _, _ in jobs if end >= now), 3000]:
         given_back = sum(job.n_nodes for end, _, job in jobs if end <= time)

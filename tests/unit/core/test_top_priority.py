@@ -11,7 +11,7 @@ TWO = "PartitionName=far Nodes=n4 MaxTime=UNLIMITED\n"
 def waiting(partition: str, priority: int) -> World:
     """A job that waits in `partition` with a priority, and one of priority 50 that comes into main at 20."""
     w = World(simple() + TWO, "backfill")
-    w.controller.main.ticks = True  # its submission is seen before the pass that follows
+    w.controller.state.triggers.ticks = True  # its submission is seen before the pass that follows
     w.sbatch("-J full -N4 --exclusive -t 60 --priority 70", 900, at=3)
     w.sbatch(f"-J other -p {partition} -N1 --exclusive -t 60 --priority {priority}", 60, at=8)
     w.until(19)
@@ -31,8 +31,8 @@ def test_who_is_before_a_new_job(partition: str, priority: int, reason: str) -> 
 
 def test_in_order_of_creation_a_later_job_may_be_before() -> None:
     w = World(simple(), "builtin")
-    assert w.controller.queue.fifo
-    w.controller.main.ticks = True
+    assert w.controller.state.queue.fifo
+    w.controller.state.triggers.ticks = True
     w.sbatch("-J full -N4 --exclusive -t 60", 900, at=3)
     w.sbatch("-J low -N1 --exclusive -t 60 --priority 5", 60, at=8)
     w.sbatch("-J high -N1 --exclusive -t 60 --priority 60", 60, at=9)
@@ -44,7 +44,7 @@ def test_in_order_of_creation_a_later_job_may_be_before() -> None:
 
 def test_who_is_kept_by_a_limit_is_before_nobody() -> None:
     w = World(simple(partition="MaxNodes=2") + TWO, "backfill")
-    w.controller.main.ticks = True
+    w.controller.state.triggers.ticks = True
     w.sbatch("-J wide -N3 --exclusive -t 60 --priority 60", 60, at=3)
     w.until(19)
     assert w.reason("wide") == "PartitionNodeLimit"
@@ -55,22 +55,22 @@ def test_who_is_kept_by_a_limit_is_before_nobody() -> None:
 
 def test_an_array_is_eligible_when_the_first_pass_has_asked() -> None:
     w = World(simple(), "backfill")
-    w.controller.main.ticks = True
+    w.controller.state.triggers.ticks = True
     w.sbatch("-J full -N4 --exclusive -t 60", 900, at=3)
     w.sbatch("-J arr -a 1-2 -N1 -t 5", 5, at=10)
     w.sbatch("-J one -N1 -t 5", 5, at=10)
     w.until(10)
-    asked = w.controller.queue.unasked
+    asked = w.controller.state.queue.unasked
     assert [w[name].id in asked for name in ("arr_1", "arr_2", "one")] == [True, True, False]
     assert w.reason("arr_1") == "None"
     w.until(12)
-    assert not w.controller.queue.unasked
+    assert not w.controller.state.queue.unasked
     assert [w[name].eligible_time for name in ("arr_1", "arr_2", "one")] == [11, 11, 10]
 
 
 def test_the_columns_of_the_queue_know_when_an_array_was_asked() -> None:
     w = World(simple(more="PriorityType=priority/multifactor\nPriorityWeightAge=1000"), "backfill")
-    w.controller.main.ticks = True
+    w.controller.state.triggers.ticks = True
     w.sbatch("-J full -N4 --exclusive -t 60", 900, at=3)
     w.sbatch("-J arr -a 1-2 -N1 -t 5", 5, at=10)
     w.until(100)

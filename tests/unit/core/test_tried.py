@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from unit.core.world import World, simple
 
-from slurmsim.core.messages import AlterJob, AlterPartition, Requeue
+from slurmsim.core.records.messages import AlterJob, AlterPartition, Requeue
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 
 SIZES = """PriorityType=priority/multifactor
@@ -84,13 +84,13 @@ def test_a_changed_partition_works_no_priority_out_anew() -> None:
     w.sbatch("-J b -N2 --exclusive -t 10", run=100)
     w.until(61)
     assert (w["b"].tried_cpus, w["b"].priority) == (8, 312)
-    w.tell(AlterPartition(replace(w.controller.partitions[0].spec, max_time_s=7200)))
+    w.tell(AlterPartition(replace(w.controller.state.partitions[0].spec, max_time_s=7200)))
     w.until(62)
-    assert (w["b"].priority, w.controller.tried.counted(w["b"])) == (312, 0)
-    assert [record.priority for record in w.controller.queue.jobs[w.id("b")]] == [312]
+    assert (w["b"].priority, w.controller.found_cpus.counted(w["b"])) == (312, 0)
+    assert [record.priority for record in w.controller.state.queue.jobs[w.id("b")]] == [312]
     w.tell(AlterJob(w.id("b"), w["b"].sub))
     w.until(63)
-    assert (w["b"].priority, w.controller.tried.counted(w["b"])) == (500, 8)
+    assert (w["b"].priority, w.controller.found_cpus.counted(w["b"])) == (500, 8)
 
 
 def test_an_update_counts_the_cpus_found_before_until_the_next_test() -> None:

@@ -17,10 +17,10 @@ from dataclasses import replace
 from typing import Any
 
 from slurmsim.config.load import parse_cluster
-from slurmsim.core.controller import Controller
-from slurmsim.core.gres import agreed
-from slurmsim.core.job import Job
-from slurmsim.core.messages import (
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.placement.gres import agreed
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import (
     Boot,
     Cancel,
     Continue,
@@ -180,7 +180,7 @@ class World:
         self.told.append((now, list(facts)))
         names = self._names
         actions = self.controller.step(now, facts)
-        for job in self.controller.jobs.values():
+        for job in self.controller.state.jobs.values():
             self.jobs[names[job.id]] = self.all[job.id] = job
         for action in actions:
             if isinstance(action, Finished):
@@ -236,13 +236,13 @@ class World:
     def nodes(self, name: str) -> str:
         """Where the job runs or ran, as Slurm writes it; "" when it never started."""
         alloc = self.jobs[name].alloc
-        return "" if alloc is None else self.controller.state.node_list(alloc)
+        return "" if alloc is None else self.controller.state.cluster.node_list(alloc)
 
     def shares(self, name: str) -> str:
         """CPUs on each node, as ``8(x2),4``."""
         alloc = self.jobs[name].alloc
         assert alloc is not None
-        return self.controller.state.cpus_per_node(alloc)
+        return self.controller.state.cluster.cpus_per_node(alloc)
 
     def reason(self, name: str) -> str:
         return self.jobs[name].reason
@@ -258,7 +258,7 @@ class World:
         from slurmsim.bitmap import runs
 
         job = self.jobs[name]
-        nodes = self.controller.state.namer.runs(runs(job.planned_nodes)) if job.planned_nodes else ""
+        nodes = self.controller.state.cluster.namer.runs(runs(job.planned_nodes)) if job.planned_nodes else ""
         return job.planned_start, nodes
 
 

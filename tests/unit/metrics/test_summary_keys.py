@@ -35,7 +35,7 @@ def test_every_key_is_explained():
 
 def test_a_trace_counts_lost_runs_and_down_nodes(tmp_path):
     """Two nodes of two CPUs: node 2 down for half the time; the job ran 0-40 and, requeued, 60-100 on node 1."""
-    row = {n: None if k == "int64?" else 0 if k == "int64" else "" for n, (k, _) in schema.JOBS.items()}
+    row = {n: None if c.kind == "int64?" else 0 if c.kind == "int64" else "" for n, c in schema.JOBS.items()}
     row |= {
         "job_id": 1,
         "nodes": 1,

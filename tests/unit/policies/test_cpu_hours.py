@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from world import World, simple
 
-from slurmsim.core.limit_reasons import tres_reason
+from slurmsim.core.accounting.limit_reasons import tres_reason
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.policy import load_policy, parse_policy

@@ -15,27 +15,28 @@ from world import World, simple
 
 import slurmsim.policy
 import slurmsim_policies
-from slurmsim.core.job import Job
-from slurmsim.core.job_queue import Record
-from slurmsim.core.limits import Limits
-from slurmsim.core.outlook import Outlook
-from slurmsim.core.partitions import Partition
-from slurmsim.core.policy_view import View
-from slurmsim.core.pool_view import PoolView
-from slurmsim.core.reservation_access import Access
-from slurmsim.core.select import Forecast
-from slurmsim.core.shape import Shape
+from slurmsim.core.accounting.limits import Limits
+from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.running_snapshot import RunningSnapshot
+from slurmsim.core.placement.selector import Forecast
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.partition import Partition
+from slurmsim.core.reservations.access import Access
+from slurmsim.core.scheduling.policy_view import View
+from slurmsim.core.scheduling.pool_view import PoolView
 
 # what stands behind each protocol
 CORE = {
     slurmsim.policy.SlurmView: View, slurmsim.policy.Pool: PoolView, slurmsim.policy.SlurmRecord: Record,
     slurmsim.policy.SlurmJob: Job, slurmsim.policy.RequestView: Shape, slurmsim.policy.LimitsView: Limits,
-    slurmsim.policy.PartitionView: Partition, slurmsim.policy.Outlook: Outlook, slurmsim.policy.Forecast: Forecast,
+    slurmsim.policy.PartitionView: Partition, slurmsim.policy.Outlook: RunningSnapshot,
+    slurmsim.policy.Forecast: Forecast,
     slurmsim.policy.Access: Access,
 }  # fmt: skip
 NAMED = {"view": slurmsim.policy.SlurmView, "pool": slurmsim.policy.Pool, "record": slurmsim.policy.SlurmRecord,
          "job": slurmsim.policy.SlurmJob, "limits": slurmsim.policy.LimitsView}  # fmt: skip
-SHIPPED = sorted(Path(slurmsim_policies.__path__[0]).glob("*.py"))
+SHIPPED = sorted(Path(slurmsim_policies.__path__[0]).rglob("*.py"))
 SMALL_PORT = 10
 MIXED = """ClusterName=c
 SlurmctldHost=head
@@ -109,10 +110,9 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """sched/backfill, copied into a package outside the tree, behind a view that has what is declared and no more."""
     package = tmp_path / "stranger"
     package.mkdir()
-    (package / "__init__.py").write_text("")
     for path in SHIPPED:
-        if path.stem.startswith("slurm_backfill") or path.stem == "licenses":
-            text = path.read_text("utf-8").replace("slurmsim_policies.", "stranger.")
+        if path.parent.name == "slurm_backfill":
+            text = path.read_text("utf-8").replace("slurmsim_policies.slurm_backfill", "stranger")
             (package / path.name).write_text(text.replace('name = "backfill"', 'name = "strange"'), "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     offer(monkeypatch, EntryPoint("strange", f"{__name__}:narrowed", slurmsim.policy.GROUP))
@@ -158,7 +158,7 @@ def __getattr__(name: str) -> Any:
     """`narrowed`: the stranger's policy, made when its package is there."""
     if name != "narrowed":
         raise AttributeError(name)
-    from stranger.slurm_backfill import SlurmBackfill  # type: ignore[import-not-found]
+    from stranger import SlurmBackfill  # type: ignore[import-not-found]
 
     class Narrowed(SlurmBackfill):  # type: ignore[misc]
         def next_time(self, view: Any, now: int, changed: bool) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim_policies.slurm_backfill_hopeless import Hopeless
+from slurmsim_policies.slurm_backfill.dominated import Hopeless
 
 REQUESTS = st.tuples(st.integers(-1, 1), st.integers(1, 6), st.integers(1, 6))
 

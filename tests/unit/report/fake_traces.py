@@ -19,7 +19,8 @@ EPOCH = 1_300_000_000
 def job_row(**given: object) -> tuple:
     """A jobs row with defaults for what is not given; wait and run time follow from the times."""
     row: dict[str, object] = {
-        name: None if kind == "int64?" else 0 if kind == "int64" else "" for name, (kind, _) in schema.JOBS.items()
+        name: None if column.kind == "int64?" else 0 if column.kind == "int64" else ""
+        for name, column in schema.JOBS.items()
     }
     row |= {"nodes": 1, "cpus": 1, "state": "COMPLETED", "exit_code": "0:0", "partition": "batch", "user": "ann"}
     row |= given
@@ -33,14 +34,15 @@ def job_row(**given: object) -> tuple:
 def event_row(**given: object) -> tuple:
     """An events row with nulls and empty texts for what is not given."""
     row = {
-        name: None if kind == "int64?" else 0 if kind == "int64" else "" for name, (kind, _) in schema.EVENTS.items()
+        name: None if column.kind == "int64?" else 0 if column.kind == "int64" else ""
+        for name, column in schema.EVENTS.items()
     }
     return tuple((row | given).values())
 
 
 def usage_row(**given: object) -> tuple:
     """A usage row, zeros for what is not given."""
-    row = {name: "" if kind == "text" else 0 for name, (kind, _) in schema.USAGE.items()}
+    row = {name: "" if column.kind == "text" else 0 for name, column in schema.USAGE.items()}
     return tuple((row | given).values())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import slurmsim.replay
+import slurmsim.replaying.replay
 from slurmsim.trace.jsonfile import read_json
 from slurmsim.validate import validate_trace
 
@@ -30,7 +30,7 @@ def test_a_run_with_groups(tmp_path: Path) -> None:
     for name, text in (("slurm.conf", CONF), ("log.txt", LOG), ("group", "physics:x:5:alice\n")):
         (tmp_path / name).write_text(text)
     with pytest.warns(UserWarning, match="would refuse 1 submission"):
-        slurmsim.replay.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False,
+        slurmsim.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False,
                             groups=tmp_path / "group")  # fmt: skip
     manifest = read_json(tmp_path / "out" / "run.json")
     assert manifest["workload"]["repaired"] == {"user unknown to the group data: in no group": 2}
@@ -46,7 +46,7 @@ def test_a_run_without_warns_by_name(tmp_path: Path) -> None:
     for name, text in (("slurm.conf", CONF), ("log.txt", LOG)):
         (tmp_path / name).write_text(text)
     with pytest.warns(UserWarning, match="AllowGroups=physics: has no effect without --groups: jobs of all users"):
-        slurmsim.replay.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False)
+        slurmsim.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False)
 
 
 def test_a_reservation_after_the_end_is_warned_about(tmp_path: Path) -> None:
@@ -54,5 +54,5 @@ def test_a_reservation_after_the_end_is_warned_about(tmp_path: Path) -> None:
     for name, text in (("slurm.conf", CONF.replace("AllowGroups=physics", "")), ("log.txt", LOG), ("r.toml", table)):
         (tmp_path / name).write_text(text)
     with pytest.warns(UserWarning, match=r"reservation late: starts at \d+, after the run ended"):
-        slurmsim.replay.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False,
+        slurmsim.run(tmp_path / "log.txt", out=tmp_path / "out", conf=tmp_path / "slurm.conf", report=False,
                             reservations=tmp_path / "r.toml")  # fmt: skip

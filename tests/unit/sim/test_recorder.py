@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from slurmsim.model.request import GresRequest, ResourceRequest
-from slurmsim.preparation import RunOptions, prepare
-from slurmsim.replay import execute
+from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.replay import execute
 from slurmsim.sim.recorder import asked_for
 from slurmsim.trace.reader import Trace, read_trace
 from slurmsim.validate import ValidationReport, validate_trace

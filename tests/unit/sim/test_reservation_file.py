@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slurmsim.config.load import parse_cluster
-from slurmsim.core.messages import CreateReservation, DeleteReservation, UpdateReservation
+from slurmsim.core.records.messages import CreateReservation, DeleteReservation, UpdateReservation
 from slurmsim.errors import ConfigError
 from slurmsim.model.reservation import ReservationSpec
 from slurmsim.sim.claims import NO_LICENSE, NO_RESERVATION, drop_unknown_claims

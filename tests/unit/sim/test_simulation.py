@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from slurmsim.config.load import make_cluster
-from slurmsim.core.job import Job
-from slurmsim.core.messages import Maintain, NodesDown, NodesDrain, NodesResume
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Maintain, NodesDown, NodesDrain, NodesResume
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.policy import load_policy
+from slurmsim.replaying.until import parse_until
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.simulation import Simulation, Timed
-from slurmsim.until import parse_until
 from slurmsim.workload import TextColumn, Workload
 
 
@@ -108,7 +108,7 @@ def test_until_leaves_the_rest_running_and_pending() -> None:
         make_cluster(1, 1), log([{"run_time": 50}, {"run_time": 900}, {}]), load_policy("easy")(), until=100
     )
     simulation.run()
-    states = {job.id: job.state for job in simulation.controller.jobs.values()}
+    states = {job.id: job.state for job in simulation.controller.state.jobs.values()}
     assert states == {2: "RUNNING", 3: "PENDING"}
     assert simulation.n_done == 1
 

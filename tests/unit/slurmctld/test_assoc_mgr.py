@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.start import make_engine, new_header
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000
 ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
@@ -122,7 +122,7 @@ def test_a_requeued_script_does_it_again_and_a_release_gives_a_priority_at_once(
 
 
 def test_the_text_of_scontrol() -> None:
-    from slurmsim.commands.scontrol_assoc_text import show_assoc_mgr
+    from slurmsim.commands.scontrol.assoc_text import show_assoc_mgr
 
     class Client:
         def call(self, name: str, **asked: Any) -> dict[str, Any]:

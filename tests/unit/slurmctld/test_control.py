@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.start import make_engine, new_header
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000
 ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
@@ -385,7 +385,7 @@ def test_a_reservation_gives_up_its_first_idle_nodes(cluster: Engine) -> None:
 def test_a_partition_refuses_before_anything_else_is_looked_at(cluster: Engine) -> None:
     asked = {"name": "j", "script": "#!/bin/sh\ntrue\n", "work_dir": "/tmp", "time_limit": 5, "time_min": 9}
     assert refused(cluster, "submit", ROOT, job=asked).startswith("Invalid time-min")
-    name = cluster.controller.state.partitions[0].name
+    name = cluster.controller.state.cluster.partitions[0].name
     last = cluster.last_id
     do(cluster, "update_partition", partition={"name": name, "state_up": "DRAIN"})
     assert refused(cluster, "submit", ALICE, job=asked) == "Required partition not available (inactive or drain)"

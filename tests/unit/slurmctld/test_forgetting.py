@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.every_job import SHOWN
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.record_store import RecordStore
-from slurmsim.slurmctld.start import make_engine, new_header
+from slurmsim.slurmctld.database.record_store import RecordStore
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.engine.every_job import SHOWN
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000
 ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
@@ -146,9 +146,9 @@ def test_nothing_of_jobs_that_are_over_stays() -> None:
     left = {
         "jobs": e.jobs, "arrays": e.arrays, "shown": e._shown, "live": e.network.live, "first": e.storage._first,
         "ended": kept._ended, "dependents": kept.dependents, "singletons": kept._singletons, "terms": kept._terms,
-        "arrays of the core": kept.arrays.by_id, "events": core.events, "behaviour": e.network.behaviour,
+        "arrays of the core": kept.arrays.by_id, "events": core.state.events, "behaviour": e.network.behaviour,
         "earlier": e.storage.earlier,
     }  # fmt: skip
     assert {name: len(found) for name, found in left.items() if found} == {}
-    assert len(core.state.shapes) <= 1000 + 8
-    assert len(core.state._compiled) <= 1000 + 8
+    assert len(core.state.cluster.shapes) <= 1000 + 8
+    assert len(core.state.cluster._compiled) <= 1000 + 8

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.people import Person
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 from slurmsim.slurmctld.snapshot.image import restore, take
-from slurmsim.slurmctld.start import make_engine, new_header
 
 START = 1_767_600_000
 ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
@@ -196,7 +196,7 @@ def test_a_snapshot_knows_that_nodes_may_be_for_one_user_alone(cluster: Engine, 
     cluster.execute(START + 5, "ping", {}, ROOT)
     other = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
     restore(other, list(take(cluster)))
-    assert other.controller.owners is not None
+    assert other.controller.state.exclusive_users is not None
     bob = Person("bob", 2002, "bob", 2002, "/home/bob")
     do(other, "submit", bob, job={**BATCH, "num_tasks": 60})
     other.execute(START + 60, "ping", {}, ROOT)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.errors import OutputError
-from slurmsim.slurmctld.journal import Journal, mark, mark_of, read
-from slurmsim.slurmctld.journal_file import read_contents
-from slurmsim.slurmctld.salvage import salvage
+from slurmsim.slurmctld.history.journal import Journal, mark, mark_of, read
+from slurmsim.slurmctld.history.journal_file import read_contents
+from slurmsim.slurmctld.history.salvage import salvage
 
 HEADER = {"start": 1000, "conf": ""}
 COUNT = 8

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.start import make_engine, new_header
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000
 ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")

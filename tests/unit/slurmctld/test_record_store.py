@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slurmsim.errors import OutputError
-from slurmsim.slurmctld import usage_report
-from slurmsim.slurmctld.accounting_records import JobRecord
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.record_query import conditions
-from slurmsim.slurmctld.record_store import SCHEMA, RecordStore
-from slurmsim.slurmctld.start import make_engine, new_header
-from slurmsim.slurmctld.step import Step
+from slurmsim.slurmctld.database.job_record import JobRecord
+from slurmsim.slurmctld.database.record_query import conditions
+from slurmsim.slurmctld.database.record_store import SCHEMA, RecordStore
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.processes.step import Step
+from slurmsim.slurmctld.requests import usage_report
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 START = 1_767_600_000
 ROOT = Person("root", 0, "root", 0, "/root")
@@ -115,7 +115,7 @@ def test_a_query_tells_what_a_walk_over_all_records_tells(
     if len(rows) <= written:
         e.storage.store.flush()
     expected = by_hand(rows, cond)
-    assert e.storage.query(cond, ROOT) == expected
+    assert e.storage.page(cond, ROOT, 0, None)[0] == expected
     pages: list[JobRecord] = []
     after: int | None = 0
     while after is not None:

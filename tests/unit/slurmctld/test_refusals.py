@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.people import Person
-from slurmsim.slurmctld.start import make_engine, new_header
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
 
 CONF = """\
 ClusterName=tux

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slurmsim.protocol import Refusal
-from slurmsim.slurmctld.step_places import BUSY, TOO_MANY_CPUS, Place, Room, lay_out, place_step, task_ids
+from slurmsim.slurmctld.processes.step_places import BUSY, TOO_MANY_CPUS, Place, Room, lay_out, place_step, task_ids
 
 
 def place(rooms: list[Room], **asked: Any) -> Place:

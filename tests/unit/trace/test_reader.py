@@ -21,8 +21,8 @@ def folder(tmp_path: Path) -> Path:
     with TraceWriter(tmp_path / "t") as writer:
         for i in range(5):
             job = {
-                name: 0 if kind == "int64" else None if kind == "int64?" else ""
-                for name, (kind, _) in schema.JOBS.items()
+                name: 0 if column.kind == "int64" else None if column.kind == "int64?" else ""
+                for name, column in schema.JOBS.items()
             }
             job |= {"job_id": i, "user": f"user{i % 2}", "start": 10 * i if i else None}
             writer.jobs.append(tuple(job.values()))
@@ -68,6 +68,43 @@ def test_a_column_read_after_the_whole_table_is_the_same(folder):
     one, other = read_trace(folder), read_trace(folder)
     assert other.jobs.num_columns == len(schema.JOBS)
     assert one.read("jobs", ["job_id", "user"]) == other.read("jobs", ["job_id", "user"])
+
+
+@pytest.fixture
+def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schema of version 4 with two more columns of jobs."""
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", 4)
+    more = {"colour": schema.Column("text", "", "Colour.", 4), "weight": schema.Column("int64?", "g", "Weight.", 4)}
+    monkeypatch.setitem(schema.TABLES, "jobs", {**more, **schema.JOBS})
+
+
+def test_columns_that_came_later_are_empty_in_older_traces(folder, next_version):
+    trace = read_trace(folder)
+    assert trace.jobs.column_names == ["colour", "weight", *schema.JOBS]
+    assert trace.jobs.column("weight").null_count == 5
+    assert trace.text("jobs", "colour")[1] == [""]
+    assert trace.ints("jobs", "weight", "job_id", null=-1)[0].tolist() == [-1] * 5
+    assert [ids.tolist() for ids in trace.ints_where("jobs", ["job_id", "weight"], "user", "user1", null=-1)] == [
+        [1, 3], [-1, -1],
+    ]  # fmt: skip
+    frame = trace.jobs_frame()
+    assert frame["colour"].tolist() == [""] * 5 and frame["weight"].isna().all()
+    assert read_trace(folder).read("jobs", ["weight", "job_id"]).column_names == ["weight", "job_id"]
+    assert trace.events.num_rows == 0
+
+
+def test_an_older_column_may_not_be_missing(folder, next_version):
+    jobs = pq.read_table(folder / "jobs.parquet")
+    pq.write_table(jobs.drop_columns("user"), folder / "jobs.parquet")
+    with pytest.raises(WorkloadError, match=r"jobs.parquet: user: column is missing"):
+        read_trace(folder).jobs_frame()
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_versions_that_are_not_read_are_named_with_those_that_are(folder, next_version, version):
+    (folder / "run.json").write_text(json.dumps({"trace_schema": version}))
+    with pytest.raises(WorkloadError, match=rf"schema version {version} \(expected version 3 to 4\)"):
+        read_trace(folder)
 
 
 def broken(folder: Path, name: str, change) -> None:

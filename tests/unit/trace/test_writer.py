@@ -18,7 +18,8 @@ import pytest
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.trace import schema, staging
 from slurmsim.trace.reader import read_trace
-from slurmsim.trace.writer import OPTIONAL, ROW_GROUP, TABLES, TraceWriter
+from slurmsim.trace.schema import OPTIONAL, TABLES
+from slurmsim.trace.writer import ROW_GROUP, TraceWriter
 
 
 def usage_rows(n, first=0):
@@ -46,13 +47,13 @@ def test_each_table_has_the_columns_and_types_of_the_schema(tmp_path, table):
     put(tmp_path / "t")
     found = pq.read_schema(tmp_path / "t" / f"{table}.parquet")
     assert found.names == list(TABLES[table])
-    for name, (kind, _) in TABLES[table].items():
+    for name, column in TABLES[table].items():
         field = found.field(name)
-        if kind == "text":
+        if column.kind == "text":
             assert pa.types.is_dictionary(field.type) and field.type.value_type == pa.string()
         else:
             assert field.type == pa.int64()
-        assert field.nullable == (kind == "int64?")
+        assert field.nullable == (column.kind == "int64?")
     assert found.metadata[b"slurmsim.trace_schema"] == str(schema.SCHEMA_VERSION).encode()
 
 
@@ -146,7 +147,7 @@ def test_rows_that_break_the_schema_are_our_bug_and_say_which_column(tmp_path, r
 @pytest.mark.parametrize("change", [{"more": [1]}, {"time": [1, 2]}])
 def test_batches_that_break_the_schema_are_refused(tmp_path, change):
     writer = TraceWriter(tmp_path / "t")
-    batch = {name: [""] if kind == "text" else [1] for name, (kind, _) in schema.USAGE.items()}
+    batch = {name: [""] if column.kind == "text" else [1] for name, column in schema.USAGE.items()}
     with pytest.raises(InvariantError, match=r"usage.parquet: columns"):
         writer.usage.append_columns(batch | change)
     writer.abort()
@@ -279,7 +280,7 @@ def test_a_full_disk_is_named_and_the_earlier_trace_stays(tmp_path):
         "noise = np.random.default_rng(1).integers(0, 1 << 60, 200_000)\n"
         "try:\n"
         "    texts = [''] * 200_000\n"
-        "    w.usage.append_columns({k: texts if t == 'text' else noise for k, (t, _) in schema.USAGE.items()})\n"
+        "    w.usage.append_columns({k: texts if c.kind == 'text' else noise for k, c in schema.USAGE.items()})\n"
         "    w.close()\n"
         "except OutputError as error:\n"
         "    w.abort()\n"

@@ -100,7 +100,7 @@ class Tables:
             columns: dict[str, list[Any]] = getattr(self, name)
             arrays = {
                 column: pa.array(values, pa.string()).dictionary_encode()
-                if fields[name].get(column, ("int64", ""))[0] == "text"
+                if column in fields[name] and fields[name][column].kind == "text"
                 else pa.array(values, pa.int64())
                 for column, values in columns.items()
             }

@@ -144,6 +144,6 @@ def test_gres_of_the_manifest() -> None:
 def test_nothing_ran() -> None:
     empty = {name: [] for name in ("job_id", "submit", "start", "end", "node_list", "state", "time_limit_s")}
     assert validate_schedule(empty, CLUSTER, events={name: [] for name in schema.EVENTS}).valid
-    usage = {name: [0] if schema.USAGE[name][0] == "int64" else [""] for name in schema.USAGE}
+    usage = {name: [0] if schema.USAGE[name].kind == "int64" else [""] for name in schema.USAGE}
     usage["idle_nodes"] = [len(NODES)]
     assert validate_schedule(empty, {**CLUSTER, "partitions": {"p": {"nodes": ""}}}, usage=usage).valid

@@ -16,14 +16,14 @@ import pytest
 
 from slurmsim.config.load import make_cluster
 from slurmsim.policy import load_policy
-from slurmsim.slurmctld.engine import Engine
-from slurmsim.slurmctld.header import new_header
-from slurmsim.slurmctld.people import People
-from slurmsim.slurmctld.simulated import behaviour
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.history.header import new_header
+from slurmsim.slurmctld.processes.simulated import behaviour
+from slurmsim.slurmctld.server.people import People
+from slurmsim.slurmctld.server.start import make_engine
 from slurmsim.slurmctld.snapshot.graph import Kind
 from slurmsim.slurmctld.snapshot.kinds import KINDS
 from slurmsim.slurmctld.snapshot.parts import parts
-from slurmsim.slurmctld.start import make_engine
 
 TOP = Path(__file__).resolve().parents[4]
 KEPT = Path(__file__).with_name("kept.txt")

@@ -1,0 +1,522 @@
+"""sched/backfill: Slurm's own backfill beside its main scheduler.
+
+Every bf_interval, if anything changed, the queue is walked in priority order. Each job is tried now on the nodes no
+earlier plan needs before it would end; if it cannot start it is planned: the future test takes running jobs away in
+the order of their ends until it fits, and the nodes it would get are taken out of the node space for its limit. So
+later jobs start only where they delay no earlier plan. Jobs without a limit are planned with the partition's MaxTime
+(365 days when unlimited). Options: the bf_* SchedulerParameters.
+Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres;
+what differs in 24.11 is in slurm_backfill_search (`view.tests_from_try`).
+
+Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
+deeper plans can start nothing (`_last_that_fits`); where counting nodes decides everything, only the first in line and
+what a start depends on (`_may_defer`, slurm_backfill_deferred); and a cycle in an unchanged cluster is left out until
+a running job is overdue (`next_time`), its place in the cadence kept. Estimates nobody would see are not made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import NodeSpace
+from slurmsim.policy import (
+    Decision,
+    Decisions,
+    LimitsView,
+    Outcome,
+    Plan,
+    Policy,
+    PolicyOption,
+    Reject,
+    SlurmJob,
+    SlurmRecord,
+    SlurmView,
+    Start,
+    Tested,
+)
+from slurmsim_policies.slurm_backfill.deferred import DeferredPlans
+from slurmsim_policies.slurm_backfill.dominated import Hopeless, kind_of
+from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
+from slurmsim_policies.slurm_backfill.search import Search
+
+_BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
+
+
+def _number(parameters: Mapping[str, str], name: str, default: int) -> int:
+    return int(parameters.get(name) or default)
+
+
+def _flag(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError(text)
+    return text == "1"
+
+
+class SlurmBackfill(Policy):
+    """Slurm's backfill plugin."""
+
+    name = "backfill"
+    label = "Backfill"
+    summary = "Slurm's main scheduler and its backfill plugin (bf_* parameters)"
+    event_driven = False
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
+        "plan_all": PolicyOption(_flag, False, "plan every job a cycle reaches, also where that decides nothing: 0, 1"),
+        "every_cycle": PolicyOption(_flag, False, "make cycles that would repeat the last one, as Slurm does: 0, 1"),
+    }
+    STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_cut")
+
+    def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
+        p = scheduler_parameters
+        self.interval = _number(p, "bf_interval", 30)
+        self.window = _number(p, "bf_window", 1440) * 60
+        self.resolution = _number(p, "bf_resolution", 60)
+        self.max_test = _number(p, "bf_max_job_test", 500)
+        self.space_size = _number(p, "bf_node_space_size", self.max_test)
+        self.max_start = _number(p, "bf_max_job_start", 0)
+        self.max_user = _number(p, "bf_max_job_user", 0)
+        self.max_assoc = _number(p, "bf_max_job_assoc", 0)
+        if self.max_assoc:
+            self.max_user = 0
+        self.max_part = _number(p, "bf_max_job_part", 0)
+        self.max_user_part = _number(p, "bf_max_job_user_part", 0)
+        self.max_array = _number(p, "bf_max_job_array_resv", 20)
+        self.part_reserve = _number(p, "bf_job_part_count_reserve", 0)
+        self.min_age = _number(p, "bf_min_age_reserve", 0)
+        self.min_prio = _number(p, "bf_min_prio_reserve", 0)
+        self.one_resv = "bf_one_resv_per_job" in p
+        self.licenses = "bf_licenses" in p
+        self.running_reserve = self.licenses or "bf_running_job_reserve" in p
+        self.plan_all = self.watched or self.options["plan_all"]
+        counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
+        tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
+        self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
+        self.defers = not (counted or tests_only or self.plan_all)
+        self.every_cycle = self.options["every_cycle"]
+        self._last_cycle = self._start_time = start_time
+        self.last_cycle = 0  # when one was made, for whoever shows it
+        self._started = self._left_waiting = self._left_idle = self._cut = False
+        self.full_pass = max(_number(p, "sched_interval", 60), 1)
+
+    def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
+        """bf_interval after the previous cycle, once something has changed since.
+
+        Without a change only a running job that passes its limit can let the next cycle decide otherwise, or that the
+        last one was cut short by a count: plans merge as time passes, and the next may look deeper. Cycles that
+        would repeat themselves in an unchanged cluster are left out, but not their effect on when the next one comes:
+        see `_after_quiet`.
+        """
+        if self.interval == -1:
+            return None
+        soonest = self._last_cycle + self.interval
+        if not view.n_queued:  # a cycle that finds nobody is one all the same: the next counts from it
+            return max(now, soonest) if changed or self._started else None
+        if self.every_cycle or self._started:
+            return max(now, soonest)
+        if changed:
+            return max(soonest, self._after_quiet(now))
+        if self._cut:
+            return max(now, self._next_quiet(soonest))
+        overdue = view.next_limit(now)
+        return None if overdue is None else max(soonest, self._after_quiet(overdue))
+
+    def _after_quiet(self, now: int) -> int:
+        """First cycle at or after `now`, counting the cycles slurmctld would have run since the last one we ran.
+
+        A cycle that plans jobs on idle nodes marks them PLANNED, which is itself a change: cycles follow every
+        bf_interval; so does one that puts a plan off behind another (`plans_go_on`). Else a main pass over blocked
+        jobs is the change: cycles follow every full pass. With nobody waiting there are none.
+        """
+        elapsed = now - self._last_cycle
+        if not self._left_waiting or elapsed <= self.interval:
+            return now
+        if self._left_idle:
+            return now + -elapsed % self.interval
+        first = self._next_quiet(self._last_cycle + self.interval)
+        if first >= now:
+            return now
+        return max(now, now - 1 - (now - 1 - first) % self.full_pass + self.interval)
+
+    def _next_quiet(self, soonest: int) -> int:
+        """When slurmctld's next cycle comes if nothing happens: with idle nodes at once, else with a full pass."""
+        if self._left_idle:
+            return soonest
+        return soonest + (self._start_time - soonest) % self.full_pass
+
+    def schedule(self, view: SlurmView, now: int) -> Decisions:
+        self._last_cycle = self.last_cycle = now
+        self._started = self._cut = False
+        cycle = _Cycle(self, view, now)
+        for records in self._independent(view):
+            last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
+            cycle.reached = 0
+            if last >= 0:
+                walked = records[: last + 1]
+                cycle.may_defer = self._may_defer(view, walked)
+                yield from cycle.run_deferring(walked) if cycle.few(len(walked)) else cycle.run(walked)
+            if view.limits is not None:
+                yield from self._show_limits(view.limits, records[cycle.reached :])
+        yield Tested()
+        # a reservation in force touches its nodes every 5 s, which is a change as well
+        self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
+        if self.plans_go_on and cycle.search.put_behind:
+            self._left_idle = True
+
+    @staticmethod
+    def _show_limits(limits: LimitsView, records: Sequence[SlurmRecord]) -> Decisions:
+        """What slurmctld's walk, which goes on, finds for `records`: the limits they are held by now, or no more."""
+        for record in records:
+            if record.job.queued:
+                held = limits.verdict(record)
+                if held is None and record.alone and not record.shape.elastic:
+                    held = limits.after_plan(record)
+                if held is not None or (limits.shown(record.job) and not limits.stop):
+                    yield Reject(record, held or "None")
+
+    def _independent(self, view: SlurmView) -> list[Sequence[SlurmRecord]]:
+        """The queue in order, split by pool where neither a counter of the cycle nor a job can couple the pools.
+
+        Pools share no node, so their plans do not meet; each may then be walked only as far as it can start anything.
+        A job with records in several starts from the first of them all.
+        """
+        records = view.records()
+        counters = self.max_start or self.max_user or self.max_assoc or self.one_resv
+        coupled = counters or 2 * len(records) >= self.max_test
+        if coupled or self.plan_all or len(view.pools) == 1:
+            return [records]
+        split: list[list[SlurmRecord]] = [[] for _ in view.pools]
+        for record in records:
+            pool = record.partition.pool
+            if not record.alone and any(p.pool != pool for p in record.job.partitions):
+                return [records]
+            split[pool].append(record)
+        return list(split)
+
+    def _may_defer(self, view: SlurmView, records: Sequence[SlurmRecord]) -> bool:
+        """Whether plans matter only to starts, as long as no count of records or segments is reached (`_Cycle.few`).
+
+        Then, if counting nodes decides everything, a plan may be put off until a start depends on it.
+        """
+        return (
+            self.defers
+            and not view.tests_from_try
+            and len(view.pools) == 1
+            and view.whole_nodes_only
+            and not view.preempts
+            and not view.reserved
+            and not view.completing
+            and all(record.alone for record in records)
+            and (view.limits is None or (not view.limits.stop and all(not record.shape.elastic for record in records)))
+        )
+
+    def _last_that_fits(self, view: SlurmView, records: Sequence[SlurmRecord]) -> int:
+        """Index of the last record that would fit into what is free now, -1 if none does."""
+        fits: dict[int, bool] = {}
+        pools, limits = view.pools, view.limits
+        free_nodes, free_cpus = view.free_nodes_or_mixed, view.free_cpus
+        for at in range(len(records) - 1, -1, -1):
+            record = records[at]
+            shape = record.shape
+            if shape.min_nodes > free_nodes or shape.min_cpus > free_cpus:
+                continue
+            key = id(shape)
+            known = fits.get(key)
+            if known is None:
+                known = fits[key] = pools[record.partition.pool].fits(record)
+            if known and (limits is None or limits.bars(record) is None):
+                return at
+        return -1
+
+
+class _Cycle:
+    """One backfill cycle: its node space and counters."""
+
+    def __init__(self, policy: SlurmBackfill, view: SlurmView, now: int) -> None:
+        self.p, self.view, self.now = policy, view, now
+        self.preempts = view.preempts
+        res = policy.resolution
+        self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
+        self.search = Search(view, now, res, policy.window, self.licenses)
+        self.begin = now // res * res
+        self.end = (now + policy.window) // res * res
+        self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
+        self.tests = self.started = self.reached = 0
+        self.may_defer = False
+        self.per_user: dict[str, int] = {}
+        self.per_assoc: dict[tuple[str, str], int] = {}
+        self.per_part: dict[int, int] = {}
+        self.per_user_part: dict[tuple[str, int], int] = {}
+        self.reserved_part: dict[int, int] = {}
+        self.per_array: dict[int, int] = {}
+        self.estimates: dict[int, int] = {}
+        self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
+        self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
+        if policy.running_reserve:
+            for job in view.running:
+                if job.end_limit is not None and job.holds_whole_nodes and not view.may_be_preempted(job):
+                    self.space.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
+
+    def run(self, records: Sequence[SlurmRecord]) -> Decisions:
+        """Walk `records` in order; the last of them fits into what is free now."""
+        p = self.p
+        rejected: tuple[int, int, Hashable] | None = None
+        last = len(records) - 1
+        limits = self.view.limits
+        for at, record in enumerate(records):
+            if at > last:
+                return
+            self.reached = at + 1
+            job = record.job
+            if self.tests >= p.max_test or self.space.full:
+                p._cut = True
+                return
+            if not job.queued or (self.preempts and self.view.preempting(record)):
+                continue
+            array = None
+            if job.array_task_id is not None:
+                array = (job.array_key, record.partition.index, record.reservation)
+            if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
+                continue
+            if self.view.limit_reason(record) is not None:
+                if job.planned_start is not None and job.id not in self.estimates:
+                    yield Plan(record, None)
+                continue
+            if (bar := self.view.qos_bar(record)) is not None:
+                yield Reject(record, bar)
+                continue
+            if limits is not None and not limits.stop and (held := limits.before(record)) is not None:
+                yield Plan(record, None)
+                yield Reject(record, held)
+                continue
+            if not self._count(record):
+                continue
+            if job.licenses and self.licenses is None and not self.view.licensed(record):
+                continue
+            outcome = yield from self._place(record)
+            if outcome == "limited":
+                outcome = ""
+            elif limits is not None and not limits.stop and job.queued and limits.shown(job):
+                yield Reject(record, "None")  # no limit has been found to hold it this time
+            if outcome == "started":
+                self.started += 1
+                p._started = True
+                if p.max_start and self.started >= p.max_start:
+                    return
+            elif outcome == "planned" and not p.plan_all:
+                last = self._last_startable(records, at, last)
+                if self.few(last - at):
+                    yield from self.run_deferring(records[: last + 1], at + 1)
+                    return
+            if outcome != "started" and array is not None:
+                if outcome == "planned":
+                    self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
+                    following = records[at + 1] if at + 1 < len(records) else None
+                    if following is None or following.job.array_key != array[0]:
+                        self._plan_throttled(record)
+                else:
+                    rejected = array
+
+    def few(self, n: int) -> bool:
+        """Whether plans of the next `n` records may be put off: neither tests nor segments can run out by them."""
+        return (
+            self.may_defer and self.tests + n <= self.p.max_test and len(self.space.times) + 2 * n < self.p.space_size
+        )
+
+    def run_deferring(self, records: Sequence[SlurmRecord], first: int = 0) -> Decisions:
+        """As `run`, from the record in place `first`, but plans are made only where a start depends on them.
+
+        See `DeferredPlans`; what `run` has planned before belongs to the node space they start from.
+        """
+        view, limits = self.view, self.view.limits
+        deferred = DeferredPlans(self.search, self.space, view.outlook(), first_seen=first > 0)
+        hopeless = Hopeless()  # what cannot start
+        n_free = view.free_nodes
+        for at in range(first, len(records)):
+            self.reached = at + 1
+            record = records[at]
+            job = record.job
+            if not job.queued or view.limit_reason(record) is not None:
+                continue
+            if (bar := view.qos_bar(record)) is not None:
+                yield Reject(record, bar)
+                continue
+            if limits is not None and (held := limits.barred(record)) is not None:
+                yield Plan(record, None)
+                yield Reject(record, held)
+                continue
+            limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
+            if need <= n_free and not hopeless.covers(kind, limit, need):
+                possible = deferred.settle(limit, partial(view.could_start, record))
+                yield from deferred.new_plans()
+                started: bool | None = False
+                if possible:
+                    started = yield Start(record, deferred.free_for(limit) & record.partition.mask)
+                else:
+                    hopeless.add(kind, limit, need)
+                if started:
+                    self.p._started = True
+                    deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
+                    n_free = view.free_nodes
+                    continue
+                if started is None:  # a limit holds it
+                    yield Plan(record, None)
+                    continue
+            if limits is not None and limits.shown(job):
+                yield Reject(record, "None")
+            deferred.defer(at, record, limit, kind)
+        yield from deferred.new_plans()
+
+    def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
+        """The last record after `at` that could still start now beside what is planned so far.
+
+        Plans only take nodes away, so what cannot start now cannot later in this cycle: the walk may end there.
+        """
+        limits = self.view.limits
+        while last > at:
+            record = records[last]
+            barred = limits is not None and limits.bars(record) is not None
+            if record.job.queued and not barred and self.view.could_start(record, self._free_for(self._limit(record))):
+                return last
+            last -= 1
+        return last
+
+    def _limit(self, record: SlurmRecord) -> int:
+        """Seconds to plan with: the limit, or the minimum where one is given (and no deadline)."""
+        job = record.job
+        if record.unreserved and self.preempts:
+            return 60  # NoReserve: a minute will do, as others may preempt it
+        limit = int(self.view.time_limit(record))
+        return job.time_min_s if job.time_min_s and job.deadline is None and job.time_min_s < limit else limit
+
+    def _granted(self, record: SlurmRecord, limit: int) -> int | None:
+        """The limit a job started now gets; None: its own."""
+        if record.job.deadline is not None:
+            return int(self.view.deadline_limit(record, limit))
+        return limit if record.job.time_min_s else None
+
+    def _free_for(self, limit: int) -> Bitmap:
+        """Usable nodes no plan needs before now + `limit`, busy or not; remembered and kept up to date."""
+        found = self.windows.get(limit)
+        if found is None:
+            found = self.windows[limit] = self.view.available() & self.space.free_over(self.now, self.now + limit)
+        return found
+
+    def _take(self, begin: int, end: int, nodes: Bitmap) -> None:
+        self.space.take(begin, end, nodes)
+        now, windows = self.now, self.windows
+        if begin < self.space.end and end > now:
+            for limit, free in windows.items():
+                if begin <= now + limit:
+                    windows[limit] = free ^ (free & nodes)
+
+    def _count(self, record: SlurmRecord) -> bool:
+        """bf_max_job_user_part, _part, _assoc, _user: count this candidate; False when one of them is used up."""
+        p, job, index = self.p, record.job, record.partition.index
+        pair, assoc = (job.user, index), (job.account, job.user)
+        if p.max_user_part and self.per_user_part.get(pair, 0) >= p.max_user_part:
+            return False
+        if p.max_part and self.per_part.get(index, 0) >= p.max_part:
+            return False
+        if p.max_assoc and self.per_assoc.get(assoc, 0) >= p.max_assoc:
+            return False
+        if p.max_user and self.per_user.get(job.user, 0) >= p.max_user:
+            return False
+        self.per_user_part[pair] = self.per_user_part.get(pair, 0) + 1
+        self.per_part[index] = self.per_part.get(index, 0) + 1
+        self.per_user[job.user] = self.per_user.get(job.user, 0) + 1
+        self.per_assoc[assoc] = self.per_assoc.get(assoc, 0) + 1
+        return True
+
+    def _test_now_only(self, record: SlurmRecord) -> bool:
+        p, job, limits = self.p, record.job, self.view.limits
+        if record.unreserved:
+            return True
+        if record.priority < ((0 if limits is None else limits.min_prio(record)) or p.min_prio):
+            return True
+        if p.min_age and job.eligible_time is not None and self.now - job.eligible_time < p.min_age:
+            return True
+        if p.one_resv and job.id in self.estimates:
+            return True
+        return bool(p.part_reserve) and self.reserved_part.get(record.partition.index, 0) >= p.part_reserve
+
+    def _place(self, record: SlurmRecord) -> Generator[Decision, Outcome, str]:
+        """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
+        p, view, job, limits = self.p, self.view, record.job, self.view.limits
+        now_only = self._test_now_only(record)
+        limit = self._limit(record)
+        self.tests += 1
+        if limits is not None and (held := limits.too_many_nodes(record)) is not None:
+            yield Plan(record, None)
+            yield Reject(record, held)
+            return "limited"
+        bound = self.now if now_only else view.earliest_possible(record)
+        begin = 0
+        if limits is not None and self.blocked:
+            begin = max(self.blocked.get(name, 0) for name in limits.qos_of(record))
+        found = self.search.find(record, limit, self.space, view, bound, begin=begin, now_only=now_only)
+        if found is not None and found.start <= self.now:
+            started = yield Start(record, found.within, time_limit_s=self._granted(record, limit))
+            if started:
+                if self.licenses is not None:
+                    self.licenses.take(record, self.begin, self._started_until(limit))
+                if job.holds_whole_nodes:
+                    self._take(self.begin, self._started_until(limit), job.nodes)
+                return "started"
+            if started is None and (limits is None or not limits.stop):
+                yield Plan(record, None)
+                return "limited"
+            put_off = _BLOCKED_S if started is None else 0
+            found = self.search.find(
+                record, limit, self.space, view, bound, begin=begin, now_only=now_only, put_off=put_off
+            )
+            if limits is not None and started is None and found and (blocking := limits.blocking_qos(record)):
+                self.blocked[blocking] = max(self.blocked.get(blocking, 0), found.start)
+        if found is None:
+            if job.planned_start is not None and job.id not in self.estimates:
+                yield Plan(record, None)  # a cycle begins without the plans of the one before
+            return ""
+        if not found.nodes:
+            self._estimate(job, found.start)
+            return ""
+        if limits is not None and not limits.stop and (held := limits.after(record, None, found.nodes)) is not None:
+            yield Plan(record, found.start, promise=False)
+            yield Reject(record, held)
+            return "limited"
+        index = record.partition.index
+        if p.part_reserve:
+            self.reserved_part[index] = self.reserved_part.get(index, 0) + 1
+        if found.start < self.estimates.get(job.id, found.start + 1):  # not if another partition promises earlier
+            self._estimate(job, found.start)
+            yield Plan(record, found.start, found.nodes, promise=False)
+        self._take(found.first, found.last, found.nodes)
+        if self.licenses is not None:
+            self.licenses.take(record, found.first, found.last)
+        return "planned"
+
+    def _plan_throttled(self, record: SlurmRecord) -> None:
+        """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.
+
+        slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them.
+        """
+        view, limits, key = self.view, self.view.limits, record.job.array_key
+        limit, bound = self._limit(record), view.earliest_possible(record)
+        for _ in range(min(view.throttled(record), self.p.max_array - self.per_array[key])):
+            self.tests += 1
+            found = self.search.find(record, limit, self.space, view, bound, put_off=0)
+            if found is None or not found.nodes or self.space.full:
+                return
+            if limits is not None and not limits.stop and limits.after(record, None, found.nodes) is not None:
+                return
+            self.per_array[key] += 1
+            self._take(found.first, found.last, found.nodes)
+            if self.licenses is not None:
+                self.licenses.take(record, found.first, found.last)
+
+    def _started_until(self, limit: int) -> int:
+        """What a job of `limit` seconds started now holds in the node space."""
+        return self.search.end_of(self.now + limit)
+
+    def _estimate(self, job: SlurmJob, start: int) -> None:
+        self.estimates[job.id] = min(start, self.estimates.get(job.id, start))

@@ -1,0 +1,197 @@
+"""Where sched/backfill puts one record: the tries of _attempt_backfill over the openings of the node space.
+
+Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8; where `view.tests_from_try`, 24.11.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import NodeSpace
+from slurmsim.policy import FutureTest, SlurmRecord, SlurmView
+from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
+
+NEVER = 1 << 60
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search ended with.
+
+    Attributes
+    ----------
+    start
+        When the job would start; `now` or earlier: it can start at once inside `within`.
+    within
+        The nodes the start was found on; the job needs only some of them.
+    first, last
+        What a plan takes out of the node space: from `first` to `last`, seconds.
+    nodes
+        The nodes it takes; 0 where nothing is planned, because the start is too far away or only now would do.
+    """
+
+    start: int
+    within: Bitmap
+    first: int = 0
+    last: int = 0
+    nodes: Bitmap = 0
+
+
+class Search:
+    """The search, with what is the same for all records of a cycle.
+
+    Parameters
+    ----------
+    view
+        The cluster.
+    now
+        Seconds.
+    resolution, window
+        bf_resolution and bf_window, seconds.
+    licenses
+        With bf_licenses: what is left of them over time.
+    """
+
+    def __init__(
+        self, view: SlurmView, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None
+    ) -> None:
+        self.view, self.licenses, self.reserved = view, licenses, view.reserved
+        self.now, self.resolution, self.window = now, resolution, window
+        self.available: Bitmap = view.available()
+        self._free_to = view.free_to
+        self.from_try: bool = view.tests_from_try
+        self._too_late = view.kill_wait + view.over_limit
+        self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
+
+    def find(
+        self, record: SlurmRecord, limit: int, space: NodeSpace, outlook: FutureTest, bound: int, *,
+        begin: int = 0, now_only: bool = False, put_off: int | None = None, by: int = NEVER,
+    ) -> Found | None:  # fmt: skip
+        """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
+
+        Parameters
+        ----------
+        outlook
+            Who answers the future test: the view, or an outlook it gave earlier.
+        bound
+            The start is known not to be before this instant.
+        now_only
+            No start but the one now may be planned for.
+        begin
+            Nothing before this instant is tried.
+        put_off
+            A start now was tried and did not come about. 0: plan it as from now; else a limit forbade it: plan it for
+            the next opening, or that many seconds from now.
+        by
+            With a later start it does not matter what the plan takes: it is left out.
+        """
+        now, resolution, shape = self.now, self.resolution, record.shape
+        base = self._free_to(record, self.available & record.partition.mask)
+        trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
+        while trying:
+            if self.reserved or (self.licenses is not None and record.job.licenses):
+                tries = self._tries_reserved(record, space, base, trying, limit)
+            else:
+                tries = space.openings(base, trying, limit, shape.min_nodes, bound, goes_on=self.from_try)
+            trying = 0
+            for tried, following, within in tries:
+                if following and not now_only and outlook.too_few_by(record, within, following):
+                    continue  # whatever the future test says, it cannot say as early as the next opening
+                if now_only and tried > now:
+                    return None
+                forecast = None
+                if not shape.required & ~within:
+                    if self.reserved or self.from_try:
+                        forecast = self.view.future(record, within, tried, limit, following)
+                    else:
+                        forecast = outlook.future(record, within)
+                if forecast is None:
+                    if following and not now_only:
+                        continue
+                    return None
+                expected = self._overdue(forecast.start)
+                start = max(tried, expected)
+                self.put_behind |= tried > max(expected, now)
+                if self.from_try and start > now and not self._is_open(space, start, limit, forecast.nodes):
+                    trying = start if start > tried else start + resolution
+                    break
+                if start <= now:
+                    if put_off is None:
+                        return Found(start, within)
+                    if put_off:
+                        start = following or now + put_off
+                    following = 0
+                elif now_only:
+                    return Found(start, within)
+                if following and start > following:
+                    continue
+                if start > now + self.window or start > by:
+                    return Found(start, within)
+                nodes = forecast.nodes
+                if start > now and not self._is_open(space, start, limit, nodes):
+                    trying = start
+                    break
+                return Found(start, within, *self._slot(start, limit), nodes)
+        return None
+
+    def _slot(self, start: int, limit: int) -> tuple[int, int]:
+        """What a plan from `start` on takes out of the node space: from when to when."""
+        first = start // self.resolution * self.resolution
+        return first, max(self.end_of(start + limit), first + self.resolution)
+
+    def end_of(self, time: int) -> int:
+        """The end of what lasts till then, as the node space has it: a multiple of bf_resolution."""
+        return (time + (self.resolution - 1 if self.from_try else 0)) // self.resolution * self.resolution
+
+    def _is_open(self, space: NodeSpace, start: int, limit: int, nodes: Bitmap) -> bool:
+        """Whether no earlier plan needs one of `nodes` while a plan from `start` on would."""
+        first, last = self._slot(start, limit)
+        return nodes & space.free_over(first, last - 1) == nodes
+
+    def _tries_reserved(
+        self, record: SlurmRecord, space: NodeSpace, base: Bitmap, at: int, limit: int
+    ) -> Iterator[tuple[int, int, Bitmap]]:
+        """As `NodeSpace.openings`, where reservations decide what may be used from when on, or planned licenses."""
+        view, res = self.view, self.resolution
+        while at:
+            access = view.access(record, at, limit)
+            if access.verdict:
+                return
+            start = access.start
+            _, at, free = next(iter(space.openings(base & access.nodes, start, limit, 0, 0, goes_on=self.from_try)))
+            if access.overlap and (end := view.next_reservation_end(start)):
+                end = -(-end // res) * res + 1
+                if end < self.now + self.window and (not at or end < at):
+                    at = end
+            if self.licenses is not None and (short := self.licenses.short_until(record, start, start + limit)):
+                at = short if short < space.end else 0
+                continue
+            yield start, at, free
+
+    def earliest(
+        self, record: SlurmRecord, length: int, space: NodeSpace, outlook: FutureTest, after: int, by: int
+    ) -> int:  # fmt: skip
+        """An instant before which no plan of the record can begin, now or once `space` has fewer nodes.
+
+        Parameters
+        ----------
+        length
+            Seconds its nodes must be free at least.
+        after
+            An earlier such instant.
+        by
+            When it is later than this, how much later does not matter.
+        """
+        base = self._free_to(record, self.available & record.partition.mask)
+        for begin, end, within in space.stretches(base, after, by, length, record.shape.node_need):
+            if not outlook.too_few_by(record, within, end):
+                return begin
+        return by + 1
+
+    def _overdue(self, predicted: int) -> int:
+        """A predicted start that is already past: the job in the way is over its limit and will be killed."""
+        if predicted >= self.now:
+            return predicted
+        return max(predicted + self._too_late, self.now + 1)

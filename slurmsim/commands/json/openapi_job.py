@@ -1,0 +1,191 @@
+"""``squeue --json`` of Slurm 22.05 (OpenAPI v0.0.38): every job with every field, whatever else was asked.
+
+The keys, their order and their oddities (cores and threads of a specialisation swapped, CPUs a task given only where
+a CPU frequency was asked for) are those of the recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from slurmsim import releases
+from slurmsim.commands.io import FAILED_CALLS, Io, text_of
+from slurmsim.commands.json.data_text import NO_TEXT, as_json, as_yaml
+from slurmsim.commands.text import array_text
+from slurmsim.commands.text.job_state_text import state_text
+
+Record = dict[str, Any]
+
+
+def frame(release: str, key: str, entries: list[Any]) -> dict[str, Any]:
+    """The document around the entries."""
+    major, minor, micro = (int(part) for part in releases.VERSIONS[release].split("."))
+    return {
+        "meta": {
+            "plugin": {"type": "openapi/v0.0.38", "name": "Slurm OpenAPI v0.0.38"},
+            "Slurm": {
+                "version": {"major": major, "micro": micro, "minor": minor}, "release": releases.VERSIONS[release],
+            },
+        },
+        "errors": [],
+        key: entries,
+    }  # fmt: skip
+
+
+def write(io: Io, form: str, document: dict[str, Any]) -> None:
+    """Print it as "json" or "yaml"."""
+    io.out(as_json(document) if form == "json" else as_yaml(document))
+
+
+def dump_jobs(form: str, io: Io, release: str) -> int:
+    """Print all jobs; the exit code."""
+    fields = sorted({field for _, needed, _ in ROWS for field in needed})
+    try:
+        answer = io.client.call("jobs", fields=fields, show_all=True)
+    except FAILED_CALLS as error:
+        io.error(f"slurm_load_jobs error: {text_of(error)}")
+        return 1
+    columns = answer["columns"]
+    length = array_text.length_from(io.environ)
+    columns["array_task_str"] = [tasks and array_text.shown(tasks, length) for tasks in columns["array_task_str"]]
+    entries = []
+    for at in range(answer["n"]):
+        entry: Record = {}
+        for key, needed, value in ROWS:
+            made = value(*(columns[field][at] for field in needed))
+            if made is not LEFT_OUT:
+                entry[key] = made
+        entries.append(entry)
+    write(io, form, frame(release, "jobs", entries))
+    return 0
+
+
+LEFT_OUT = object()
+"""A key that is not there for this job."""
+
+
+def text(value: str | None) -> Any:
+    """A text; NULL where there is none."""
+    return NO_TEXT if value is None or value == "" else value
+
+
+def number(value: int | None) -> int:
+    """A number; 0 where there is none."""
+    return int(value or 0)
+
+
+def same(value: Any) -> Any:
+    """The value, null where there is none."""
+    return value
+
+
+def _truth(value: object) -> bool:
+    return bool(value)
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _nice(value: int | None) -> int | None:
+    return value or None
+
+
+def _memory(mib: int | None, per_cpu: bool | None) -> int | None:
+    return mib if mib and not per_cpu else None
+
+
+def _memory_a_cpu(mib: int | None, per_cpu: bool | None) -> int | None:
+    return mib if per_cpu else None
+
+
+def _limit(minutes: int | None) -> int | None:
+    return 0xFFFFFFFE if minutes is not None and minutes < 0 else minutes
+
+
+def _shared(word: str | None) -> str | None:
+    return {"NO": "none", "YES": "shared", "USER": "user", "MCS": "mcs"}.get(word or "")
+
+
+def _profile(word: str | None) -> list[str] | None:
+    return None if word in (None, "NotSet") else word.split(",") if word else []
+
+
+def _resources(value: Record | None) -> Any:
+    return LEFT_OUT if value is None else value
+
+
+def _cpus_a_task(cpus: int | None, frequency: int | None) -> int | None:
+    return None if frequency is None else cpus
+
+
+def _counted(count: int | None, tasks: int | None) -> int | None:
+    return None if tasks is None else count
+
+
+def _list(value: list[str] | None) -> list[str]:
+    return list(value or [])
+
+
+def _gres(value: object) -> list[str]:
+    return list(value) if isinstance(value, list) else [str(value)] if value else []
+
+
+def _show_flags(_: object) -> list[str]:
+    return ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"]
+
+
+def _seen_minimum(frequency: int | None) -> Any:
+    return None if frequency is None else LEFT_OUT
+
+
+def _misspelt_minimum(frequency: int | None) -> Any:
+    return LEFT_OUT if frequency is None else frequency
+
+
+def _row(key: str, value: Callable[..., Any], *fields: str) -> tuple[str, tuple[str, ...], Callable[..., Any]]:
+    return key, fields or (key,), value
+
+
+R = _row
+ROWS = (
+    R("account", text), R("accrue_time", number), R("admin_comment", text), R("array_job_id", number),
+    R("array_task_id", same), R("array_max_tasks", number), R("array_task_string", text, "array_task_str"),
+    R("association_id", number, "assoc_id"), R("batch_features", text), R("batch_flag", _truth), R("batch_host", text),
+    R("flags", _list, "bitflags"), R("burst_buffer", text), R("burst_buffer_state", text), R("cluster", text),
+    R("cluster_features", text), R("command", text), R("comment", text), R("container", text),
+    R("contiguous", _truth), R("core_spec", same, "thread_spec"), R("thread_spec", same, "core_spec"),
+    R("cores_per_socket", same), R("billable_tres", _float), R("cpus_per_task", _cpus_a_task, "cpus_per_task",
+    "cpu_freq_min"), R("cpu_frequency_minimum", _seen_minimum, "cpu_freq_min"),
+    R("cpu_frequency_minumum", _misspelt_minimum, "cpu_freq_min"),
+    R("cpu_frequency_maximum", same, "cpu_freq_max"), R("cpu_frequency_governor", same, "cpu_freq_gov"),
+    R("cpus_per_tres", text), R("deadline", number), R("delay_boot", number), R("dependency", text),
+    R("derived_exit_code", number, "derived_ec"), R("eligible_time", number), R("end_time", number),
+    R("excluded_nodes", text, "exc_nodes"), R("exit_code", number), R("features", text),
+    R("federation_origin", text, "fed_origin_str"), R("federation_siblings_active", text, "fed_siblings_active_str"),
+    R("federation_siblings_viable", text, "fed_siblings_viable_str"), R("gres_detail", _gres), R("group_id", same),
+    R("group_name", text), R("job_id", same), R("job_resources", _resources, "job_resrcs"),
+    R("job_state", state_text, "job_state", "state_flags"), R("last_sched_evaluation", number, "last_sched_eval"),
+    R("licenses", text), R("max_cpus", number), R("max_nodes", number), R("mcs_label", text),
+    R("memory_per_tres", text, "mem_per_tres"), R("name", text), R("nodes", text), R("nice", _nice),
+    R("tasks_per_core", same, "ntasks_per_core"), R("tasks_per_node", number, "ntasks_per_node"),
+    R("tasks_per_socket", same, "ntasks_per_socket"), R("tasks_per_board", number, "ntasks_per_board"),
+    R("cpus", _counted, "num_cpus", "num_tasks"), R("node_count", number, "num_nodes"), R("tasks", same, "num_tasks"),
+    R("het_job_id", number), R("het_job_id_set", text), R("het_job_offset", number), R("partition", text),
+    R("prefer", text), R("memory_per_node", _memory, "pn_min_memory", "mem_per_cpu"),
+    R("memory_per_cpu", _memory_a_cpu, "pn_min_memory", "mem_per_cpu"),
+    R("minimum_cpus_per_node", number, "pn_min_cpus"), R("minimum_tmp_disk_per_node", number, "pn_min_tmp_disk"),
+    R("preempt_time", number), R("pre_sus_time", number), R("priority", same), R("profile", _profile), R("qos", text),
+    R("reboot", _truth), R("required_nodes", text, "req_nodes"), R("requeue", _truth), R("resize_time", number),
+    R("restart_cnt", number), R("resv_name", text), R("shared", _shared), R("show_flags", _show_flags, "job_id"),
+    R("sockets_per_board", number), R("sockets_per_node", same), R("start_time", number),
+    R("state_description", text, "state_desc"), R("state_reason", text), R("standard_error", text, "std_err"),
+    R("standard_input", text, "std_in"), R("standard_output", text, "std_out"), R("submit_time", number),
+    R("suspend_time", number), R("system_comment", text), R("time_limit", _limit),
+    R("time_minimum", number, "time_min"), R("threads_per_core", same), R("tres_bind", text), R("tres_freq", text),
+    R("tres_per_job", text), R("tres_per_node", text), R("tres_per_socket", text), R("tres_per_task", text),
+    R("tres_req_str", text), R("tres_alloc_str", text), R("user_id", number), R("user_name", text), R("wckey", text),
+    R("current_working_directory", text, "work_dir"),
+)  # fmt: skip
+"""Key, record fields, and how the value is made, in the order of the document."""

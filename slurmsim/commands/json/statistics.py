@@ -1,0 +1,115 @@
+"""``sdiag --json`` of Slurm 24.11 and 26.05; what nobody counts is 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.commands.json import frame as dump_frame
+from slurmsim.commands.json.frame import number
+from slurmsim.release_changes import since
+
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
+
+_ZERO = frozenset(
+    ["agent_queue_size", "agent_count", "agent_thread_count", "dbd_agent_queue_size", "gettimeofday_latency",
+     "schedule_cycle_max", "schedule_cycle_last", "schedule_cycle_sum", "schedule_cycle_mean",
+     "schedule_cycle_mean_depth", "schedule_cycle_per_minute", "schedule_cycle_depth", "bf_backfilled_het_jobs",
+     "bf_cycle_mean", "bf_depth_mean", "bf_depth_mean_try", "bf_cycle_sum", "bf_cycle_last", "bf_cycle_max",
+     "bf_last_depth", "bf_last_depth_try", "bf_depth_sum", "bf_depth_try_sum", "bf_queue_len", "bf_queue_len_mean",
+     "bf_queue_len_sum", "bf_table_size", "bf_table_size_sum", "bf_table_size_mean"]
+)  # fmt: skip
+_ORDER = [
+    "parts_packed",
+    "req_time",
+    "req_time_start",
+    "server_thread_count",
+    "agent_queue_size",
+    "agent_count",
+    "agent_thread_count",
+    "dbd_agent_queue_size",
+    "gettimeofday_latency",
+    "schedule_cycle_max",
+    "schedule_cycle_last",
+    "schedule_cycle_sum",
+    "schedule_cycle_total",
+    "schedule_cycle_mean",
+    "schedule_cycle_mean_depth",
+    "schedule_cycle_per_minute",
+    "schedule_cycle_depth",
+    "schedule_exit",
+    "schedule_queue_length",
+    "jobs_submitted",
+    "jobs_started",
+    "jobs_completed",
+    "jobs_canceled",
+    "jobs_failed",
+    "jobs_pending",
+    "jobs_running",
+    "job_states_ts",
+    "bf_backfilled_jobs",
+    "bf_last_backfilled_jobs",
+    "bf_backfilled_het_jobs",
+    "bf_cycle_counter",
+    "bf_cycle_mean",
+    "bf_depth_mean",
+    "bf_depth_mean_try",
+    "bf_cycle_sum",
+    "bf_cycle_last",
+    "bf_cycle_max",
+    "bf_exit",
+    "bf_last_depth",
+    "bf_last_depth_try",
+    "bf_depth_sum",
+    "bf_depth_try_sum",
+    "bf_queue_len",
+    "bf_queue_len_mean",
+    "bf_queue_len_sum",
+    "bf_table_size",
+    "bf_table_size_sum",
+    "bf_table_size_mean",
+    "bf_when_last_cycle",
+    "bf_active",
+    "rpcs_by_message_type",
+    "rpcs_by_user",
+    "pending_rpcs",
+    "pending_rpcs_by_hostlist",
+]
+_MAIN_EXIT = ("end_job_queue", "default_queue_depth", "max_job_start", "max_rpc_cnt", "max_sched_time", "licenses")
+_BF_EXIT = (
+    "end_job_queue",
+    "bf_max_job_start",
+    "bf_max_job_test",
+    "bf_max_time",
+    "bf_node_space_size",
+    "state_changed",
+)
+
+
+def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: list[str]) -> int:
+    """Print them; the exit code."""
+    known: dict[str, Any] = dict.fromkeys(_ZERO, 0)
+    known |= {f"jobs_{name}": s[name] for name in ("submitted", "started", "completed", "canceled", "failed")}
+    known |= {
+        "parts_packed": 1, "req_time": number(s["now"]), "req_time_start": number(s["since"]), "server_thread_count": 1,
+        "schedule_cycle_total": s["main_cycles"], "schedule_exit": dict.fromkeys(_MAIN_EXIT, 0),
+        "schedule_queue_length": s["queue_length"], "jobs_pending": s["pending"], "jobs_running": s["running"],
+        "job_states_ts": number(s["states_at"]), "bf_backfilled_jobs": s["backfilled"],
+        "bf_last_backfilled_jobs": s["backfilled"], "bf_cycle_counter": s["bf_cycles"],
+        "bf_exit": dict.fromkeys(_BF_EXIT, 0), "bf_when_last_cycle": number(s["bf_last"]), "bf_active": False,
+        "rpcs_by_message_type": [
+            {"type_id": kind, "message_type": name, "count": count, "queued": 0, "dropped": 0, "cycle_last": 0,
+             "cycle_max": 0, "total_time": 0, "average_time": number(0)}
+            for name, kind, count in s["rpcs"]
+        ],
+        "rpcs_by_user": [
+            {"user_id": uid, "user": name, "count": count, "total_time": 0, "average_time": number(0)}
+            for name, uid, count in s["users"]
+        ],
+        "pending_rpcs": [], "pending_rpcs_by_hostlist": [],
+    }  # fmt: skip
+    left_out = {"parts_packed"} if since(release, "data_parser_v0_0_45") else set()
+    entries = {"statistics": {name: known[name] for name in _ORDER if name not in left_out}}
+    cluster = str(io.client.call("hello").get("cluster") or "")
+    dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster)
+    return 0

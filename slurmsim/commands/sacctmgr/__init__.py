@@ -1,0 +1,1 @@
+"""sacctmgr: words of a command (`words`), a module a verb, tables of what there is (`show`, `table`, `fields`)."""

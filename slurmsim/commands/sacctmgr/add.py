@@ -1,0 +1,289 @@
+"""sacctmgr add: what would come in is shown, asked about, and then told to the database.
+
+Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (22.05); from 24.11 slurmdbd words the
+replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slurmsim.commands.sacctmgr.coordinators import add_coordinator
+from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.requests import cluster_name, commit, dispatch, level_of, lines_of, plain, refuse, reply
+from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
+from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
+from slurmsim.release_changes import since
+
+_ADD = ('No valid entity in add command\nInput line must include "Account", "Cluster", "Coordinator", "Federation", '
+        '"QOS", "Resource", or "User"')  # fmt: skip
+
+
+def add(session: Session, words: list[str]) -> None:
+    """``add ENTITY …``."""
+    dispatch(session, words, _ADD, (
+        ("Account:1 Acct:4", _add_account), ("Cluster:2", _add_cluster), ("Coordinator:2", add_coordinator),
+        ("Federation:1", refuse), ("QOS:1", _add_qos), ("Resource:1", refuse), ("User:1", _add_user),
+    ))  # fmt: skip
+
+
+def _add_account(session: Session, words: list[str]) -> None:
+    io, settings = session.io, Settings(ASSOCIATION)
+    names: list[str] = []
+    clusters: list[str] = []
+    facts: dict[str, str] = {}
+    for word in plain(words):
+        if not word.equals or matches(word.name, "Accounts:1 Names:1 Acct:4"):
+            names += names_in(word.value)
+        elif matches(word.name, "Clusters:1"):
+            clusters += names_in(word.value)
+        elif matches(word.name, "Description:1"):
+            facts["description"] = word.value.strip("\"'").lower()
+        elif matches(word.name, "Organization:1"):
+            facts["organization"] = word.value.strip("\"'").lower()
+        elif not settings.take(session, word):
+            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+    if session.code:
+        return
+    if not names:
+        session.wrong(" Need name of account to add.")
+        return
+    parent = next((value for field, _, value in settings.found if field == "Parent"), "root")
+    settings.found = [s for s in settings.found if s[0] != "Parent"]
+    cluster = cluster_name(session, clusters)
+    if cluster is None:
+        return
+    known = {r["account"] for r in session.list("account")}
+    fresh = [name for name in dict.fromkeys(names) if name and name not in known]
+    if "" in names:
+        session.wrong(" No blank names are allowed when adding.")
+    if not fresh:
+        old = "\n ".join(f"Already existing account {name} on cluster {cluster}" for name in names)
+        io.out(f" {old}\n" if since(session.release, "existing_accounts_named") else " Nothing new added.\n")
+        session.code = 1
+        return
+    if parent not in known:
+        for _ in fresh:
+            session.wrong(f" Parent account '{parent}' doesn't exist on cluster {cluster}\n"
+                          "        Contact your admin to add this account.")  # fmt: skip
+        session.wrong(" No associations created.")
+        return
+    arguments = {"action": "add_account", "names": fresh, "parent": parent, "settings": settings.found, **facts}
+    checked_first = since(session.release, "account_checked_first")
+    if not checked_first:
+        _show_new_account(session, fresh, cluster, parent, facts, settings)
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        denied = (
+            "Only admins/operators/coordinators can add accounts" if answer == "Access/permission denied" else answer
+        )
+        session.wrong(f" error: {denied}" if checked_first else f" Problem adding accounts: {answer}")
+        return
+    if checked_first:
+        _show_new_account(session, fresh, cluster, parent, facts, settings)
+    commit(session, arguments)
+
+
+def _show_new_account(
+    session: Session, names: list[str], cluster: str, parent: str, facts: Mapping[str, str], settings: Settings
+) -> None:
+    out = session.io.out
+    out(f" Adding Account(s)\n{lines_of(names)}")
+    out(" Settings\n")
+    out(f"  Description     = {facts.get('description', 'Account Name')}\n")
+    out(f"  Organization    = {facts.get('organization', 'Parent/Account Name')}\n")
+    if since(session.release, "cluster_before_account"):
+        out(" Associations =\n" + "".join(f"  C = {cluster:<10.10} A = {name:<20.20}\n" for name in names))
+    else:
+        out(" Associations\n" + "".join(f"  A = {name:<10.10} C = {cluster:<10.10}\n" for name in names))
+    if settings.found or parent != "root":
+        if parent != "root":
+            settings.shown["Parent"] = parent
+        out(" Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
+
+
+def _add_cluster(session: Session, words: list[str]) -> None:
+    known = str(session.list("cluster")[0]["cluster"])
+    names = [n for word in plain(words) if not word.equals or matches(word.name, "Names:1 Clusters:3")
+             for n in names_in(word.value)]  # fmt: skip
+    if not names:
+        session.wrong(" Need name of cluster to add.")
+        return
+    for name in names:
+        if name == known.lower():
+            session.io.out(f" This cluster {name} already exists.  Not adding.\n")
+        else:
+            session.wrong("sacctmgr: error: slurmsim has one cluster")
+    session.code = 1
+
+
+def _add_user(session: Session, words: list[str]) -> None:
+    io, settings = session.io, Settings(ASSOCIATION)
+    names: list[str] = []
+    cond: dict[str, Any] = {}
+    level = default = ""
+    limit_set = False
+    for word in map(word_of, words):
+        if not word.equals or matches(word.name, "Names:1 Users:1"):
+            names += names_in(word.value)
+        elif matches(word.name, "AdminLevel:2"):
+            level = level_of(word.value)
+        elif matches(word.name, "DefaultAccount:8"):
+            if default:
+                session.wrong(f" Already listed DefaultAccount {default}")
+                continue
+            default = word.value.strip("\"'").lower()
+            cond.setdefault("accounts", []).append(default)
+        elif matches(word.name, "DefaultWCKey:8 WCKeys:1"):
+            session.wrong("sacctmgr: error: slurmsim keeps no WCKeys")
+        elif settings.take(session, word) or association_condition(session, cond, word):
+            limit_set = True
+        else:
+            session.wrong(f" Unknown option: {word.text}")
+    if session.code:
+        return
+    if not names:
+        session.wrong(" Need name of user to add.")
+        return
+    cluster = cluster_name(session, cond.get("clusters") or [])
+    if cluster is None:
+        return
+    accounts = list(dict.fromkeys(cond.get("accounts") or []))
+    if not accounts:
+        session.wrong(" Need name of account or wckey to add." if since(session.release, "account_or_wckey")
+                      else " Need name of account to add user to.")  # fmt: skip
+        return
+    arguments = {
+        "action": "add_user", "names": [name for name in dict.fromkeys(names) if name], "accounts": accounts,
+        "partitions": cond.get("partitions"), "default_account": default, "admin_level": level,
+        "settings": settings.found,
+    }  # fmt: skip
+    new = _new_associations(session, arguments, cluster)
+    if new is None:
+        return
+    users, associations = new
+    if since(session.release, "add_accounts_first") and not associations:
+        io.out("Nothing added.\nMake sure the accounts requested here have been added to the system/cluster. "
+               "(sacctmgr add account...)\n")  # fmt: skip
+        session.code = 1
+        return
+    if session.code and not associations and not users:
+        io.out(" Nothing new added.\n")
+        return
+    if not associations:
+        if users:
+            session.wrong(" No associations or wckeys created.")
+        else:
+            io.out(" Nothing new added.\n")
+            session.code = 1
+        return
+    _show_new_user(session, users, associations, default, level, settings, limit_set)
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        associated = since(session.release, "user_associations_refused")
+        session.wrong(f" error: Problem adding user associations: {answer}" if associated
+                      else f" Problem adding users: {answer}")  # fmt: skip
+        return
+    commit(session, arguments)
+
+
+def _new_associations(
+    session: Session, arguments: Mapping[str, Any], cluster: str
+) -> tuple[list[str], list[tuple[str, str, str]]] | None:
+    """Names of new users, and (user, account, partition) of what they get; None when somebody changed their mind."""
+    known_users = {r["user"] for r in session.list("user")}
+    known_accounts = {r["account"] for r in session.list("account")}
+    known = {(r["user"], r["account"], r["partition"] or "") for r in session.list("association")}
+    users: list[str] = []
+    found: list[tuple[str, str, str]] = []
+    default = arguments["default_account"]
+    for at, name in enumerate(arguments["names"]):
+        if name not in known_users:
+            if at == 0 and default and default not in known_accounts:
+                _no_account(session, default, cluster)
+                continue
+            if session.io.client.call("users", names=[name])["uids"][0] is None and not session.ask(
+                f"There is no uid for user '{name}'\nAre you sure you want to continue?"
+            ):
+                session.code = 1
+                return None
+            users.append(name)
+        for account in arguments["accounts"]:
+            if account not in known_accounts:
+                if at == 0:
+                    _no_account(session, account, cluster)
+                continue
+            found += [
+                (name, account, partition)
+                for partition in arguments["partitions"] or [""]
+                if (name, account, partition) not in known
+            ]
+    return users, found
+
+
+def _no_account(session: Session, account: str, cluster: str) -> None:
+    if since(session.release, "unknown_accounts_skipped"):
+        session.io.out(f"No account {account} on cluster {cluster}, skipping.\n")
+        session.code = 1
+    else:
+        session.wrong(f" This account '{account}' doesn't exist.\n        Contact your admin to add this account.")
+
+
+def _show_new_user(
+    session: Session, users: list[str], associations: list[tuple[str, str, str]], default: str, level: str,
+    settings: Settings, limit_set: bool,
+) -> None:  # fmt: skip
+    out = session.io.out
+    cluster = session.list("cluster")[0]["cluster"]
+    if users:
+        out(f" Adding User(s)\n{lines_of(users)}")
+        if since(session.release, "settings_of_new_users"):
+            out(" Settings\n")
+        elif default or level:
+            out(" Settings =\n")
+        if default:
+            out(f"  Default Account = {default}\n")
+        if level and level != "None":
+            out(f"  Admin Level     = {level}\n")
+    out(" Associations =\n")
+    for user, account, partition in associations:
+        tail = f" P = {partition:<10.10}" if partition else ""
+        if since(session.release, "cluster_before_account"):
+            out(f"  C = {cluster:<10.10} A = {account:<20.20} U = {user:<9.9}{tail}\n")
+        else:
+            out(f"  U = {user:<9.9} A = {account:<10.10} C = {cluster:<10.10}{tail}\n")
+    if limit_set and (settings.lines() or not since(session.release, "no_empty_settings")):
+        out(" Non Default Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
+
+
+def _add_qos(session: Session, words: list[str]) -> None:
+    io, settings = session.io, Settings(QOS_SETTINGS)
+    names: list[str] = []
+    description = ""
+    for word in plain(words):
+        if not word.equals or matches(word.name, "Names:1"):
+            names += names_in(word.value)
+        elif matches(word.name, "Description:1"):
+            description = word.value.strip("\"'").lower()
+        elif not settings.take(session, word):
+            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+    if session.code:
+        return
+    if not names:
+        session.wrong(" Need name of qos to add.")
+        return
+    known = {r["name"] for r in session.list("qos")}
+    fresh = [name for name in dict.fromkeys(names) if name and name not in known]
+    if not fresh:
+        io.out(" Nothing new added.\n")
+        session.code = 1
+        return
+    io.out(f" Adding QOS(s)\n{lines_of(fresh)} Settings\n  Description    = {description or fresh[-1]}\n")
+    io.out("".join(f"{line}\n" for line in settings.lines()))
+    arguments = {"action": "add_qos", "names": fresh, "description": description, "settings": settings.found}
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        session.wrong(f" Problem adding QOS: {answer}")
+        return
+    commit(session, arguments)

@@ -1,0 +1,141 @@
+"""``sacctmgr show config``: of slurm.conf what concerns the database, and slurmdbd.conf without one of its own.
+
+There is no slurmdbd here; its part shows the defaults, with the port from slurm.conf.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from slurmsim import releases
+from slurmsim.release_changes import since
+
+if TYPE_CHECKING:
+    from slurmsim.commands.sacctmgr.words import Session
+
+_PLUGINS = "/usr/lib/x86_64-linux-gnu/slurm-wlm"
+_NULL = "(null)"
+# Name, value; "?" is no, as the release writes it; ">=24.11 " or "<26.05 " before a name: only there
+_DBD = """\
+AllowNoDefAcct ?
+ArchiveDir /tmp
+ArchiveEvents ?
+ArchiveJobs ?
+>=26.05 ArchiveJobScript ?
+>=26.05 ArchiveJobEnv ?
+ArchiveResvs ?
+ArchiveScript (null)
+ArchiveSteps ?
+ArchiveSuspend ?
+ArchiveTXN ?
+ArchiveUsage ?
+AuthAltTypes (null)
+AuthAltParameters (null)
+AuthInfo (null)
+AuthType auth/munge
+BOOT_TIME {boot}
+CommitDelay {delay}
+CommunicationParameters (null)
+DbdAddr {host}
+DbdBackupHost (null)
+DbdHost {host}
+DbdPort {port}
+DebugFlags (null)
+DebugLevel info
+DebugLevelSyslog (null)
+DefaultQOS (null)
+>=24.11 DisableCoordDBD ?
+>=26.05 DisableArchiveCommands ?
+>=26.05 DisableRollups ?
+>=24.11 HashPlugin hash/k12
+LogFile /var/log/slurmdbd.log
+>=26.05 MaxPurgeLimit 50000
+MaxQueryTimeRange UNLIMITED
+MessageTimeout 10 secs
+Parameters (null)
+PidFile /run/slurmdbd.pid
+PluginDir {plugins}
+PrivateData none
+PurgeEventAfter NONE
+PurgeJobAfter NONE
+PurgeResvAfter NONE
+PurgeStepAfter NONE
+PurgeSuspendAfter NONE
+PurgeTXNAfter NONE
+PurgeUsageAfter NONE
+>=26.05 PurgeJobScriptAfter NONE
+>=26.05 PurgeJobEnvAfter NONE
+SLURMDBD_CONF /etc/slurm/slurmdbd.conf
+SLURMDBD_VERSION {version}
+SlurmUser root(0)
+StorageBackupHost (null)
+StorageHost localhost
+<26.05 StorageLoc slurm_acct_db
+>=26.05 StorageLoc
+StorageParameters (null)
+>=26.05 StoragePassScript
+<26.05 StoragePort 3306
+>=26.05 StoragePort {port}
+<26.05 StorageType accounting_storage/mysql
+>=26.05 StorageType accounting_storage/slurmdbd
+<26.05 StorageUser root
+>=26.05 StorageUser
+TCPTimeout 2 secs
+>=24.11 TLSParameters (null)
+>=24.11 TLSType tls/none
+TrackWCKey ?
+TrackSlurmctldDown ?
+"""
+_NAMES = ("AccountingStorageHost", "AccountingStoragePort", "AccountingStorageType", "AuthType", "PrivateData")
+
+
+def text(session: Session) -> str:
+    """Both parts."""
+    release = session.release
+    values = session.io.client.call("config", names=list(_NAMES))["values"]
+    now = int(session.io.client.call("ping")["now"])
+    host = str(values.get("AccountingStorageHost") or "localhost")
+    port = str(values.get("AccountingStoragePort") or 6819)
+    private = values.get("PrivateData") or "none"
+    no = _no(release)
+    known = {
+        "host": host, "port": port, "plugins": _PLUGINS, "version": releases.VERSIONS[release],
+        "delay": "0" if since(release, "commit_delay_in_seconds") else no, "boot": _date(now),
+    }  # fmt: skip
+    rows = [
+        ("AccountingStorageBackupHost ", _NULL), ("AccountingStorageHost", host), ("AccountingStorageParameters",
+        _NULL),
+        ("AccountingStoragePass", _NULL), ("AccountingStoragePort", port),
+        ("AccountingStorageType", str(values.get("AccountingStorageType"))), ("AccountingStorageUser", "N/A"),
+        ("AuthType", str(values.get("AuthType") or "auth/munge")), ("MessageTimeout", "10 secs"), ("PluginDir",
+        _PLUGINS),
+        ("PrivateData", private if isinstance(private, str) else ",".join(private)), ("SlurmUserId", "root(0)"),
+        ("SLURM_CONF", "/etc/slurm/slurm.conf"), ("SLURM_VERSION", releases.VERSIONS[release]),
+        ("TCPTimeout", "2 secs"), ("TrackWCKey", "No"),
+    ]  # fmt: skip
+    if since(release, "no_storage_user"):
+        rows = [row for row in rows if row[0] != "AccountingStorageUser"]
+    first = "".join(f"{name:<22} = {value}\n" for name, value in rows)
+    return f"Configuration data as of {_date(now)}\n{first}\nSlurmDBD configuration:\n{_dbd(release, known)}"
+
+
+def _no(release: str) -> str:
+    return "no" if since(release, "booleans_in_lower_case") else "No"
+
+
+def _date(now: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now))
+
+
+def _dbd(release: str, known: dict[str, str]) -> str:
+    lines = []
+    for row in _DBD.splitlines():
+        if row[0] in "<>":
+            bound, row = row.split(" ", 1)
+            if release < bound[2:] if bound[0] == ">" else release >= bound[1:]:
+                continue
+        name, _, value = row.partition(" ")
+        shown = _no(release) if value == "?" else value.format(**known)
+        lines.append(f"{name:<22} = {shown}\n")
+    return "".join(lines)

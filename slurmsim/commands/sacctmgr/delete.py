@@ -1,0 +1,123 @@
+"""sacctmgr delete: what would go is shown, asked about, and then told to the database.
+
+Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slurmsim.commands.sacctmgr.coordinators import delete_coordinator
+from slurmsim.commands.sacctmgr.requests import (
+    USER,
+    account_condition,
+    commit,
+    dispatch,
+    lines_of,
+    plain,
+    qos_condition,
+    refuse,
+    reply,
+    tell_refusal,
+    user_condition,
+)
+from slurmsim.commands.sacctmgr.words import Session, Word
+from slurmsim.release_changes import since
+
+_DELETE = ('No valid entity in delete command\nInput line must include "Account", "Cluster", "Coordinator", '
+           '"Federation", "QOS", "Resource", or "User"')  # fmt: skip
+
+
+def delete(session: Session, words: list[str]) -> None:
+    """``delete ENTITY …``."""
+    dispatch(session, words, _DELETE, (
+        ("Accounts:1 Acct:4", _delete_account), ("Clusters:2", refuse), ("Coordinators:2", delete_coordinator),
+        ("Federations:1", refuse), ("QOS:2", _delete_qos), ("Resource:1", refuse), ("Users:1", _delete_user),
+    ))  # fmt: skip
+
+
+def _conditions(session: Session, words: list[str], take: Callable[[Word], int]) -> int:
+    found = 0
+    for word in plain(words):
+        found |= take(word)
+    if not found and not session.code:
+        session.wrong(" No conditions given to remove, not executing.")
+    return found
+
+
+def _delete_account(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    found = _conditions(session, words, lambda word: account_condition(session, cond, word))
+    if session.code:
+        return
+    if "root" in (cond.get("accounts") or ()):
+        session.wrong(" You are not allowed to remove the root account.\n Use remove cluster instead.")
+        return
+    whole = found == USER
+    _delete(session, "account", cond, whole, "Deleting accounts" if whole else "Deleting account associations")
+
+
+def _delete_user(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    found = _conditions(session, words, lambda word: user_condition(session, cond, word))
+    if session.code:
+        return
+    whole = found == USER and not cond.get("clusters")
+    _delete(session, "user", cond, whole, "Deleting users" if whole else "Deleting user associations")
+
+
+_TAIL = {
+    "account": " Please either remove the accounts listed above from list and resubmit,\n"
+    " or change these users' default accounts to remove the account(s).\n Changes Discarded",
+    "user": " You must change the default account of these users or remove the users completely "
+    "from the affected clusters to allow these changes.\n Changes Discarded",
+}
+
+
+def _delete(session: Session, kind: str, cond: Mapping[str, Any], whole: bool, title: str) -> None:
+    out = session.io.out
+    arguments = {"action": "delete", "kind": kind, "cond": cond, "whole": whole}
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        tell_refusal(session, answer)
+        return
+    objects = list(answer["objects"])
+    if not objects:
+        out(" Nothing deleted\n")
+        session.code = 1
+        return
+    if answer.get("error"):
+        session.wrong(f" Error with request: {answer['error']}\n" + lines_of(objects).rstrip("\n"))
+        if "default account" in answer["error"]:
+            session.note(_TAIL[kind])
+        return
+    out(f" {title}...\n{lines_of(objects)}")
+    if answer.get("orphans"):
+        out(f" Deleting users (No Associations)...\n{lines_of(list(answer['orphans']))}")
+    commit(session, arguments)
+
+
+def _delete_qos(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    _conditions(session, words, lambda word: qos_condition(session, cond, word))
+    if session.code:
+        return
+    arguments = {"action": "delete_qos", "cond": cond}
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        tell_refusal(session, answer)
+        return
+    objects = list(answer["objects"])
+    if not objects:
+        indent = "  " if since(session.release, "nothing_deleted_deeper") else " "
+        session.io.out(f"{indent}Nothing deleted\n")
+        session.code = 1
+        return
+    if answer.get("error"):
+        session.wrong(" Error with request: The associations below have these as their default qos.\n"
+                      f"{lines_of(objects)} Please either remove the qos' listed above from list and resubmit,\n"
+                      " or change the default qos to remove the qos.\n Changes Discarded")  # fmt: skip
+        return
+    session.io.out(f" Deleting QOS(s)...\n{lines_of(objects)}")
+    commit(session, arguments)

@@ -1,0 +1,181 @@
+"""The fields of sacctmgr's ``format=``: how they may be called, their headings and widths.
+
+Mirrors _get_print_field of sacctmgr's common.c (22.05; later rows from 24.11 and 26.05). Rows are tried in order; a
+name is ``Whole:N``, which may be shortened to N characters.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
+
+DOUBLE = "double"
+
+
+class F(NamedTuple):
+    """One field; `key` says what it shows."""
+
+    names: str
+    key: str
+    heading: str
+    width: int
+    kind: str
+    since: str = ""
+    until: str = ""
+
+
+FIELDS: tuple[F, ...] = (
+    F("Account:3 Acct:4", "acct", "Account", 10, TEXT),
+    F("ActionRaw:7", "actionraw", "ActionRaw", 10, NUMBER),
+    F("Action:4", "action", "Action", 20, TEXT),
+    F("Actor:4", "actor", "Actor", 10, TEXT),
+    F("AdminLevel:2", "admin", "Admin", 9, TEXT),
+    F("Allowed:2", "allowed", "% Allowed", 10, NUMBER, until="24.11"),
+    F("Allowed:2", "allowed", "Allowed", 8, NUMBER, since="24.11"),
+    F("Associations:2", "assoc_name", "Assocs", 10, TEXT),
+    F("TRES:2", "tres", "TRES", 20, TEXT),
+    F("Classification:3", "class", "Class", 9, TEXT),
+    F("ClusterNodes:8", "cluster_nodes", "Cluster Nodes", 20, TEXT),
+    F("Clusters:2", "cluster", "Cluster", 10, TEXT),
+    F("Coordinators:2", "coords", "Coord Accounts", 20, TEXT, until="24.11"),
+    F("Coordinators:3", "coords", "Coord Accounts", 20, TEXT, since="24.11"),
+    F("Comment:3", "comment", "Comment", 20, TEXT, since="24.11"),
+    F("ControlHost:8", "chost", "ControlHost", 15, TEXT),
+    F("ControlPort:8", "cport", "ControlPort", 12, NUMBER),
+    F("Count:3", "count", "Count", 6, NUMBER),
+    F("CountAllowed:6", "callowed", "# Allowed", 10, NUMBER),
+    F("CountUsed:6", "callowed", "# Used", 10, NUMBER),
+    F("CPUCount:2", "cpus", "CPU Cnt", 7, TEXT),
+    F("DefaultAccount:8", "dacct", "Def Acct", 10, TEXT),
+    F("DefaultQOS:8", "dqos", "Def QOS", 9, TEXT),
+    F("DefaultWCKey:8", "dwckey", "Def WCKey", 10, TEXT),
+    F("Description:3", "desc", "Descr", 20, TEXT),
+    F("Duration:2", "duration", "Duration", 13, NUMBER),
+    F("EventRaw:6", "eventraw", "EventRaw", 8, NUMBER),
+    F("Event:2", "event", "Event", 7, TEXT),
+    F("Extra:2", "extra", "Extra", 20, TEXT, since="24.11"),
+    F("Features:3", "features", "Features", 20, TEXT),
+    F("Federation:3", "federation", "Federation", 10, TEXT),
+    F("FedState:4", "fedstate", "FedState", 12, TEXT),
+    F("FedStateRaw:9", "fedstateraw", "FedStateRaw", 11, NUMBER),
+    F("Flags:2", "flags", "Flags", 20, TEXT),
+    F("GraceTime:3", "grace", "GraceTime", 10, NUMBER),
+    F("GrpCPUs:6", "grpc", "GrpCPUs", 8, NUMBER),
+    F("GrpCPUMins:7", "grpcm", "GrpCPUMins", 11, NUMBER),
+    F("GrpCPURunMins:7", "grpcrm", "GrpCPURunMins", 13, NUMBER),
+    F("GrpTRES:7", "grpt", "GrpTRES", 13, TEXT),
+    F("GrpTRESMins:7", "grptm", "GrpTRESMins", 13, TEXT),
+    F("GrpTRESRunMins:7", "grptrm", "GrpTRESRunMins", 13, TEXT),
+    F("GrpJobs:4", "grpj", "GrpJobs", 7, NUMBER),
+    F("GrpJobsAccrue:8", "grpja", "GrpJobsAccrue", 13, NUMBER),
+    F("GrpMemory:4", "grpmem", "GrpMem", 7, NUMBER),
+    F("GrpNodes:4", "grpn", "GrpNodes", 8, NUMBER),
+    F("GrpSubmitJobs:4", "grps", "GrpSubmit", 9, NUMBER),
+    F("GrpWall:4", "grpw", "GrpWall", 11, NUMBER),
+    F("ID:2", "id", "ID", 6, NUMBER),
+    F("Info:2", "info", "Info", 20, TEXT, until="24.11"),
+    F("LFT:1", "lft", "LFT", 6, NUMBER, until="24.11"),
+    F("Info:3", "info", "Info", 20, TEXT, since="24.11"),
+    F("InstanceId:9", "instance_id", "InstanceId", 20, TEXT, since="24.11"),
+    F("InstanceType:9", "instance_type", "InstanceType", 20, TEXT, since="24.11"),
+    F("Lineage:1", "lineage", "Lineage", -20, TEXT, since="24.11"),
+    F("servertype:10", "servertype", "ServerType", 10, TEXT),
+    F("MaxCPUMinsPerJob:7", "maxcm", "MaxCPUMins", 11, NUMBER),
+    F("MaxCPURunMinsPerUser:7 MaxCPURunMinsPU:7", "maxcrm", "MaxCPURunMinsPU", 15, NUMBER),
+    F("MaxCPUsPerJob:7", "maxc", "MaxCPUs", 8, NUMBER),
+    F("MaxCPUsPerUser:11 MaxCPUsPU:9", "maxcu", "MaxCPUsPU", 9, NUMBER),
+    F("MaxTRES:7 MaxTRESPerJob:11", "maxt", "MaxTRES", 13, TEXT, until="24.11"),
+    F("MaxTRESPerNode:11", "maxtn", "MaxTRESPerNode", 14, TEXT, until="24.11"),
+    F("MaxTRESMinsPerJob:8", "maxtm", "MaxTRESMins", 13, TEXT, until="24.11"),
+    F("MaxTRESRunMinsPerAccount:18 MaxTRESRunMinsPerAcct:18 MaxTRESRunMinsPA:15", "maxtrma", "MaxTRESRunMinsPA", 15,
+    TEXT, until="24.11"),
+    F("MaxTRESRunMinsPerUser:8 MaxTRESRunMinsPU:8", "maxtrm", "MaxTRESRunMinsPU", 15, TEXT, until="24.11"),
+    F("MaxTRES:7 MaxTRESPJ:9 MaxTRESPerJob:11", "maxt", "MaxTRES", 13, TEXT, since="24.11"),
+    F("MaxTRESPerNode:11 MaxTRESPN:9", "maxtn", "MaxTRESPerNode", 14, TEXT, since="24.11"),
+    F("MaxTRESMinsPerJob:8 MaxTRESMinsPJ:13", "maxtm", "MaxTRESMins", 13, TEXT, since="24.11"),
+    F("MaxTRESRunMinsPerAccount:18 MaxTRESRunMinsPerAcct:18 MaxTRESRunMinsPA:15", "maxtrma", "MaxTRESRunMinsPA", 16,
+    TEXT, since="24.11"),
+    F("MaxTRESRunMinsPerUser:8 MaxTRESRunMinsPU:8", "maxtrm", "MaxTRESRunMinsPU", 16, TEXT, since="24.11"),
+    F("MaxTRESPerAccount:11 MaxTRESPerAcct:11 MaxTRESPA:9", "maxta", "MaxTRESPA", 13, TEXT),
+    F("MaxTRESPerUser:11 MaxTRESPU:9", "maxtu", "MaxTRESPU", 13, TEXT),
+    F("MaxJobs:4", "maxj", "MaxJobs", 7, NUMBER),
+    F("MaxJobsAccrue:4", "maxja", "MaxJobsAccrue", 13, NUMBER),
+    F("MaxJobsAccruePerAccount:17 MaxJobsAccruePerAcct:17 MaxJobsAccruePA:15", "maxjaa", "MaxJobsAccruePA", 15, NUMBER),
+    F("MaxJobsAccruePerUser:17 MaxJobsAccruePU:15", "maxjau", "MaxJobsAccruePU", 15, NUMBER),
+    F("MaxJobsPerAccount:11 MaxJobsPerAcct:11 MaxJobsPA:9", "maxjpa", "MaxJobsPA", 9, NUMBER),
+    F("MaxJobsPerUser:11 MaxJobsPU:9", "maxj", "MaxJobsPU", 9, NUMBER),
+    F("MaxNodesPerJob:4", "maxn", "MaxNodes", 8, NUMBER),
+    F("MaxNodesPerUser:12 MaxNodesPU:10", "maxnu", "MaxNodesPU", 10, NUMBER),
+    F("MinPrioThreshold:4", "minpt", "MinPrioThres", 12, NUMBER),
+    F("MaxSubmitJobs:4", "maxs", "MaxSubmit", 9, NUMBER),
+    F("MaxSubmitJobsPerAccount:17 MaxSubmitJobsPerAcct:17 MaxSubmitJobsPA:15 MaxSubmitPA:11", "maxsa", "MaxSubmitPA",
+    11, NUMBER),
+    F("MaxSubmitJobsPerUser:10 MaxSubmitJobsPU:10 MaxSubmitPU:6", "maxs", "MaxSubmitPU", 11, NUMBER),
+    F("MaxWallDurationPerJob:4", "maxw", "MaxWall", 11, NUMBER),
+    F("MinCPUsPerJob:7", "minc", "MinCPUs", 8, NUMBER),
+    F("MinTRESPerJob:7", "mint", "MinTRES", 13, TEXT),
+    F("Name:2", "name", "Name", 10, TEXT),
+    F("NodeCount:5", "nodecnt", "NodeCount", 9, NUMBER),
+    F("NodeInx:5", "nodeinx", "NodeInx", 9, TEXT),
+    F("NodeNames:5", "nodename", "NodeName", -15, TEXT),
+    F("Organization:1", "org", "Org", 20, TEXT),
+    F("ParentID:7", "pid", "ParentID", 8, NUMBER),
+    F("ParentName:7", "pname", "ParentName", 10, TEXT),
+    F("Partition:4", "part", "Partition", 10, TEXT),
+    F("PluginIDSelect:2", "select", "PluginIDSelect", 14, NUMBER, until="24.11"),
+    F("PreemptMode:8", "preem", "PreemptMode", 11, TEXT),
+    F("Preempt:7", "pree", "Preempt", 10, TEXT),
+    F("PreemptExemptTime:8", "prxmpt", "PreemptExemptTime", 19, NUMBER),
+    F("Priority:3", "prio", "Priority", 10, NUMBER),
+    F("Problem:1", "problem", "Problem", 40, TEXT),
+    F("QOSLevel:3", "qos", "QOS", 20, TEXT),
+    F("QOSRAWLevel:4", "qos_raw", "QOS_RAW", 10, TEXT),
+    F("Reason:1", "reason", "Reason", 30, TEXT),
+    F("RGT:1", "rgt", "RGT", 6, NUMBER, until="26.05"),
+    F("RPC:1", "rpc_version", "RPC", 5, NUMBER),
+    F("Server:3", "server", "Server", 10, TEXT),
+    F("Share:1 FairShare:2", "fairshare", "Share", 9, NUMBER),
+    F("StateRaw:6", "stateraw", "StateRaw", 8, NUMBER),
+    F("State:1", "state", "State", 6, TEXT),
+    F("TimeStamp:2", "ts", "Time", 19, DATE),
+    F("TimeEligible:6 Eligible:2", "timeeligible", "TimeEligible", 19, DATE),
+    F("TimeEnd:6 End:2", "timeend", "TimeEnd", 19, DATE),
+    F("TimeStart:7 Start:3", "timestart", "TimeStart", 19, DATE),
+    F("TimeSubmit:6 Submit:2", "timesubmit", "TimeSubmit", 19, DATE),
+    F("TRES:2", "tres", "TRES", 20, TEXT),
+    F("Type:2", "type", "Type", 8, TEXT),
+    F("UnusedWall:2", "unused", "UnusedWall", 10, DOUBLE),
+    F("UsageFactor:6", "uf", "UsageFactor", 11, DOUBLE),
+    F("UsageThreshold:6", "ut", "UsageThres", 10, DOUBLE),
+    F("LimitFactor:6", "lf", "LimitFactor", 11, DOUBLE),
+    F("Allocated:7", "allocated", "% Allocated", 11, NUMBER, until="24.11"),
+    F("Allocated:7", "allocated", "Allocated", 9, NUMBER, since="24.11"),
+    F("LastConsumed:8", "last_consumed", "LastConsumed", 12, NUMBER, since="24.11"),
+    F("User:1", "user", "User", 10, TEXT),
+    F("WCKey:5", "wckey", "WCKey", 10, TEXT),
+    F("WCKeys:2", "wckeys", "WCKeys", 20, TEXT),
+    F("Where:2", "where", "Where", 20, TEXT),)  # fmt: skip
+
+
+def matches(word: str, names: str) -> bool:
+    """Whether `word` is one of `names`, or a beginning of one that is long enough (xstrncasecmp with MAX).
+
+    >>> matches("acc", "Account:3 Acct:4"), matches("ac", "Account:3"), matches("accounts", "Account:3")
+    (True, False, False)
+    """
+    lower = word.lower()
+    for item in names.split(" "):
+        name, _, least = item.partition(":")
+        count = max(len(word), int(least or 1))
+        if name.lower()[:count] == lower[:count]:
+            return True
+    return False
+
+
+def find(word: str, release: str) -> F | None:
+    """The field called `word`."""
+    for row in FIELDS:
+        if row.since <= release and (not row.until or release < row.until) and matches(word, row.names):
+            return row
+    return None

@@ -1,0 +1,242 @@
+"""sacctmgr modify: whom it would change is shown, asked about, and then told to the database.
+
+Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.requests import (
+    ASSOC,
+    COMMIT,
+    USER,
+    account_condition,
+    cluster_name,
+    dispatch,
+    level_of,
+    lines_of,
+    qos_condition,
+    refuse,
+    reply,
+    tell_refusal,
+    user_condition,
+)
+from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
+from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
+
+_NO_CONDITIONS = "You didn't set any conditions with 'WHERE'.\nAre you sure you want to continue?"
+_MODIFY = ('No valid entity in modify command\nInput line must include "Account", "Cluster", "Federation", "Job", '
+           '"QOS", "Resource" or "User"')  # fmt: skip
+
+
+Take = Callable[[Word], int]  # USER, ASSOC, or 0 for a word that means nothing
+
+
+def modify(session: Session, words: list[str]) -> None:
+    """``modify ENTITY where … set …``."""
+    dispatch(session, words, _MODIFY, (
+        ("Accounts:1 Acct:4", _modify_account), ("Clusters:5", _modify_cluster), ("Federation:1", refuse),
+        ("Job:1", refuse), ("QOSs:1", _modify_qos), ("Resource:1", refuse), ("Users:1", _modify_user),
+    ))  # fmt: skip
+
+
+def _read(session: Session, words: list[str], where: Take, set_: Take) -> tuple[int, int]:
+    """What was conditioned and what was set, each a sum of USER and ASSOC; complains about words nobody knows."""
+    conditions = settings = 0
+    setting = False
+    for text in words:
+        word = word_of(text)
+        if not word.equals and matches(text, "Where:5"):
+            setting = False
+        elif not word.equals and matches(text, "Set:3"):
+            setting = True
+        elif setting:
+            settings |= set_(word)
+        else:
+            conditions |= where(word)
+    return conditions, settings
+
+
+def _ready(session: Session, conditions: int, settings: int) -> bool:
+    """Whether there is something to do; asks when there are no conditions."""
+    if session.code:
+        return False
+    if not settings:
+        session.wrong(" You didn't give me anything to set")
+        return False
+    if not conditions and not session.ask(_NO_CONDITIONS):
+        session.io.out("Aborted\n")
+        return False
+    return True
+
+
+def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> bool:
+    """Tell what would be modified; whether there is anything to commit."""
+    answer = reply(session, "account_check", arguments)
+    if isinstance(answer, str):
+        tell_refusal(session, answer)
+        if "one at a time" in answer:
+            session.note(" If you are changing a users name you can only specify 1 user at a time.")
+        return False
+    if not answer["objects"]:
+        session.io.out(" Nothing modified\n")
+        session.code = 1
+        return False
+    if answer.get("error") == "no_association":
+        session.code = 1
+        session.io.out(" Can't modify because these users aren't associated with new default account "
+                       f"'{answer['account']}'...\n  U = {answer['user']} C = {cluster_name(session, [])}\n"
+                       )  # fmt: skip
+        return False
+    session.io.out(f" {title}...\n{lines_of(list(answer['objects']))}")
+    return True
+
+
+def _commit_all(session: Session, requests: list[Mapping[str, Any]]) -> None:
+    if not requests:
+        return
+    if not session.ask(COMMIT):
+        session.io.out(" Changes Discarded\n")
+        return
+    for arguments in requests:
+        answer = reply(session, "account_change", arguments)
+        if isinstance(answer, str):
+            session.wrong(f" Error with request: {answer}")
+
+
+def _modify_account(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    facts: dict[str, str] = {}
+    settings = Settings(ASSOCIATION)
+
+    def set_(word: Word) -> int:
+        if not word.equals or matches(word.name, "Accounts:1 Names:1 Acct:4"):
+            session.wrong(" Can't modify the name of an account")
+        elif matches(word.name, "Clusters:1"):
+            session.wrong(" Can't modify the cluster of an account")
+        elif matches(word.name, "Description:1"):
+            facts["description"] = word.value.strip("\"'").lower()
+            return USER
+        elif matches(word.name, "Organization:1"):
+            facts["organization"] = word.value.strip("\"'").lower()
+            return USER
+        elif settings.take(session, word):
+            return ASSOC
+        else:
+            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+        return 0
+
+    conditions, changed = _read(session, words, lambda word: account_condition(session, cond, word), set_)
+    if not _ready(session, conditions, changed):
+        return
+    requests: list[Mapping[str, Any]] = []
+    if changed & USER:
+        arguments: dict[str, Any] = {"action": "modify_accounts", "cond": cond, **facts}
+        if _modified(session, "Modified accounts", arguments):
+            requests.append(arguments)
+    if changed & ASSOC:
+        parent = next((value for name, _, value in settings.found if name == "Parent"), None)
+        if parent is not None and parent not in {r["account"] for r in session.list("account")}:
+            session.wrong(f" Parent Account {parent} doesn't exist.")
+        else:
+            arguments = {"action": "modify_associations", "kind": "account", "cond": cond, "settings": settings.found}
+            if _modified(session, "Modified account associations", arguments):
+                requests.append(arguments)
+    _commit_all(session, requests)
+
+
+def _modify_user(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    facts: dict[str, str] = {}
+    settings = Settings(ASSOCIATION)
+
+    def set_(word: Word) -> int:
+        if not word.equals:
+            session.wrong(f" Bad format on {word.text}: End your option with an '=' sign")
+        elif matches(word.name, "AdminLevel:2"):
+            facts["admin_level"] = level_of(word.value)
+            return USER
+        elif matches(word.name, "DefaultAccount:8"):
+            facts["default_account"] = word.value.strip("\"'").lower()
+            return USER
+        elif matches(word.name, "NewName:1"):
+            facts["new_name"] = word.value.strip("\"'").lower()
+            return USER
+        elif settings.take(session, word):
+            return ASSOC
+        else:
+            session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+        return 0
+
+    conditions, changed = _read(session, words, lambda word: user_condition(session, cond, word), set_)
+    if not _ready(session, conditions, changed):
+        return
+    requests: list[Mapping[str, Any]] = []
+    if changed & USER and conditions == ASSOC:
+        session.wrong(" There was a problem with your 'where' options.")
+    elif changed & USER:
+        arguments: dict[str, Any] = {"action": "modify_users", "cond": cond, **facts}
+        if _modified(session, "Modified users", arguments):
+            requests.append(arguments)
+    if changed & ASSOC and conditions == USER and not cond.get("users"):
+        session.wrong(" There was a problem with your 'where' options.")
+    elif changed & ASSOC:
+        arguments = {"action": "modify_associations", "kind": "user", "cond": cond, "settings": settings.found}
+        if _modified(session, "Modified user associations", arguments):
+            requests.append(arguments)
+    _commit_all(session, requests)
+
+
+def _modify_cluster(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    settings = Settings(ASSOCIATION)
+
+    def where(word: Word) -> int:
+        if not word.equals or matches(word.name, "Names:1 Clusters:3"):
+            cond.setdefault("clusters", []).extend(names_in(word.value))
+            return USER
+        session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
+        return 0
+
+    def set_(word: Word) -> int:
+        if settings.take(session, word):
+            return ASSOC
+        session.wrong(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition")
+        return 0
+
+    conditions, changed = _read(session, words, where, set_)
+    if not _ready(session, conditions, changed):
+        return
+    arguments = {"action": "modify_associations", "kind": "cluster", "cond": cond, "settings": settings.found}
+    if _modified(session, "Modified cluster defaults for associations", arguments):
+        _commit_all(session, [arguments])
+
+
+def _modify_qos(session: Session, words: list[str]) -> None:
+    cond: dict[str, Any] = {}
+    facts: dict[str, str] = {}
+    settings = Settings(QOS_SETTINGS)
+
+    def set_(word: Word) -> int:
+        if not word.equals or matches(word.name, "Names:1"):
+            session.wrong(" Can't modify the name of a qos" if word.equals else
+                          f" Bad format on {word.text}: End your option with an '=' sign")  # fmt: skip
+            return 0
+        if matches(word.name, "Description:1"):
+            facts["description"] = word.value.strip("\"'").lower()
+            return USER
+        if settings.take(session, word):
+            return ASSOC
+        session.code = 1
+        session.io.out(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition\n")
+        return 0
+
+    conditions, changed = _read(session, words, lambda word: qos_condition(session, cond, word), set_)
+    if not _ready(session, conditions, changed):
+        return
+    arguments = {"action": "modify_qos", "cond": cond, "settings": settings.found, **facts}
+    if _modified(session, "Modified qos", arguments):
+        _commit_all(session, [arguments])

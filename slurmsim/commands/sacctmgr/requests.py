@@ -1,0 +1,143 @@
+"""What adding, modifying and deleting in sacctmgr have in common: requests, commits, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
+from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.words import Session, Word, association_condition, names_in, word_of
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal
+
+COMMIT = "Would you like to commit changes?"
+_LEVELS = ("None", "Operator", "Administrator")
+NOT_ALLOWED = "Access/permission denied"
+_LOOP = "QOS Preemption loop detected"
+Answer = Mapping[str, Any]
+USER, ASSOC = 1, 2
+
+
+def reply(session: Session, name: str, arguments: Mapping[str, Any]) -> Answer | str:
+    """The database's answer, or Slurm's text for its refusal."""
+    try:
+        return session.io.client.call(name, **arguments)
+    except FAILED_CALLS as error:
+        return error.text if isinstance(error, Refusal) else UNREACHABLE
+
+
+def tell_refusal(session: Session, text: str) -> None:
+    """Say that slurmdbd refuses to modify or delete; of who may not it says so itself."""
+    if text == NOT_ALLOWED:
+        session.note("sacctmgr: error: Your user doesn't have privilege to perform this action")
+    elif text == _LOOP:
+        session.note(f"sacctmgr: error: {text}")
+    session.wrong(f" Error with request: {text}")
+
+
+def commit(session: Session, arguments: Mapping[str, Any]) -> None:
+    """Ask, and make it so."""
+    if not session.ask(COMMIT):
+        session.io.out(" Changes Discarded\n")
+        return
+    answer = reply(session, "account_change", arguments)
+    if isinstance(answer, str):
+        session.wrong(f" Error with request: {answer}")
+
+
+def lines_of(names: list[str]) -> str:
+    return "".join(f"  {name}\n" for name in names)
+
+
+def level_of(text: str) -> str:
+    """An AdminLevel as str_2_slurmdb_admin_level reads it."""
+    lower = text.strip("\"'").lower()
+    return next((level for level in _LEVELS if level.lower().startswith(lower[:2])), "None") if lower else "None"
+
+
+def dispatch(
+    session: Session, words: list[str], text: str,
+    entities: tuple[tuple[str, Callable[[Session, list[str]], None]], ...],
+) -> None:  # fmt: skip
+    for names, do in entities if words else ():
+        if matches(words[0], names):
+            do(session, words[1:])
+            return
+    session.wrong(text)
+
+
+def refuse(session: Session, words: list[str]) -> None:
+    session.wrong("sacctmgr: error: slurmsim has no federations, resources and jobs to change here")
+
+
+def plain(words: list[str]) -> list[Word]:
+    """The words without ``where`` and ``set``."""
+    return [word for word in map(word_of, words) if word.equals or not matches(word.text, "Where:5 Set:3")]
+
+
+def cluster_name(session: Session, asked: list[str]) -> str | None:
+    """The cluster's name; complains about others."""
+    name = str(session.list("cluster")[0]["cluster"])
+    for other in asked:
+        if other != name.lower():
+            session.wrong(
+                f" This cluster '{other}' doesn't exist.\n        Contact your admin to add it to accounting."
+            )
+    return None if asked and name.lower() not in asked else name
+
+
+# -- conditions -----------------------------------------------------------------------------------------------------
+
+
+def account_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
+    if not word.equals and matches(word.text, "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WOPLimits:4"):
+        return 0
+    if not word.equals or matches(word.name, "Names:1 Accounts:1 Acct:4"):
+        cond.setdefault("accounts", []).extend(names_in(word.value))
+        return USER
+    if matches(word.name, "Descriptions:1"):
+        cond.setdefault("descriptions", []).extend(names_in(word.value))
+        return USER
+    if matches(word.name, "Organizations:1"):
+        cond.setdefault("organizations", []).extend(names_in(word.value))
+        return USER
+    return _other_condition(session, cond, word)
+
+
+def user_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
+    if not word.equals and matches(word.text, "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WOPLimits:4"):
+        return 0
+    if not word.equals or matches(word.name, "Names:1 Users:1"):
+        cond.setdefault("users", []).extend(names_in(word.value))
+        return USER
+    if matches(word.name, "AdminLevel:2"):
+        cond["admin_level"] = level_of(word.value)
+        return USER
+    if matches(word.name, "Clusters:1"):
+        cond.setdefault("clusters", []).extend(names_in(word.value))
+        return USER
+    if matches(word.name, "DefaultAccount:8"):
+        cond.setdefault("default_accounts", []).extend(names_in(word.value))
+        return USER
+    return _other_condition(session, cond, word)
+
+
+def _other_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
+    if association_condition(session, cond, word):
+        return ASSOC
+    session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
+    return 0
+
+
+def qos_condition(session: Session, cond: dict[str, Any], word: Word) -> int:
+    if not word.equals and matches(word.text, "WithDeleted:5"):
+        return 0
+    if not word.equals or matches(word.name, "Names:1 QOSLevel:1"):
+        cond.setdefault("names", []).extend(names_in(word.value))
+        return USER
+    if matches(word.name, "Ids:1"):
+        cond.setdefault("ids", []).extend(int(text) for text in names_in(word.value) if is_number(text))
+        return USER
+    session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
+    return 0

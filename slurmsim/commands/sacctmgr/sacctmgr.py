@@ -1,0 +1,196 @@
+"""sacctmgr: accounts, users, associations and QOS.
+
+Mirrors sacctmgr 22.05 (later rows from 24.11 and 26.05). `show` prints, `add`, `modify` and
+`delete` change.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from slurmsim import releases
+from slurmsim.commands.io import FAILED_CALLS, Io, run_command
+from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.words import Session
+from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, Style
+from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, LongOption, OptionError, Parser
+from slurmsim.commands.text.release import release_of
+from slurmsim.release_changes import since
+
+_O = LongOption
+_OPTIONS = (
+    _O("help", NO, "h"), _O("usage", NO, "h"), _O("immediate", NO, "i"), _O("noheader", NO, "n"),
+    _O("oneliner", NO, "o"), _O("parsable", NO, "p"), _O("parsable2", NO, "P"), _O("quiet", NO, "Q"),
+    _O("readonly", NO, "r"), _O("associations", NO, "s"), _O("verbose", NO, "v"), _O("version", NO, "V"),
+)  # fmt: skip
+_HELP = """\
+sacctmgr [<OPTION>] [<COMMAND>]
+    -h or --help        this text
+    -i or --immediate   make changes without asking
+    -n or --noheader    no heading
+    -p or --parsable    columns end in '|'
+    -P or --parsable2   columns are separated by '|'
+    -Q or --quiet       say less
+    -r or --readonly    change nothing
+    -s or --associations with associations
+    -v or --verbose     say more
+    -V or --version     the release
+
+  add ENTITY SPECS, delete ENTITY SPECS, modify ENTITY SPECS set SPECS, show ENTITY [SPECS],
+  associations, help, quiet, verbose, readonly, reconfigure, version, exit
+"""
+_NOT_HERE = ("dump", "load", "archive", "rollup", "shutdown", "clear")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run sacctmgr; the exit code."""
+    return run_command("sacctmgr", run, argv)
+
+
+def run(argv: list[str], io: Io) -> int:
+    """One sacctmgr call in the world `io`; the exit code."""
+    session = Session(io, release_of(io), argv=list(argv))
+    try:
+        words = _options(session, argv)
+        _check_database(session)
+        if words:
+            process(session, words)
+        else:
+            _interactive(session)
+    except Stop as stop:
+        return stop.code
+    return session.code
+
+
+def _options(session: Session, argv: list[str]) -> list[str]:
+    io = session.io
+    options = list(_OPTIONS)
+    if since(session.release, "data_parsers"):
+        options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
+    parser = Parser(options, permute=True)
+    parsable, header = 0, True
+    try:
+        for key, value in parser.parse(argv):
+            if key == "h":
+                io.out(_HELP)
+                raise Stop(0)
+            if key == "V":
+                io.out(releases.version_line(session.release) + "\n")
+                raise Stop(0)
+            session.immediate |= key == "i"
+            session.with_assoc |= key == "s"
+            session.readonly |= key == "r"
+            header &= key != "n"
+            parsable = {"p": ENDING, "P": NO_ENDING}.get(key, parsable)
+            if key in ("json", "yaml"):
+                session.dump, session.parser = key, value
+    except OptionError as error:
+        io.error(f"sacctmgr: {error}")
+        io.error('Try "sacctmgr --help" for more information')
+        raise Stop(1) from None
+    session.style = Style(parsable, "|", header)
+    return parser.rest
+
+
+def _check_database(session: Session) -> None:
+    try:
+        kind = session.io.client.call("config", names=["AccountingStorageType"])["values"]["AccountingStorageType"]
+    except FAILED_CALLS:
+        session.io.error("sacctmgr: error: slurm_persist_conn_open_without_init: failed to open persistent connection "
+                         "to host:localhost:6819: Connection refused")  # fmt: skip
+        raise Stop(1) from None
+    if not str(kind or "").endswith("slurmdbd"):
+        session.io.error("You are not running a supported accounting_storage plugin\n"
+                         "Only 'accounting_storage/slurmdbd' is supported.")  # fmt: skip
+        raise Stop(1)
+
+
+def _interactive(session: Session) -> None:
+    """Commands from standard input, until it ends or says so."""
+    io = session.io
+    failed = 0
+    while not session.over:
+        io.out("sacctmgr: ")
+        io.stdout.flush()
+        text = io.stdin.readline()
+        if not text:
+            io.out("\n")
+            break
+        if text.startswith("#"):
+            continue
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            words = text.split()
+        if words:
+            process(session, words)
+        failed, session.code = failed | session.code, 0
+    session.code = failed
+
+
+def process(session: Session, words: list[str]) -> None:
+    """One command."""
+    verb, rest = words[0], words[1:]
+    if matches(verb, "associations:3"):
+        session.with_assoc = True
+    elif matches(verb, "help:2"):
+        _no_more(session, words)
+        session.io.out(_HELP)
+    elif matches(verb, "quiet:4"):
+        _no_more(session, words)
+        session.quiet = 1
+    elif matches(verb, "exit:4 \\q:2 quit:4"):
+        _no_more(session, words)
+        session.over = True
+    elif matches(verb, "add:3 create:3"):
+        _change(session, "add", rest)
+    elif matches(verb, "show:3 list:3"):
+        from slurmsim.commands.sacctmgr.show import show
+
+        show(session, rest)
+    elif matches(verb, "modify:1 update:1"):
+        _change(session, "modify", rest)
+    elif matches(verb, "delete:3 remove:3"):
+        _change(session, "delete", rest)
+    elif matches(verb, "verbose:4"):
+        _no_more(session, words, "too many arguments for {} keyword")
+        session.quiet = -1
+    elif matches(verb, "readonly:4"):
+        _no_more(session, words, "too many arguments for {} keyword")
+        session.readonly = True
+    elif matches(verb, "reconfigure:4"):
+        _no_more(session, words, "too many arguments for {} keyword")
+    elif matches(verb, "oneliner:1"):
+        _no_more(session, words)
+    elif matches(verb, "version:4"):
+        _no_more(session, words, "too many arguments for {} keyword")
+        session.io.out(releases.version_line(session.release) + "\n")
+    elif matches(verb, "clear:3") and rest and matches(rest[0], "stats:1"):
+        session.list("cluster")  # nobody counts anything, as long as there is a database
+    elif any(matches(verb, f"{name}:2") for name in _NOT_HERE):
+        session.wrong(f"sacctmgr: error: {verb}: slurmsim does not have this command")
+    else:
+        session.wrong(f"invalid keyword: {verb}")
+
+
+def _change(session: Session, verb: str, words: list[str]) -> None:
+    from slurmsim.commands.sacctmgr import add as sacctmgr_add
+    from slurmsim.commands.sacctmgr import delete as sacctmgr_delete
+    from slurmsim.commands.sacctmgr import modify as sacctmgr_modify
+
+    if session.readonly:
+        session.wrong("Can't run this command in readonly mode.")
+        return
+    verbs = {"add": sacctmgr_add.add, "modify": sacctmgr_modify.modify, "delete": sacctmgr_delete.delete}
+    verbs[verb](session, words)
+
+
+def _no_more(session: Session, words: list[str], text: str = "too many arguments for keyword:{}") -> None:
+    if len(words) > 1:
+        session.wrong(text.format(words[0]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,373 @@
+"""sacctmgr show: what the database has, as tables.
+
+Mirrors the list functions of sacctmgr (22.05; later rows from 24.11 and 26.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slurmsim.commands.io import FAILED_CALLS
+from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.table import (
+    ASSOCIATION,
+    PAIRS,
+    QOS,
+    Asked,
+    Getter,
+    associations,
+    columns,
+    of,
+    selected,
+    table,
+    tres_text,
+)
+from slurmsim.commands.sacctmgr.words import Session
+from slurmsim.commands.small.sshare import tree_name
+from slurmsim.commands.text.clock_text import date_line, long_clock
+from slurmsim.release_changes import since
+from slurmsim.releases import row
+
+_WITHASSOC = (
+    "You requested options that are only valid when querying with the withassoc option.\n"
+    "Are you sure you want to continue?"
+)
+_LIMITS = "GrpJ,GrpN,GrpCPUs,GrpMEM,GrpS,GrpWall,GrpCPUMins,MaxJ,MaxN,MaxCPUs,MaxS,MaxW,MaxCPUMins,QOS,DefaultQOS"
+_ASSOC = (
+    "Share,Priority,GrpJ,GrpTRES,GrpS,GrpWall,GrpTRESMins,MaxJ,MaxTRES,MaxTRESPerN,MaxS,MaxW,MaxTRESMins,QOS,DefaultQOS,"
+    "GrpTRESRunMins"
+)
+_QOS = {
+    "22.05": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
+    "GrpTRESRunMins,GrpJ,GrpS,GrpW,MaxTRES,MaxTRESPerN,MaxTRESMins,MaxW,MaxTRESPerUser,MaxJobsPerUser,"
+    "MaxSubmitJobsPerUser,MaxTRESPerAcct,MaxJobsPerAcct,MaxSubmitJobsPerAcct,MinTRES",
+    "24.11": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
+    "GrpTRESRunMins,GrpJ,GrpS,GrpW,MaxTRES,MaxTRESPerN,MaxTRESMins,MaxW,MaxTRESPerUser,MaxJobsPerUser,"
+    "MaxSubmitJobsPerUser,MaxTRESPerAcct,MaxTRESRunMinsPerAcct%22,MaxTRESRunMinsPerUser%22,MaxJobsPerAcct,"
+    "MaxSubmitJobsPerAcct,MinTRES",
+}
+_RPC = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
+_NO_ENTITY = {
+    "22.05": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
+    '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n"RunAwayJobs", "Stats", '
+    '"Transaction", "TRES", "User", or "WCKey"',
+    "24.11": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
+    '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n'
+    '"RunAwayJobs", "Stats", "Transaction", "TRES", "User", or "WCKey"',
+}
+
+
+def show_account(session: Session, words: list[str]) -> None:
+    """Accounts, with their associations if asked for."""
+    flags = "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WithRawQOSLevel:5 WOPLimits:4"
+    extra = {"descriptions": "Descriptions:1", "organizations": "Organizations:1"}
+    asked = Asked(session, words, "Names:1 Accounts:1 Acct:4", flags, extra, bare="accounts")
+    if session.code:
+        return
+    with_assoc = session.with_assoc or "withassoc" in asked.flags
+    text = asked.format or ["Acc", "Des", "O"]
+    if not asked.format:
+        text += ["Cl", "ParentN", "U", "Share", "Priority", *_LIMITS.split(",")] if with_assoc else []
+        text += ["Coord"] if "withcoordinators" in asked.flags else []
+    if not with_assoc and asked.of_associations and not session.ask(_WITHASSOC):
+        session.io.out("Aborted\n")
+        return
+    fields = columns(session, text)
+    records = selected(session.list("account"), asked.cond,
+                       {"accounts": "account", "descriptions": "description",
+                       "organizations": "organization"})  # fmt: skip
+    if session.dump:
+        return _dump(session, "accounts", records)
+    getters = ASSOCIATION | {
+        "acct": of("account"), "desc": of("description"), "org": of("organization"),
+        "coords": lambda r: ",".join(r["coordinators"]),
+    }  # fmt: skip
+    if with_assoc:
+        # as they stand in the database's tree: the last child first
+        known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
+        known = sorted(known, key=lambda a: int(a["lft"]))
+        rows = [{**a, **record} for record in records for a in known if a["account"] == record["account"]]
+    else:
+        rows = [dict(record, shares=None) for record in records]
+    table(session, fields, rows, getters)
+
+
+def show_association(session: Session, words: list[str]) -> None:
+    """Associations, as a tree if asked for."""
+    flags = "Tree:4 WithDeleted:5 WithRawQOSLevel:5 WithSubAccounts:5 WOPInfo:4 WOPLimits:4 OnlyDefaults:4"
+    asked = Asked(session, words, "Ids:1 Associations:2", flags, {}, bare="ids", short=True)
+    if session.code:
+        return
+    tree = "tree" in asked.flags
+    text = asked.format or [
+        "Cluster", "Account", "User", "Part", *([] if "wopinfo" in asked.flags else _ASSOC.split(","))
+    ]  # fmt: skip
+    fields = columns(session, text, tree=tree)
+    rows = associations(session, asked.cond, asked.flags)
+    if session.dump:
+        return _dump(session, "associations", rows)
+    getters = dict(ASSOCIATION)
+    if tree:
+        seen: list[tuple[str, str, str]] = []
+        getters["acct"] = lambda r: tree_name(
+            f"|{r['account']}" if r["user"] else r["account"], r["account"],
+            r["account"] if r["user"] else r["parent"], seen,
+        )  # fmt: skip
+    table(session, fields, rows, getters)
+
+
+def show_user(session: Session, words: list[str]) -> None:
+    """Users, with their associations if asked for."""
+    flags = "WithAssoc:5 WithCoordinators:5 WithDeleted:5 WithRawQOSLevel:5 WOPLimits:4"
+    extra = {"admin": "AdminLevel:2", "clusters": "Clusters:1", "default_accounts": "DefaultAccount:8",
+             "default_wckeys": "DefaultWCKey:8"}  # fmt: skip
+    asked = Asked(session, words, "Names:1 Users:1", flags, extra, bare="users")
+    if session.code:
+        return
+    with_assoc = session.with_assoc or "withassoc" in asked.flags
+    text = asked.format or ["U", "DefaultA", "Ad"]
+    if not asked.format:
+        text += ["Coord"] if "withcoordinators" in asked.flags else []
+        text += ["Cl", "Acc", "Part", "Share", "Priority", "MaxJ", "MaxN", "MaxCPUs", "MaxS", "MaxW", "MaxCPUMins",
+                 "QOS", "DefaultQOS"] if with_assoc else []  # fmt: skip
+    if not with_assoc and asked.of_associations and not session.ask(_WITHASSOC):
+        session.io.out("Aborted\n")
+        return
+    fields = columns(session, text)
+    records = selected(session.list("user"), asked.cond, {"users": "user", "default_accounts": "default_account"})
+    if asked.cond.get("admin"):
+        records = [r for r in records if any(r["admin_level"].lower().startswith(a) for a in asked.cond["admin"])]
+    if asked.of_associations or asked.cond.get("clusters"):
+        mine = {a["user"] for a in associations(session, asked.cond, asked.flags)}
+        records = [record for record in records if record["user"] in mine]
+    if session.dump:
+        return _dump(session, "users", records)
+    getters = ASSOCIATION | {
+        "user": of("user"), "dacct": lambda r: r["default_account"] or "", "admin": of("admin_level"),
+        "dwckey": lambda r: r["default_wckey"] or "", "coords": lambda r: ",".join(r["coordinates"]),
+    }  # fmt: skip
+    if with_assoc:
+        known = associations(session, {k: v for k, v in asked.cond.items() if k in PAIRS}, asked.flags)
+        rows = [{**a, **record} for record in records for a in known if a["user"] == record["user"]]
+    else:
+        rows = [dict(record) for record in records]
+    table(session, fields, rows, getters)
+
+
+def show_qos(session: Session, words: list[str]) -> None:
+    """QOS."""
+    asked = Asked(session, words, "Names:1 QOSLevel:1", "WithDeleted:5",
+                  {"descriptions": "Descriptions:1", "ids": "Ids:1", "modes": "PreemptMode:8"})  # fmt: skip
+    if session.code:
+        return
+    fields = columns(session, asked.format or row(_QOS, session.release))
+    records = selected(session.list("qos"), asked.cond,
+                       {"names": "name", "descriptions": "description", "ids": "id"})  # fmt: skip
+    if session.dump:
+        return _dump(session, "qos", records)
+    table(session, fields, records, QOS)
+
+
+def show_cluster(session: Session, words: list[str]) -> None:
+    """The cluster."""
+    extra = {"classification": "Classification:3", "features": "Features:3", "federation": "Federation:3",
+             "flags": "Flags:2", "plugin": "PluginIDSelect:1", "rpc": "RPCVersions:1"}  # fmt: skip
+    asked = Asked(session, words, "Names:1 Clusters:3", "WithDeleted:5 WithFed:5 WOLimits:3", extra, bare="clusters")
+    if session.code:
+        return
+    text = asked.format or ["Cl", "Controlh", "Controlp", "RPC"]
+    if not asked.format:
+        if "wolimits" not in asked.flags:
+            text += ["Fa", "GrpJ", "GrpTRES", "GrpS", "MaxJ", "MaxTRES", "MaxS", "MaxW", "QOS", "DefaultQOS"]
+        if "withfed" in asked.flags:
+            text += ["Federation", "ID", "Features", "FedState"]
+    fields = columns(session, text)
+    records = selected(session.list("cluster"), asked.cond, {"clusters": "cluster"})
+    if session.dump:
+        return _dump(session, "clusters", records)
+    rows = [{**record["association"], **record} for record in records]
+    flags = None if since(session.release, "unset_cluster_flags") else ""
+    getters = ASSOCIATION | {
+        "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
+        "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: _in_id_order(r["tres"]),
+        "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": of("nodes"), "select": lambda r: 109,
+        "class": lambda r: "", "flags": lambda r: flags, "federation": lambda r: "",
+        "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,
+        "cpus": lambda r: str(r["tres"].get("cpu", 0)),
+    }  # fmt: skip
+    table(session, fields, rows, getters)
+
+
+def _in_id_order(tres: Mapping[str, int]) -> str:
+    return tres_text(tres)
+
+
+def show_tres(session: Session, words: list[str]) -> None:
+    """TRES."""
+    asked = Asked(session, words, "Names:1", "WithDeleted:5", {"types": "Types:1", "ids": "Ids:1"}, bare="types")
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Type,Name%15,ID")
+    records = selected(session.list("tres"), asked.cond, {"types": "type", "ids": "id", "names": "name"})
+    if session.dump:
+        return _dump(session, "tres", records)
+    table(session, fields, records, {"type": of("type"), "name": of("name"), "id": of("id")})
+
+
+def show_event(session: Session, words: list[str]) -> None:
+    """Nodes that are down or drained, and the cluster's own events."""
+    extra = {"nodes": "Nodes:1", "reasons": "Reason:1", "states": "States:4", "start": "Start:5", "end": "End:1",
+             "max_cpus": "MaxCpus:2", "min_cpus": "MinCpus:2", "users": "Users:1", "event": "Event:2"}  # fmt: skip
+    asked = Asked(session, words, "Clusters:1 Names:1", "All_Clusters:5 All_Time:5 CondFlags:3", extra, bare="clusters")
+    if session.code:
+        return
+    only = "".join(asked.cond.get("event") or ())
+    text = "Cluster,TRES,Start,End,ClusterNodes" if only.startswith("c") else \
+        "Cluster,NodeName,Start,End,State,Reason,User"  # fmt: skip
+    fields = columns(session, asked.format or text)
+    records = selected(session.list("event"), asked.cond, {"clusters": "cluster", "states": "state"})
+    if asked.cond.get("nodes"):
+        from slurmsim.hostlist import expand
+
+        wanted = {name for part in asked.cond["nodes"] for name in expand(part)}
+        records = [r for r in records if r["node"] in wanted]
+    if only.startswith("n"):
+        records = [r for r in records if r["node"]]
+    elif only.startswith("c"):
+        records = [r for r in records if not r["node"]]
+    getters: dict[str, Getter] = {
+        "cluster": of("cluster"), "nodename": lambda r: r["node"] or "", "timestart": of("start"),
+        "timeend": of("end"),
+        "state": lambda r: r["state"] or "", "reason": lambda r: r["reason"] or "",
+        "user": lambda r: f"{r['user']}({r['uid']})" if r["uid"] is not None else "",
+        "tres": lambda r: _in_id_order(r["tres"]), "cluster_nodes": of("nodes"),
+        "event": lambda r: "Node" if r["node"] else "Cluster", "eventraw": lambda r: 2 if r["node"] else 1,
+        "duration": lambda r: long_clock(max(0, int(session.io.now()) - r["start"])),
+    }  # fmt: skip
+    table(session, fields, records, getters)
+
+
+def show_transaction(session: Session, words: list[str]) -> None:
+    """Changes made."""
+    extra = {"actions": "Action:4", "actors": "Actors:4", "start": "Start:1", "end": "End:1", "clusters": "Clusters:3",
+             "accounts": "Accounts:3 Acct:4", "users": "Users:1"}  # fmt: skip
+    asked = Asked(session, words, "Ids:1", "WithAssocInfo:5", extra, bare="ids")
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Time,Action,Actor,Where,Info")
+    records = selected(session.list("transaction"), asked.cond, {"actors": "actor", "ids": "id"})
+    table(session, fields, records, {
+        "ts": of("time"), "action": of("action"), "actor": of("actor"), "where": of("where"), "info": of("info"),
+        "id": of("id"),
+    })  # fmt: skip
+
+
+def show_problem(session: Session, words: list[str]) -> None:
+    """Accounts without users, users without a uid."""
+    asked = Asked(session, words, "Names:1", "Tree:4", {})
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Cl,Acct,User,Problem")
+    records = session.list("problem")
+    users = {r["account"] for r in records if r["user"]}
+    parents = {r["parent"] for r in records if not r["user"]}
+    rows: list[dict[str, Any]] = [
+        {**r, "problem": "Account has no users"}
+        for r in records
+        if not r["user"] and r["account"] not in users and r["account"] not in parents and r["account"] != "root"
+    ]
+    names = sorted({r["user"] for r in records if r["user"]})
+    ids = session.io.client.call("users", names=names)["uids"] if names else []
+    missing = {name for name, uid in zip(names, ids, strict=True) if uid is None}
+    rows += [{**r, "problem": "User does not have a uid"} for r in records if r["user"] in missing]
+    table(session, fields, rows, ASSOCIATION | {"problem": of("problem")})
+
+
+def show_reservation(session: Session, words: list[str]) -> None:
+    """Reservations."""
+    asked = Asked(session, words, "Names:1", "", {"clusters": "Clusters:1", "ids": "Ids:1", "nodes": "Nodes:1",
+                                                 "start": "Start:5", "end": "End:1"})  # fmt: skip
+    if session.code:
+        return
+    fields = columns(session, asked.format or "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,Unused")
+    records = selected(session.list("reservation"), asked.cond, {"names": "name", "clusters": "cluster", "ids": "id"})
+    table(session, fields, records, {
+        "cluster": of("cluster"), "name": of("name"), "tres": lambda r: tres_text(r["tres"]),
+        "timestart": of("start"),
+        "timeend": of("end"), "id": of("id"), "unused": lambda r: 0.0,
+    })  # fmt: skip
+
+
+def show_runaway(session: Session, words: list[str]) -> None:
+    """Jobs the database takes for running although they are not: there are none."""
+    cluster = session.list("cluster")[0]["cluster"]
+    session.io.out(f"Runaway Jobs: No runaway jobs found on cluster {cluster}\n")
+
+
+def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], None]:
+    def show(session: Session, words: list[str]) -> None:
+        asked = Asked(session, words, "Names:1", "Tree:4 WithDeleted:5 WithClusters:5", {})
+        if session.code:
+            return
+        session.list(kind)
+        table(session, columns(session, asked.format or text), [], {})
+
+    return show
+
+
+def show_stats(session: Session, words: list[str]) -> None:
+    """Statistics of slurmdbd, which nobody is here: it was never asked for anything."""
+    began, now = int(session.list("cluster")[0]["created"]), int(session.io.now())
+    line = "*" * 67 + "\n"
+    session.io.out(
+        f"{line}sacctmgr show stats output at {date_line(now)} ({now})\n"
+        f"Data since                    {date_line(began)} ({began})\n"
+        f"All statistics are in microseconds\n{line}\n"
+        "Remote Procedure Call statistics by message type\n\nRemote Procedure Call statistics by user\n"
+    )
+
+
+def show_config(session: Session, words: list[str]) -> None:
+    """Configuration of slurm.conf and slurmdbd."""
+    from slurmsim.commands.sacctmgr.config import text
+
+    session.io.out(text(session))
+
+
+def show_wckey(session: Session, words: list[str]) -> None:
+    """``show wckey``: there are none."""
+    name = "WCKey" if since(session.release, "wckeys_by_name") else "Name"
+    _empty(f"{name},Cluster,User", "wckey")(session, words)
+
+
+_ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
+    ("Accounts:2 Acct:4", show_account, ""), ("Associations:2", show_association, ""),
+    ("Clusters:2", show_cluster, ""), ("Configuration:2", show_config, ""), ("Events:1", show_event, ""),
+    ("Federation:1", _empty("Federation,Cluster,ID%2,Features,FedState"), ""),
+    ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "24.11"),
+    ("Problems:1", show_problem, ""), ("RunawayJobs:2 OrphanJobs:1 LostJobs:1", show_runaway, ""),
+    ("QOS:1", show_qos, ""), ("Resource:4", _empty("Name,Server,Type,Count,Allocated,ServerType"), ""),
+    ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
+    ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
+    ("WCKeys:1", show_wckey, ""), ("tres:2", show_tres, ""),
+)  # fmt: skip
+
+
+def show(session: Session, words: list[str]) -> None:
+    """``show ENTITY …``."""
+    if words:
+        for names, do, first in _ENTITIES:
+            if first <= session.release and matches(words[0], names):
+                do(session, words[1:])
+                return
+    session.wrong(row(_NO_ENTITY, session.release))
+
+
+def _dump(session: Session, key: str, records: list[dict[str, Any]]) -> None:
+    from slurmsim.commands.json.accounts import dump
+
+    try:
+        dump(session, key, records, session.argv)
+    except FAILED_CALLS as error:
+        session.wrong(f"sacctmgr: error: {error}")

@@ -1,0 +1,190 @@
+"""Tables of sacctmgr: columns by name, cells of every kind, and which records are chosen (22.05)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from slurmsim.commands.sacctmgr.fields import DOUBLE, F, find, matches
+from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
+from slurmsim.commands.text.clock_text import Dates, long_clock
+from slurmsim.commands.text.dashed_table import NUMBER, Head, double, heading, line
+from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.units import quantity
+from slurmsim.commands.text.widths import width_of
+
+Record = Mapping[str, Any]
+Getter = Callable[[Record], Any]  # text, number or None
+
+
+def tres_text(counts: Mapping[str, int] | None) -> str:
+    """``cpu=24,node=6``, by name."""
+    return ",".join(
+        sorted(f"{name}={quantity(count, 'M') if name == 'mem' else count}" for name, count in (counts or {}).items())
+    )
+
+
+def of(key: str) -> Getter:
+    return lambda record: record.get(key)
+
+
+def _tres(key: str) -> Getter:
+    return lambda record: tres_text(record.get(key))
+
+
+def _one(key: str, name: str) -> Getter:
+    return lambda record: (record.get(key) or {}).get(name)
+
+
+def _time(key: str) -> Getter:
+    return lambda record: None if record.get(key) is None else long_clock(record[key])
+
+
+def _minutes(key: str) -> Getter:
+    return lambda record: None if record.get(key) is None else long_clock(record[key] // 60 * 60)
+
+
+_COMMON: dict[str, Getter] = {
+    "grpcm": _one("grp_tres_mins", "cpu"), "grpcrm": _one("grp_tres_run_mins", "cpu"), "grpc": _one("grp_tres", "cpu"),
+    "grptm": _tres("grp_tres_mins"), "grptrm": _tres("grp_tres_run_mins"), "grpt": _tres("grp_tres"),
+    "grpj": of("grp_jobs"), "grpja": of("grp_jobs_accrue"), "grpmem": _one("grp_tres", "mem"),
+    "grpn": _one("grp_tres", "node"), "grps": of("grp_submit_jobs"), "grpw": _minutes("grp_wall_s"), "id": of("id"),
+    "maxcm": _one("max_tres_mins", "cpu"), "maxc": _one("max_tres", "cpu"), "maxtm": _tres("max_tres_mins"),
+    "maxt": _tres("max_tres"), "maxtn": _tres("max_tres_per_node"), "minpt": of("min_prio_thresh"),
+    "maxn": _one("max_tres", "node"), "maxw": _minutes("max_wall_s"), "prio": of("priority"),
+}  # fmt: skip
+ASSOCIATION: dict[str, Getter] = {
+    **_COMMON,
+    "acct": of("account"), "cluster": of("cluster"), "dqos": lambda r: r.get("def_qos") or "",
+    "fairshare": of("shares"), "lft": of("lft"), "rgt": of("rgt"), "maxj": of("max_jobs"),
+    "maxja": of("max_jobs_accrue"), "maxs": of("max_submit_jobs"), "pid": of("parent_id"),
+    "pname": lambda r: r.get("parent") or "", "part": lambda r: r.get("partition") or "",
+    "qos": lambda r: ",".join(r.get("qos") or ()), "qos_raw": lambda r: ",".join(r.get("qos_raw") or ()),
+    "user": lambda r: r.get("user") or "", "lineage": of("lineage"), "maxtrm": lambda r: "",
+}  # fmt: skip
+QOS: dict[str, Getter] = {
+    **_COMMON,
+    "desc": of("description"), "name": of("name"),
+    "flags": lambda r: ",".join(_flag_names(r["flags"])) or None, "grace": _time("grace_time_s"),
+    "maxtrm": _tres("max_tres_run_mins_pu"), "maxtrma": _tres("max_tres_run_mins_pa"), "maxta": _tres("max_tres_pa"),
+    "maxtu": _tres("max_tres_pu"), "maxj": of("max_jobs_pu"), "maxjpa": of("max_jobs_pa"),
+    "maxjaa": of("max_jobs_accrue_pa"), "maxjau": of("max_jobs_accrue_pu"), "maxnu": _one("max_tres_pu", "node"),
+    "maxcu": _one("max_tres_pu", "cpu"), "maxs": of("max_submit_pu"), "maxsa": of("max_submit_pa"),
+    "maxcrm": _one("max_tres_run_mins_pu", "cpu"), "minc": _one("min_tres", "cpu"), "mint": _tres("min_tres"),
+    "pree": lambda r: ",".join(sorted(r["preempt"])), "preem": lambda r: (r["preempt_mode"] or "cluster").lower(),
+    "prxmpt": _time("preempt_exempt_time_s"), "uf": of("usage_factor"), "ut": of("usage_threshold"),
+    "lf": of("limit_factor"),
+}  # fmt: skip
+_FLAG_ORDER = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes",
+               "OverPartQOS", "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
+
+
+def _flag_names(flags: Iterable[str]) -> list[str]:
+    lower = {flag.lower() for flag in flags}
+    return [flag for flag in _FLAG_ORDER if flag.lower() in lower]
+
+
+# -- printing -----------------------------------------------------------------------------------------------------
+
+
+def columns(session: Session, text: str | list[str], *, tree: bool = False) -> list[F]:
+    """The fields of a format. Raises Stop."""
+    words = names_in(",".join(text) if isinstance(text, list) else text)
+    found = []
+    for word in words:
+        name, percent, size = word.partition("%")
+        field = find(name, session.release)
+        if field is None:
+            session.wrong(f"Unknown field '{name}'")
+            raise Stop(1)
+        if field.key == "acct" and tree:
+            field = field._replace(width=-20)
+        width = width_of(size) if percent else 0
+        found.append(field._replace(width=width) if width else field)
+    return found
+
+
+def table(session: Session, fields: list[F], rows: Iterable[Mapping[str, Any]], getters: Mapping[str, Getter]) -> None:
+    """Print rows; a field nobody knows here is empty."""
+    heads = [Head(f.heading, f.width, f.kind if f.kind != DOUBLE else NUMBER) for f in fields]
+    out = [heading(heads, session.style)]
+    dates = Dates(session.io.environ, int(session.io.now()), unset="Unknown")
+    for record in rows:
+        out.append(line(heads, [_cell(session, f, record, getters, dates) for f in fields], session.style))
+    session.io.out("".join(out))
+
+
+def _cell(session: Session, f: F, record: Record, getters: Mapping[str, Getter], dates: Dates) -> str | None:
+    getter = getters.get(f.key)
+    value = getter(record) if getter is not None else None
+    if f.kind == "date":
+        return dates(int(value or 0))
+    if value is None:
+        return None
+    if f.kind == DOUBLE:
+        return double(float(value), f.width, session.style)
+    return str(value)
+
+
+# -- what the words ask ---------------------------------------------------------------------------------------------
+
+
+class Asked:
+    """Conditions and format of a show command."""
+
+    def __init__(self, session: Session, words: list[str], own: str, flags: str, extra: Mapping[str, str], *,
+                 bare: str = "names", short: bool = False) -> None:  # fmt: skip
+        """`own` are names of the entity's own list, `flags` words without ``=``, `extra` further lists by key."""
+        self.cond: dict[str, Any] = {}
+        self.flags: set[str] = set()
+        self.format: list[str] = []
+        self.of_associations = False
+        for text in words:
+            word = word_of(text)
+            if not word.equals and matches(text, "Where:5 Set:3"):
+                continue
+            flag = next((f for f in flags.split() if matches(text, f)), None) if not word.equals else None
+            if flag is not None:
+                self.flags.add(flag.partition(":")[0].lower())
+            elif not word.equals or matches(word.name, own):
+                self.cond.setdefault(bare, []).extend(names_in(word.value))
+            elif matches(word.name, "Format:1"):
+                self.format += names_in(word.value)
+            elif (key := next((k for k, names in extra.items() if matches(word.name, names)), None)) is not None:
+                self.cond.setdefault(key, []).extend(names_in(word.value))
+            elif association_condition(session, self.cond, word):
+                self.of_associations = True
+            else:
+                tail = "" if short else "\n Use keyword 'set' to modify value"
+                session.wrong(f" Unknown condition: {text}{tail}")
+
+
+def selected(records: Iterable[dict[str, Any]], cond: Mapping[str, Any], pairs: Mapping[str, str]) -> list[Any]:
+    """Records whose values are among those asked for."""
+    found = []
+    for record in records:
+        if all(not cond.get(key) or str(record.get(name) or "").lower() in [str(v).lower() for v in cond[key]]
+               for key, name in pairs.items()):  # fmt: skip
+            found.append(record)
+    return found
+
+
+PAIRS = {"accounts": "account", "users": "user", "partitions": "partition", "clusters": "cluster", "ids": "id",
+          "parents": "parent", "default_qos": "def_qos"}  # fmt: skip
+
+
+def associations(session: Session, cond: Mapping[str, Any], flags: set[str]) -> list[dict[str, Any]]:
+    """The associations a condition selects."""
+    records = session.list("association", own="woplimits" in flags)
+    found = selected(records, cond, PAIRS)
+    if cond.get("qos"):
+        found = [r for r in found if set(r["qos"]) & set(cond["qos"])]
+    if "onlydefaults" in flags:
+        found = [r for r in found if r["is_default"]]
+    if "withsubaccounts" in flags and cond.get("accounts"):
+        spans = [(r["lft"], r["rgt"]) for r in found if not r["user"]]
+        found = [r for r in records if any(low <= r["lft"] <= high for low, high in spans)]
+    return found
+
+
+# -- entities -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,145 @@
+"""The words of a sacctmgr command: conditions, settings, formats; and the voice that says what is wrong with them.
+
+Mirrors the _set_cond and _set_rec of sacctmgr (22.05): names may be shortened, case does not matter, a word without
+``=`` is a name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE, Io
+from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.text.dashed_table import Style
+from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.values import leading_number
+from slurmsim.protocol import DENIED, Refusal
+
+_NO_PRIVILEGE = "Your user doesn't have privilege to perform this action"
+_OPTION = re.compile(r"(.*?)([+-]?)=(.*)", re.DOTALL)
+
+
+class Word(NamedTuple):
+    """``name``, ``operator`` (+, - or nothing) and ``value`` of NAME+=VALUE; a bare word has no `equals`."""
+
+    text: str
+    name: str
+    operator: str
+    value: str
+    equals: bool
+
+
+def word_of(text: str) -> Word:
+    """One word taken apart."""
+    match = _OPTION.fullmatch(text)
+    if match is None or not match[1]:
+        return Word(text, text, "", text, False)
+    return Word(text, match[1], match[2], match[3], True)
+
+
+def names_in(text: str, *, fold: bool = True) -> list[str]:
+    """A list of names, each once; in lower case with `fold`."""
+    text = text.strip("\"'")
+    found = [name.strip().strip("\"'") for name in text.split(",")]
+    if not text:
+        return [""]
+    return list(dict.fromkeys(name.lower() if fold else name for name in found if name))
+
+
+@dataclass
+class Session:
+    """One sacctmgr: its options, and whether something went wrong."""
+
+    io: Io
+    release: str
+    style: Style = field(default_factory=Style)
+    immediate: bool = False
+    with_assoc: bool = False
+    readonly: bool = False
+    quiet: int = 0
+    code: int = 0
+    dump: str = ""
+    parser: str | None = None
+    over: bool = False
+    argv: list[str] = field(default_factory=list)
+
+    def wrong(self, text: str) -> None:
+        """Say it, and end with exit code 1."""
+        self.code = 1
+        self.io.error(text)
+
+    def note(self, text: str) -> None:
+        """Say it."""
+        self.io.error(text)
+
+    def list(self, kind: str, **arguments: Any) -> list[dict[str, Any]]:
+        """Records of the database. Raises Stop."""
+        try:
+            found: list[dict[str, Any]] = self.io.client.call("account_list", kind=kind, **arguments)["records"]
+        except FAILED_CALLS as error:
+            text = error.text if isinstance(error, Refusal) else UNREACHABLE
+            self.io.error(f"sacctmgr: error: {_NO_PRIVILEGE if text == DENIED and kind == 'wckey' else text}")
+            if text == DENIED:
+                self.io.error(f" Error with request: {text}")
+            raise Stop(1) from None
+        return found
+
+    def ask(self, warning: str) -> bool:
+        """Whether to go on (commit_check); nobody answering means no."""
+        if self.immediate:
+            return True
+        io = self.io
+        io.out(f"{warning} (You have 30 seconds to decide)\n")
+        io.out("(N/y): ")
+        io.stdout.flush()
+        answer = io.stdin.readline()
+        if not answer:
+            io.out("timeout\n")
+            return False
+        io.out("\n")
+        return answer[:1] in ("y", "Y")
+
+
+def association_condition(session: Session, cond: dict[str, Any], word: Word) -> bool:
+    """Conditions that choose associations (sacctmgr_set_assoc_cond)."""
+    if matches(word.name, "Accounts:2 Acct:4"):
+        cond.setdefault("accounts", []).extend(names_in(word.value))
+    elif matches(word.name, "Ids:1 Associations:2"):
+        for text in names_in(word.value):
+            number, rest = leading_number(text)  # what follows it counts for nothing: 1-5 is 1
+            if rest == text:
+                session.wrong(f"sacctmgr: error: Invalid value for AssocId ({text})")
+            else:
+                cond.setdefault("ids", []).append(number)
+    elif matches(word.name, "Clusters:1"):
+        cond.setdefault("clusters", []).extend(names_in(word.value))
+    elif matches(word.name, "DefaultQOS:8"):
+        cond.setdefault("default_qos", []).extend(known_qos(session, word.value))
+    elif matches(word.name, "Partitions:3"):
+        cond.setdefault("partitions", []).extend(names_in(word.value))
+    elif matches(word.name, "Parents:4"):
+        cond.setdefault("parents", []).extend(names_in(word.value))
+    elif matches(word.name, "QosLevel:1"):
+        cond.setdefault("qos", []).extend(known_qos(session, word.value))
+    elif matches(word.name, "Users:1"):
+        cond.setdefault("users", []).extend(names_in(word.value))
+    else:
+        return False
+    return True
+
+
+def known_qos(session: Session, text: str) -> list[str]:
+    """Names of QOS that exist; says which does not."""
+    known = [record["name"] for record in session.list("qos")]
+    ids = {str(record["id"]): record["name"] for record in session.list("qos")}
+    found = []
+    for item in names_in(text):
+        sign, name = (item[0], item[1:]) if item[:1] in "+-" and item else ("", item)
+        name = ids.get(name, name)
+        if name not in known:
+            session.wrong(f"sacctmgr: error: You gave a bad qos '{name}'. Valid QOS's are {','.join(known)}")
+            return []
+        found.append(sign + name)
+    return found

@@ -1,0 +1,1 @@
+"""scancel: jobs and steps cancelled or signalled."""

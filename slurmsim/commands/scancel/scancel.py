@@ -1,0 +1,348 @@
+"""scancel: cancel or signal jobs and steps, by id and by filters.
+
+Mirrors src/scancel of Slurm 22.05: ids alone are sent as they are; a job that is unknown or over already is no error
+then unless one asks to hear of it (-v). With a filter, a signal, -b, -i or a step the jobs are loaded and chosen here,
+and an id that means none of them is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from slurmsim import releases
+from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.text import array_text
+from slurmsim.commands.text.cluster_facts import named_cluster
+from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.plugin_lines import plugin_lines
+from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.typed_hosts import typed_hosts
+from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.states import COMPACT
+
+_NAME = "scancel"
+_OPTIONS = tuple(
+    LongOption(*row)
+    for row in (
+        ("account", REQUIRED, "A"), ("batch", NO, "b"), ("cron", NO, "cron"), ("ctld", NO, "ctld"), ("full", NO, "f"),
+        ("help", NO, "help"), ("hurry", NO, "H"), ("interactive", NO, "i"), ("cluster", REQUIRED, "M"),
+        ("clusters", REQUIRED, "M"), ("me", NO, "me"), ("jobname", REQUIRED, "n"), ("name", REQUIRED, "n"),
+        ("nodelist", REQUIRED, "w"), ("partition", REQUIRED, "p"), ("qos", REQUIRED, "q"), ("quiet", NO, "Q"),
+        ("reservation", REQUIRED, "R"), ("sibling", REQUIRED, "sibling"), ("signal", REQUIRED, "s"),
+        ("state", REQUIRED, "t"), ("usage", NO, "usage"), ("user", REQUIRED, "u"), ("verbose", NO, "v"),
+        ("version", NO, "V"), ("wckey", REQUIRED, "wckey"),
+    )
+)  # fmt: skip
+_USAGE = """Usage: scancel [-A account] [--batch]{ctld} [--full] [--interactive] [-n job_name]
+               [-p partition] [-Q] [-q qos] [-R reservation] [-s signal | integer]
+               [-t PENDING | RUNNING | SUSPENDED] [--usage] [-u user_name]
+               [--hurry] [-V] [-v] [-w hosts...] [--wckey=wckey]
+               [job_id[_array_id][.step_id]]
+"""
+_CTLD = {"22.05": "", "24.11": " [--ctld]"}
+_NAMED = (
+    ("A", "account"), ("n", "job_name"), ("w", "nodelist"), ("p", "partition"), ("q", "qos"), ("R", "reservation"),
+    ("t", "state"), ("u", "user_name"), ("wckey", "wckey"),
+)  # fmt: skip
+_ID = re.compile(r"(\d+)(?:_(\d+|\*|\[[\d,:%-]+\]))?(?:\+\d+)?(?:\.(\d+))?", re.ASCII)
+_SIGNALS = {
+    "HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "ALRM": 14, "TERM": 15, "USR1": 10, "USR2": 12, "URG": 23,
+    "CONT": 18, "STOP": 19, "TSTP": 20, "TTIN": 21, "TTOU": 22,
+}  # fmt: skip
+_STATES = ("PENDING", "RUNNING", "SUSPENDED")
+_FIELDS = ("job_id", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account", "partition",
+           "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
+_NO_JOB = "Invalid job id specified"
+_OVER = "Job/step already completing or completed"
+_FINAL = frozenset(COMPACT) - set(_STATES)
+
+
+@dataclass
+class Asked:
+    """The command line."""
+
+    filters: dict[str, str] = field(default_factory=dict)
+    signal: int | None = None
+    batch: bool = False
+    full: bool = False
+    hurry: bool = False
+    interactive: bool = False
+    verbose: int = 0
+    me: bool = False
+    quiet: bool = False
+    ids: list[str] = field(default_factory=list)
+
+    @property
+    def plain(self) -> bool:
+        """Whether slurmctld is to look for the jobs (has_default_opt, has_job_steps)."""
+        chosen = self.filters or self.batch or self.interactive or self.signal is not None
+        return not chosen and not any("." in word for word in self.ids)
+
+
+Row = dict[str, Any]
+
+
+class _Done(Exception):
+    """Nothing is left to do; the exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run as a program; the exit code."""
+    return run_command(_NAME, run, argv)
+
+
+def run(argv: Sequence[str], io: Io) -> int:
+    """Cancel what the words say; the exit code."""
+    try:
+        asked = _read(argv, io)
+        return _send_ids(asked, asked.ids, io) if asked.plain else _send_chosen(asked, io)
+    except _Done as done:
+        return done.code
+    except Unreachable as error:
+        io.error(f"scancel: error: {text_of(error)}")
+        return 1
+
+
+def _read(argv: Sequence[str], io: Io) -> Asked:
+    asked = Asked()
+    parser = Parser(_OPTIONS, permute=True)
+    try:
+        for key, value in parser.parse(argv):
+            _apply(asked, key, value or "", io)
+    except OptionError as error:
+        io.error(f'scancel: {error}\nTry "scancel --help" for more information')
+        raise _Done(1) from None
+    asked.ids = [word for words in parser.rest for word in _split(words)]
+    for word in asked.ids:
+        match = _ID.fullmatch(word)
+        if match is None or not int(match[1]) or not _may_be_tasks(match[2] or "", io):
+            io.error(f"scancel: error: Invalid job id {word}")
+            raise _Done(1)
+    if not asked.ids and not asked.filters:
+        io.error("scancel: error: No job identification provided")
+        raise _Done(1)
+    return asked
+
+
+def _split(words: str) -> list[str]:
+    """Ids are separated by commas, but not inside brackets."""
+    return [part for part in re.split(r",(?![^\[]*\])", words) if part]
+
+
+def _may_be_tasks(text: str, io: Io) -> bool:
+    """Whether a list of tasks is one, and not of more than Slurm's host lists take."""
+    if not text.startswith("["):
+        return True
+    try:
+        return bool(
+            typed_hosts(text.partition("%")[0].rstrip("]") + "]", lambda why: io.error(f"scancel: error: {why}"))
+        )
+    except HostlistError:
+        return False
+
+
+def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
+    match key:
+        case "A" | "n" | "p" | "q" | "R" | "w" | "wckey":
+            asked.filters[key] = value
+        case "t":
+            asked.filters[key] = _state(value, io)
+        case "u":
+            known = io.client.call("users", names=[value])["uids"][0]
+            if known is None:
+                io.error(f"scancel: error: Invalid user name: {value}")
+                raise _Done(1)
+            asked.filters[key] = value
+        case "me":
+            asked.filters["u"] = str(io.client.call("hello")["user"])
+            asked.me = True
+        case "s":
+            asked.signal = _signal(value, io)
+        case "b" | "f" | "H" | "i" | "Q":
+            names = {"b": "batch", "f": "full", "H": "hurry", "i": "interactive", "Q": "quiet"}
+            setattr(asked, names[key], True)
+        case "v":
+            asked.verbose += 1
+        case "V":
+            io.out(releases.version_line(release_of(io)) + "\n")
+            raise _Done(0)
+        case "usage" | "help":
+            io.out(_USAGE.format(ctld=releases.row(_CTLD, release_of(io))))
+            raise _Done(0)
+        case "M":
+            if named_cluster(io, _NAME, value) is None:
+                raise _Done(1)
+        case "cron" | "sibling":
+            io.error(f"scancel: error: --{key} is not modelled")
+            raise _Done(1)
+
+
+def _signal(text: str, io: Io) -> int:
+    name = text.upper().removeprefix("SIG")
+    if is_number(text):
+        return int(text)
+    if name not in _SIGNALS:
+        io.error(f"Unknown job signal: {text}")
+        raise _Done(1)
+    return _SIGNALS[name]
+
+
+def _state(text: str, io: Io) -> str:
+    for state in _STATES:
+        if text.upper() in (state, COMPACT[state]):
+            return state
+    io.error(f"Invalid job state specified: {text}\nValid job states are PENDING, RUNNING, and SUSPENDED")
+    raise _Done(1)
+
+
+def _send_ids(asked: Asked, ids: Sequence[str], io: Io) -> int:
+    code = 0
+    for word in ids:
+        code = _send(asked, word, io) or code
+    return code
+
+
+def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
+    """Ask for one job, or for a step of the job `job_id`; the exit code, 0 for what nobody needs to hear of."""
+    base, _, step = word.partition(".")
+    told = str(job_id) if step else base
+    kills = asked.signal in (None, 9)
+    if asked.verbose:
+        what = "Terminating" if kills else f"Signal {asked.signal} to"
+        io.error(f"scancel: {what} {f'step {told}.{step}' if step else f'job {told}'}")
+    try:
+        io.client.call("kill", job_id=base, step=int(step) if step else None,
+                       signal=asked.signal, batch=asked.batch, full=asked.full)  # fmt: skip
+    except Refusal as refusal:
+        over = refusal.text == _OVER or (refusal.text == _NO_JOB and not step)
+        if not over or asked.verbose:
+            io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {refusal.text}")
+        return 0 if over and kills else refusal.number & 0xFF or 1
+    return 0
+
+
+def _send_chosen(asked: Asked, io: Io) -> int:
+    """Load the jobs, choose, ask for each."""
+    if asked.verbose:
+        told = io.client.call("config", names=["SelectTypeParameters"])["values"].get("SelectTypeParameters")
+        for line in plugin_lines(told, release_of(io)):
+            io.error(f"scancel: {line}")
+    try:
+        answer = io.client.call("jobs", fields=list(_FIELDS), show_all=True)
+    except FAILED_CALLS as error:
+        io.error(f"slurm_load_jobs error: {text_of(error)}")
+        return 1
+    columns = answer["columns"]
+    rows = [{name: columns[name][k] for name in _FIELDS} for k in range(answer["n"])]
+    rows = [row for row in rows if row["job_state"] not in _FINAL]
+    known, code = _known(asked, rows, io)
+    rows = [row for row in rows if _wanted(row, asked)]
+    if not rows and asked.verbose:
+        filters = dict(asked.filters)
+        if asked.me:
+            filters["u"] = str(io.client.call("hello")["uid"])
+        told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
+        if told:
+            io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
+    for row, word in _of_ids(known, rows) if asked.ids else _of_rows(rows):
+        if not asked.interactive or _confirmed(row, word, io):
+            code = max(_send(asked, word, io, row["job_id"]), code)
+    return code
+
+
+def _known(asked: Asked, rows: Sequence[Row], io: Io) -> tuple[list[str], int]:
+    """Which ids name jobs that are not over, whatever the filters say; the others are told of, and the exit code."""
+    known, code = [], 0
+    for word in asked.ids:
+        if any(_names(word, row) for row in rows):
+            known.append(word)
+            continue
+        code = 1
+        if not asked.quiet:
+            kind = "job step id" if "." in word else "job id"
+            io.error(f"scancel: error: Kill job error on {kind} {word}: {_NO_JOB}")
+    return known, code
+
+
+def _of_rows(rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
+    """All rows under their own ids; those that wait first, lest they start meanwhile."""
+    for waits in (True, False):
+        for row in rows:
+            if (row["job_state"] == "PENDING") is waits:
+                yield row, _own(row)
+
+
+def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:
+    """What the ids name, a row once, but each of its steps; ids with something that waits first."""
+    waiting = {word for word in ids if any(row["job_state"] == "PENDING" and _names(word, row) for row in rows)}
+    sent: set[int] = set()
+    for word in sorted(ids, key=lambda word: word not in waiting):
+        step = word.partition(".")[2]
+        for row in rows:
+            if row["job_id"] in sent or not _names(word, row) or (step and row["job_state"] == "PENDING"):
+                continue
+            if step:
+                yield row, f"{_own(row)}.{step}"
+            else:
+                sent.add(row["job_id"])
+                yield row, _own(row)
+
+
+def _wanted(row: Row, asked: Asked) -> bool:
+    filters = asked.filters
+    for key, name in (("A", "account"), ("n", "name"), ("q", "qos"), ("R", "resv_name"), ("u", "user_name"),
+                      ("wckey", "wckey")):  # fmt: skip
+        if key in filters and (row[name] or "") != filters[key]:
+            return False
+    if "p" in filters and filters["p"] not in row["partition"].split(","):
+        return False
+    if "t" in filters and row["job_state"] != filters["t"]:
+        return False
+    return "w" not in filters or not set(_hosts(filters["w"])).isdisjoint(_hosts(row["nodes"] or ""))
+
+
+def _hosts(text: str) -> list[str]:
+    try:
+        return expand(text, widest=MAX_RANGE) if text else []
+    except ValueError:
+        return []
+
+
+def _own(row: Row) -> str:
+    """The id of a record: of a job, of a task, or of the tasks that are still one record."""
+    array, task, text = row["array_job_id"], row["array_task_id"], row["array_task_str"]
+    return f"{array}_[{text}]" if text else f"{array}_{task}" if array and task is not None else str(row["job_id"])
+
+
+def _names(word: str, row: Row) -> bool:
+    """Whether an id means the row: an array's own all its tasks, but with a step only the record that has the id."""
+    base, _, step = word.partition(".")
+    number, _, tasks = base.partition("_")
+    if not tasks:
+        return int(number) == row["job_id"] or (int(number) == row["array_job_id"] and not step)
+    mine = _tasks_of(row["array_task_str"] or row["array_task_id"])
+    return int(number) == row["array_job_id"] and (tasks == "*" or not _tasks_of(tasks).isdisjoint(mine))
+
+
+def _tasks_of(text: str | int | None) -> set[int]:
+    return set() if text is None else set(array_text.tasks_of(str(text).strip("[]").partition("%")[0]))
+
+
+def _confirmed(row: Row, word: str, io: Io) -> bool:
+    """Ask; the end of the input is a no."""
+    while True:
+        io.out(f"Cancel job_id={word} name={row['name']} partition={row['partition']} [y/n]? ")
+        answer = io.stdin.readline()
+        if not answer:
+            return False
+        if answer[:1] in "yYnN":
+            return answer[:1] in "yY"

@@ -1,0 +1,101 @@
+"""``scontrol show config``: what slurm.conf says over what each release assumes, as that release prints it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from slurmsim.commands.scontrol import config_rows as table
+from slurmsim.commands.text.clock_text import Dates, long_clock
+from slurmsim.commands.text.values import INFINITE, minutes_of
+from slurmsim.numerals import is_number
+from slurmsim.release_changes import since
+
+_UNIT = re.compile(r"\d+( \D+)", re.ASCII)
+_CLOCK = re.compile(r"(?:\d+-)?\d\d:\d\d:\d\d", re.ASCII)
+_UPPER = ("SelectTypeParameters", "HealthCheckNodeState")
+_MULTIFACTOR = re.compile(
+    r"Priority(?:Parameters|SiteFactor\w*|DecayHalfLife|CalcPeriod|FavorSmall|Flags|MaxAge|UsageResetPeriod|Weight\w+)"
+    r"|FairShareDampeningFactor"
+)
+_ALWAYS = ("PriorityParameters", "PrioritySiteFactorParameters", "PrioritySiteFactorPlugin")
+_LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
+
+
+def config_text(answer: Mapping[str, Any], release: str, dates: Dates) -> str:
+    """The whole list, its date first; `answer` is the daemon's."""
+    given = {key.lower(): value for key, value in answer["given"].items()}
+    lines = [f"Configuration data as of {dates(answer['now'])}"]
+    basic = _given(given, "PriorityType", release) == "priority/basic"
+    hides_factors = basic and not since(release, "no_factors_hidden")
+    all_selection = since(release, "select_parameters_listed") or "selecttypeparameters" in given
+    per_cpu = "defmempercpu" in given
+    for name, default in table.rows(table.MAIN, release):
+        hidden = hides_factors and name not in _ALWAYS and _MULTIFACTOR.fullmatch(name) is not None
+        if hidden or (name == "DefMemPerNode" and per_cpu) or (name == "DefMemPerCPU" and not per_cpu):
+            continue
+        if name == "SelectTypeParameters" and not all_selection:
+            continue
+        lines.append(f"{name:<23} = {_value(name, default, given, answer, release, dates)}")
+    text = "\n".join(lines) + "\n"
+    plugins = f"{_given(given, 'ProctrackType', release)},{_given(given, 'TaskPlugin', release)}"
+    if "cgroup" in plugins:
+        text += _section("Cgroup Support Configuration:", table.CGROUP, release)
+    return text + _section("MPI Plugins Configuration:", table.MPI, release)
+
+
+def _section(title: str, rows: str, release: str) -> str:
+    found = table.rows(rows, release)
+    return "\n".join(["", title, *[f"{name:<23} = {value}" for name, value in found]]) + "\n" if found else ""
+
+
+def _given(given: Mapping[str, str], name: str, release: str) -> str:
+    defaults = dict(table.rows(table.MAIN, release))
+    return given.get(name.lower(), defaults.get(name, ""))
+
+
+def _value(
+    name: str, default: str, given: Mapping[str, str], answer: Mapping[str, Any], release: str, dates: Dates
+) -> str:
+    told = answer["facts"].get(name)
+    if told is not None:
+        return dates(told) if name == "BOOT_TIME" else str(told)
+    text = given.get(name.lower())
+    if text is None:
+        return _assumed(name, default, given, answer, release)
+    if since(release, "no_plugin_is_null") and (text.endswith("/none") or (text == "none" and name == "MpiDefault")):
+        return "(null)"  # no plugin at all
+    if name in _UPPER or name == "PreemptMode":
+        return ",".join(sorted(text.upper().split(","), key=lambda word: word != "GANG"))
+    if name.endswith("Debug") and is_number(text):
+        return _LEVELS[min(int(text), 9)]
+    if default in ("Yes", "No", "yes", "no"):
+        word = "Yes" if text.lower() in ("yes", "1", "true", "up") else "No"
+        return word if default[0].isupper() else word.lower()
+    if name == "SuspendTime":
+        return "INFINITE" if text.lower() in ("-1", "infinite") else f"{text} sec"
+    if (match := _UNIT.fullmatch(default)) and is_number(text.lstrip("-")):
+        return text + match[1]
+    if _CLOCK.fullmatch(default):
+        minutes = minutes_of(text)
+        return text if minutes is None else "INFINITE" if minutes == INFINITE else long_clock(minutes * 60)
+    if name in ("SlurmUser", "SlurmdUser"):
+        return f"{text}({answer['uids'].get(text, 0)})"
+    return text
+
+
+def _assumed(name: str, default: str, given: Mapping[str, str], answer: Mapping[str, Any], release: str) -> str:
+    """What holds without a word in slurm.conf, which may follow from another."""
+    dbd = given.get("accountingstoragetype") == "accounting_storage/slurmdbd"
+    if name == "JobDefaults":
+        words = ((word, given.get(word.lower())) for word in ("DefCpuPerGPU", "DefMemPerGPU"))
+        return ",".join(f"{word}={text}" for word, text in words if text is not None) or default
+    if name == "AccountingStorageUser" and dbd:
+        return "N/A"
+    if name == "MaxDBDMsgs" and dbd:
+        count = given.get("maxjobcount", "10000")
+        return str(2 * int(count if is_number(count) else 10000) + 4 * answer["facts"]["MaxNodeCount"])
+    if name == "AccountingStoragePort" and dbd:
+        return "6819"
+    return default

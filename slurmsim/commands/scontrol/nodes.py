@@ -1,0 +1,241 @@
+"""scontrol's requests about nodes: update, create, reboot, cancel_reboot, power."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.tags import tag_matches
+from slurmsim.commands.text.values import INFINITE, leading_number
+from slurmsim.release_changes import since
+
+Words = Sequence[str]
+UNSPECIFIED, NO_ERROR = (
+    "Unspecified error",
+    "No error",
+)  # the latter is what a word that cannot be read leaves for perror
+# word, how much of it must be there, what is sent
+_STATES: tuple[tuple[str, int, str], ...] = (
+    ("NoResp", 3, "NO_RESPOND"), ("CANCEL_REBOOT", 3, "CANCEL_REBOOT"), ("DRAIN", 3, "DRAIN"), ("FAIL", 3, "FAIL"),
+    ("FUTURE", 3, "FUTURE"), ("RESUME", 3, "RESUME"), ("POWER_DOWN_ASAP", 12, "POWER_DOWN_ASAP"),
+    ("POWER_DOWN_FORCE", 12, "POWER_DOWN_FORCE"), ("POWER_DOWN", 7, "POWER_DOWN"), ("POWER_UP", 7, "POWER_UP"),
+    ("UNDRAIN", 3, "UNDRAIN"), ("UNKNOWN", 3, "UNKNOWN"), ("DOWN", 3, "DOWN"), ("IDLE", 3, "IDLE"),
+    ("ALLOCATED", 3, "ALLOCATED"), ("ERROR", 3, "ERROR"), ("MIXED", 3, "MIXED"),
+)  # fmt: skip
+_VALID = "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN"
+# name, how much of it must be there, first release, field; the first row that matches counts
+_TEXTS: tuple[tuple[str, int, str, str], ...] = (
+    ("NodeAddr", 5, "", "node_addr"), ("NodeHostName", 5, "", "node_hostname"), ("NodeName", 1, "", "names"),
+    ("ActiveFeatures", 3, "", "features_act"), ("CpuBind", 7, "", "cpu_bind"), ("Extra", 1, "", "extra"),
+    ("Features", 1, "", "features"), ("AvailableFeatures", 3, "", "features"), ("Gres", 1, "", "gres"),
+    ("InstanceId", 9, "24.11", "instance_id"), ("InstanceType", 9, "24.11", "instance_type"),
+    ("Weight", 1, "", "weight"), ("Comment", 2, "", "comment"), ("Reason", 1, "", "reason"),
+    ("ResumeAfter", 1, "24.11", "resume_after"), ("State", 1, "", "state"), ("Topology", 4, "26.05", "topology"),
+)  # fmt: skip
+_BINDINGS = ("none", "socket", "ldom", "core", "thread", "off")
+
+
+class _Denied(Exception):
+    """Nothing is sent; the error to report, "" for none."""
+
+    def __init__(self, error: str = "") -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _Ends(Exception):
+    """The words that follow are not read; what was read is sent."""
+
+
+def update_node(session: Session, words: Words) -> str:
+    """``update nodename=...``: the error, "" for none."""
+    request: dict[str, Any] = {}
+    try:
+        for word in words:
+            _word(session, request, word)
+    except _Ends:
+        pass
+    except _Denied as denied:
+        return denied.error
+    if request.get("state") in ("DOWN", "DRAIN", "FAIL") and not request.get("reason"):
+        session.fail("You must specify a reason when DOWNING or DRAINING a node. Request denied")
+        return ""
+    if request.get("resume_after") is not None and request.get("state") not in ("DOWN", "DRAIN"):
+        session.fail("You can only specify a resume time when DOWNING or DRAINING a node. Request denied")
+        return ""
+    if not set(request) - {"names"}:
+        session.fail("No changes specified")
+        return ""
+    return _call(session, "update_node", request)
+
+
+def _word(session: Session, request: dict[str, Any], word: str) -> None:
+    tag, equals, value = word.partition("=")
+    if not equals:
+        session.code = 1
+        session.error(f"Invalid input: {word}  Request aborted")
+        raise _Denied(NO_ERROR)
+    for name, least, first, field in _TEXTS:
+        if first <= session.release and tag_matches(tag, name, least):
+            request[field] = _value(session, field, value, word)
+            return
+    session.fail(f"Update of this parameter is not supported: {word}")
+    session.io.error("Request aborted")
+    raise _Denied
+
+
+def _value(session: Session, field: str, value: str, word: str) -> Any:
+    match field:
+        case "weight":
+            return _weight(session, value, word)
+        case "reason":
+            value = value[1:] if value.startswith('"') else value
+            return value[:-1] if value.endswith('"') else value
+        case "state":
+            return _state(session, value, word)
+        case "cpu_bind" if value.lower() not in _BINDINGS:
+            session.code = 1
+            session.error(f"Invalid input {word}")
+            raise _Denied(NO_ERROR)
+        case "resume_after":
+            if value == "-1":
+                return INFINITE
+            number, rest = leading_number(value)
+            if rest or not value or number < 0:
+                session.code = 1
+                session.error(f"Invalid value {word} for ResumeAfter")
+                raise _Denied(NO_ERROR)
+            return number
+    return value
+
+
+def _weight(session: Session, value: str, word: str) -> int | None:
+    number, rest = leading_number(value)
+    if since(session.release, "weight_is_a_number"):
+        if rest or not value or not 0 <= number <= INFINITE:
+            session.code = 1
+            session.error(f"Invalid value {word} for Weight")
+            raise _Denied(NO_ERROR)
+        return number
+    if rest[:1] in ("k", "K") and rest:
+        number, rest = number * 1024, rest[1:]
+    if rest:
+        if value.lower() in ("unlimited", "infinite"):
+            return INFINITE
+        session.error(f"Weight value ({value}) is not a valid number")
+        raise _Ends
+    if value.startswith("-"):
+        session.error(f"Weight value ({value}) is less than zero")
+        raise _Ends
+    if number > 0xFFFFFFF0:
+        session.error(f"Weight value ({value}) is greater than {0xFFFFFFF0}")
+        raise _Ends
+    return number
+
+
+def _state(session: Session, value: str, word: str) -> str:
+    for name, least, state in _STATES:
+        if tag_matches(value, name, least):
+            return state
+    session.fail(f"Invalid input: {word}")
+    for line in ("Request aborted", _VALID, "Not all states are valid given a node's prior state"):
+        session.io.error(line)
+    raise _Denied
+
+
+def _call(session: Session, name: str, request: dict[str, Any]) -> str:
+    try:
+        session.io.client.call(name, **request)
+    except FAILED_CALLS as error:
+        session.code = 1
+        return text_of(error)
+    return ""
+
+
+def create_node(session: Session, words: Words) -> None:
+    """``create nodename=...``."""
+    error = _call(session, "create_node", {"line": " ".join(words)})
+    if error:
+        article = "" if since(session.release, "error_creating_nodes") else " the"
+        session.complain(f"Error creating{article} node(s)", error, loud=True)
+
+
+def cancel_reboot(session: Session, words: Words) -> None:
+    """``cancel_reboot NODES``."""
+    if len(words) > 2:
+        session.fail(f"too many arguments for keyword:{words[0]}")
+    elif len(words) < 2:
+        session.fail(f"missing argument for keyword:{words[0]}")
+    elif error := _call(session, "update_node", {"names": words[1], "state": "CANCEL_REBOOT"}):
+        session.complain("slurm_update error", error, loud=True)
+
+
+def reboot(session: Session, words: Words) -> None:
+    """``reboot_nodes [ASAP] [nextstate=...] [reason=...] ALL|NODES``."""
+    request: dict[str, Any] = {"asap": False, "next_state": None, "reason": None}
+    at = 1
+    for word in words[1:4]:
+        if not _reboot_word(session, request, word):
+            return
+        at += word.upper() == "ASAP" or word.lower().startswith(("reason=", "nextstate="))
+    if len(words) - at > 1:
+        session.fail(f"too many arguments for keyword:{words[0]}")
+        return
+    if len(words) - at < 1:
+        session.fail("Missing node list. Specify ALL|<NodeList>")
+        return
+    request["names"] = words[at]
+    try:
+        session.io.client.call("reboot_nodes", **request)
+    except FAILED_CALLS as error:
+        if text_of(error) == "RebootProgram isn't defined":
+            session.error("RebootProgram isn't defined")
+            session.complain("scontrol_reboot_nodes error", UNSPECIFIED)
+        else:
+            session.complain("scontrol_reboot_nodes error", text_of(error))
+
+
+def _reboot_word(session: Session, request: dict[str, Any], word: str) -> bool:
+    """Read one word before the nodes; False when it is wrong."""
+    value = word.partition("=")[2]
+    if word.upper() == "ASAP":
+        request["asap"] = True
+    elif word.lower().startswith("reason="):
+        if not value:
+            session.warn("missing reason")
+            return False
+        request["reason"] = value
+    elif word.lower().startswith("nextstate="):
+        if not value:
+            session.warn("missing state")
+            return False
+        state = next((name for name in ("DOWN", "RESUME") if name.startswith(value.upper())), None)
+        if state is None:
+            session.warn(f"Invalid state: {value}")
+            session.warn("Valid states: DOWN, RESUME")
+            return False
+        request["next_state"] = state
+    return True
+
+
+def power(session: Session, words: Words) -> None:
+    """``power UP|DOWN [ASAP|FORCE] NODES``."""
+    if not 3 <= len(words) <= 4:
+        session.fail(f"too {'few' if len(words) < 3 else 'many'} arguments for keyword:{words[0]}")
+        return
+    direction = words[1].upper()
+    if direction not in ("UP", "DOWN"):
+        session.fail(f"unexpected argument: {words[1]}")
+        return
+    how = words[2].upper() if len(words) == 4 else ""
+    if how not in ("", "ASAP", "FORCE"):
+        session.fail(f"unrecognized optional command:{words[2]}")
+        return
+    if how and direction == "UP":
+        session.fail(f"The '{words[2]}' argument is not valid for power up requests")
+        return
+    state = f"POWER_{direction}" + (f"_{how}" if how else "")
+    if error := _call(session, "update_node", {"names": words[-1], "state": state}):
+        session.complain("scontrol_power_nodes error", error)

@@ -1,0 +1,263 @@
+"""scontrol's requests about reservations: create and update."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.scontrol.tags import tag_matches
+from slurmsim.commands.text.dates import BadDate, parse_date
+from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
+from slurmsim.release_changes import since
+
+Words = Sequence[str]
+NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
+_BUSY = ("Requested node configuration is not available", "Requested nodes are busy")
+_NOTE = (
+    "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
+    "If no partition is requested the default partition is assumed.\n"
+)
+# name, how much of it must be there, field; the first row that matches counts
+_ROWS: tuple[tuple[str, int, str], ...] = (
+    ("Accounts", 1, "accounts"), ("Flags", 2, "flags"), ("Groups", 1, "groups"), ("Users", 1, "users"),
+    ("ReservationName", 1, "name"), ("BurstBuffer", 2, "burst_buffer"), ("StartTime", 2, "start_time"),
+    ("EndTime", 1, "end_time"), ("Duration", 1, "duration"), ("MaxStartDelay", 2, "max_start_delay"),
+    ("NodeCnt", 5, "node_cnt"), ("NodeCount", 5, "node_cnt"), ("CoreCnt", 5, "core_cnt"), ("CoreCount", 5, "core_cnt"),
+    ("CPUCnt", 5, "core_cnt"), ("CPUCount", 5, "core_cnt"), ("Nodes", 5, "node_list"), ("Features", 2, "features"),
+    ("Licenses", 2, "licenses"), ("PartitionName", 1, "partition"), ("TRES", 1, "tres"), ("Watts", 1, "watts"),
+    ("Comment", 3, "comment"),
+)  # fmt: skip
+_LATER = {"comment": "24.11"}
+_GONE = {"watts": "24.11"}
+_LISTS = ("accounts", "groups", "users")
+# word, how much of it must be there, name, what may not be taken away
+_FLAGS: tuple[tuple[str, int, str, bool], ...] = (
+    ("Maintenance", 3, "MAINT", True), ("Overlap", 1, "OVERLAP", False), ("Flex", 1, "FLEX", True),
+    ("Ignore_Jobs", 1, "IGNORE_JOBS", True), ("Hourly", 1, "HOURLY", True), ("Daily", 1, "DAILY", True),
+    ("Weekday", 1, "WEEKDAY", True), ("Weekend", 1, "WEEKEND", True), ("Weekly", 1, "WEEKLY", True),
+    ("Any_Nodes", 1, "ANY_NODES", True), ("License_Only", 1, "ANY_NODES", True), ("Static_Alloc", 1, "STATIC", True),
+    ("Part_Nodes", 2, "PART_NODES", True), ("magnetic", 3, "MAGNETIC", True), ("promiscuous", 2, "MAGNETIC", True),
+    ("PURGE_COMP", 2, "PURGE_COMP", True), ("First_Cores", 1, "FIRST_CORES", False),
+    ("Time_Float", 1, "TIME_FLOAT", False), ("Replace", 1, "REPLACE", False),
+    ("Replace_Down", 8, "REPLACE_DOWN", False),
+    ("NO_HOLD_JOBS_AFTER_END", 1, "NO_HOLD_JOBS_AFTER", False),
+)  # fmt: skip
+
+
+class _Wrong(Exception):
+    """The request cannot be read; everything has been said."""
+
+
+def _bad(session: Session, text: str) -> _Wrong:
+    session.code = 1
+    session.error(text)
+    return _Wrong()
+
+
+def create_reservation(session: Session, words: Words) -> None:
+    """``create reservation ...``."""
+    tail = "  No reservation created."
+    try:
+        request = _read(session, words, tail.strip())
+        _check_new(session, request, tail)
+        _send(session, request)
+    except _Wrong:
+        pass
+
+
+def _send(session: Session, request: dict[str, Any]) -> None:
+    try:
+        name = session.io.client.call("create_reservation", reservation=request)["name"]
+    except FAILED_CALLS as error:
+        session.complain("Error creating the reservation", text_of(error), loud=True)
+        named = request.get("node_list") and since(session.release, "note_without_nodes")
+        if text_of(error) in _BUSY and not named:
+            session.io.out(_NOTE)
+        return
+    session.io.out(f"Reservation created: {name}\n")
+
+
+def update_reservation(session: Session, words: Words) -> str:
+    """``update reservationname=...``: the error, "" for none."""
+    tail = "No reservation update."
+    try:
+        request = _read(session, words, tail)
+    except _Wrong:
+        return NO_ERROR
+    if "name" not in request:
+        session.code = 1
+        session.error(f"Reservation must be given.  {tail}")
+        return ""
+    try:
+        session.io.client.call("update_reservation", reservation=request)
+    except FAILED_CALLS as error:
+        if since(session.release, "refused_reservation_once"):
+            session.code = 1
+        else:
+            session.complain("Error updating the reservation", text_of(error), loud=True)
+        return text_of(error)
+    session.io.out("Reservation updated.\n")
+    return ""
+
+
+def _read(session: Session, words: Words, tail: str) -> dict[str, Any]:
+    request: dict[str, Any] = {"flags": []}
+    for word in words:
+        tag, equals, value = word.partition("=")
+        if not equals:
+            if word.lower().startswith("res"):
+                continue
+            if tag_matches(word, "Skip", 2):
+                request["flags"].append("+SKIP")
+                continue
+            raise _bad(session, f"Misformatted parameter '{word}', most options have a parameter after '='.  {tail}")
+        sign = tag[-1] if tag[-1:] in ("+", "-") and tag else ""
+        field = _field(tag.rstrip("+-") if sign else tag, session.release)
+        if field is None:
+            if tag.lower().startswith("res"):
+                continue
+            raise _bad(session, f"Unknown parameter {word}.  {tail}")
+        signed = (*_LISTS, "flags", "duration", *_nodes_too(session.release))
+        if sign and field not in signed:
+            raise _bad(session, f"The +=/-= notation is not supported when updating {tag[:-1]}.  {tail}")
+        _set(session, request, field, value, sign, word, tail)
+    return request
+
+
+def _nodes_too(release: str) -> tuple[str, ...]:
+    return ("node_list",) if since(release, "nodes_of_reservations_signed") else ()
+
+
+def _field(tag: str, release: str) -> str | None:
+    for name, least, field in _ROWS:
+        known = _LATER.get(field, "") <= release and not (field in _GONE and release >= _GONE[field])
+        if known and tag_matches(tag, name, least):
+            return field
+    return None
+
+
+def _set(session: Session, request: dict[str, Any], field: str, value: str, sign: str, word: str, tail: str) -> None:
+    """Note one value."""
+    match field:
+        case "accounts" | "groups" | "users":
+            if field in request:
+                raise _bad(session, f"Parameter {word} specified more than once")
+            request[field] = ",".join(sign + one for one in value.split(",")) if sign else value
+        case "node_list" if sign:
+            request[field] = ",".join(sign + one for one in re.split(r",(?!\d)", value))
+        case "flags":
+            request["flags"] += _flags(session, request, value, sign, tail)
+        case "start_time" | "end_time":
+            try:
+                request[field] = parse_date(value, session.now)
+            except BadDate as bad:
+                session.io.error(bad.line)
+                what = "start" if field == "start_time" else "end"
+                raise _bad(session, f"Invalid {what} time {word}.  {tail}") from None
+        case "duration":
+            minutes = minutes_of(value)
+            if minutes is None or (minutes < 0 and minutes != INFINITE):
+                raise _bad(session, f"Invalid duration {word}.  {tail}")
+            request[field] = minutes
+            if sign:
+                request["duration_sign"] = sign
+        case "max_start_delay":
+            seconds = seconds_of(value)
+            if seconds is None or seconds < 0:
+                raise _bad(session, f"Invalid duration {word}.  {tail}")
+            request[field] = seconds
+        case "node_cnt" | "core_cnt":
+            request[field] = _counts(session, field, value)
+        case "tres":
+            _tres(session, request, value)
+        case _:
+            request[field] = value
+
+
+def _counts(session: Session, field: str, value: str) -> list[int]:
+    """``4`` or ``2,2``, each with k or m."""
+    found = []
+    for part in value.split(","):
+        number, rest = leading_number(part)
+        if rest[:1] in ("k", "K") and rest:
+            number, rest = number * 1024, rest[1:]
+        elif rest[:1] in ("m", "M") and rest:
+            number, rest = number * 1024 * 1024, rest[1:]
+        if rest or not part:
+            what = "node" if field == "node_cnt" else "core"
+            raise _bad(session, f"Invalid {what} count {value}")
+        found.append(number)
+    return found
+
+
+def _tres(session: Session, request: dict[str, Any], value: str) -> None:
+    """``TRES=cpu=4,node=2,license/matlab=1``."""
+    for item in filter(None, value.split(",")):
+        name, _, count = item.partition("=")
+        lower = name.lower()
+        if lower == "cpu":
+            request["core_cnt"] = _counts(session, "core_cnt", count)
+        elif lower == "node":
+            request["node_cnt"] = _counts(session, "node_cnt", count)
+        elif lower.startswith("license/"):
+            text = f"{name[8:]}:{count}"
+            request["licenses"] = f"{request['licenses']},{text}" if request.get("licenses") else text
+        else:
+            raise _bad(session, f"Error parsing TRES {item}: it is not modelled in reservations")
+
+
+def _flags(session: Session, request: dict[str, Any], text: str, sign: str, tail: str) -> list[str]:
+    """Names with ``+`` or ``-`` before them."""
+    found: list[str] = []
+    for word in text.split(",") if text else ():
+        mark = sign or (word[0] if word[:1] in ("+", "-") and word else "")
+        bare = word[1:] if word[:1] in ("+", "-") and word else word
+        name, equals, value = bare.partition("=")
+        for known, least, flag, removable in _FLAGS:
+            if tag_matches(name, known, least) and (removable or mark != "-") and name:
+                found.append(("-" if mark == "-" else "+") + flag)
+                if flag == "PURGE_COMP" and equals:
+                    request["purge_comp"] = seconds_of(value) or 0
+                break
+        else:
+            shown = ",".join(sign + one for one in text.split(",")) if sign else text
+            raise _bad(session, f"Error parsing flags {shown}.  {tail}")
+    return found
+
+
+def _check_new(session: Session, request: dict[str, Any], tail: str) -> None:
+    """What a new reservation must say. Raises _Wrong."""
+    get = request.get
+    start, end, duration = get("start_time"), get("end_time"), get("duration")
+    flags: list[str] = request["flags"]
+    if start is None:
+        raise _bad(session, f"A start time must be given.{tail}")
+    if end is None and duration is None:
+        raise _bad(session, f"An end time or duration must be given.{tail}")
+    if end is not None and duration is not None and start + duration * 60 != end:
+        raise _bad(session, f"StartTime + Duration does not equal EndTime.{tail}")
+    if end is not None and start > end:
+        raise _bad(session, f"Start time cannot be after end time.{tail}")
+    everything = (get("node_list") or "").upper() == "ALL"
+    if get("partition") is not None and everything:
+        flags.append("+PART_NODES")
+    if "+PART_NODES" in flags and (not get("partition") or not everything) and get("node_list") is not None:
+        raise _bad(session, f"PART_NODES flag requires specifying a Partition and ALL nodes.{tail}")
+    nothing = not any(get(key) for key in ("core_cnt", "burst_buffer", "node_cnt", "node_list", "licenses"))
+    if nothing and get("watts") is None:
+        if get("partition") is None:
+            listed = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts"
+            if since(session.release, "reservation_lacks_tres"):
+                listed = "CoreCnt, Nodes, NodeCnt, TRES or Watts"
+            raise _bad(session, f"{listed} must be specified.{tail}")
+        flags.append("+PART_NODES")
+        request["node_list"] = "ALL"
+    if not (get("users") or get("groups") or get("accounts")):
+        others = ", AllowedPartitions, QOS" if since(session.release, "whom_a_reservation_is_for") else ""
+        raise _bad(session, f"Either Users/Groups{others} and/or Accounts must be specified.{tail}")
+    if get("users") and get("groups"):
+        text = "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
+        raise _bad(session, text + tail)

@@ -1,0 +1,126 @@
+"""What a call of scontrol remembers: its switches, its exit code, and how it complains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from slurmsim.commands.io import FAILED_CALLS, Io
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+
+
+class Quit(Exception):
+    """Nothing is left to do; the exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Session:
+    """One call of scontrol.
+
+    Attributes
+    ----------
+    all, details, one_line, future
+        ``-a``, ``-d``, ``-o``, ``-F``.
+    quiet
+        1 with ``-Q``, -1 with ``-v``.
+    acting_uid
+        ``-u``: whom an update of a job is for.
+    code
+        Exit code so far.
+    leave
+        A session is to end.
+    usage
+        Prints what may be asked.
+    """
+
+    def __init__(self, io: Io, release: str, usage: Callable[[Session], None]) -> None:
+        self.io, self.release, self.usage = io, release, usage
+        self.all = self.details = self.one_line = self.future = self.leave = False
+        self.quiet = self.code = 0
+        self.acting_uid: int | None = None
+        self._hello: dict[str, Any] | None = None
+
+    # -- complaints -------------------------------------------------------------------------------------------------
+
+    def fail(self, text: str) -> None:
+        """A line on standard error whatever -Q says; exit code 1."""
+        self.code = 1
+        self.io.error(text)
+
+    def warn(self, text: str) -> None:
+        """A line on standard error but with -Q; exit code 1."""
+        self.code = 1
+        if self.quiet != 1:
+            self.io.error(text)
+
+    def error(self, text: str) -> None:
+        """A line as Slurm's log has it; the exit code stays."""
+        self.io.error(f"scontrol: error: {text}")
+
+    def complain(self, what: str, text: str, *, loud: bool = False) -> None:
+        """``what: text``, as perror does, or without the blank where -Q matters."""
+        self.code = 1
+        if loud or self.quiet != 1:
+            blank = "" if since(self.release, "colon_without_blank") and not loud else " "
+            self.io.error(f"{what}:{blank}{text}")
+
+    # -- the cluster --------------------------------------------------------------------------------------------------
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        """What the daemon says of itself and of who asks; nothing when it does not answer."""
+        if self._hello is None:
+            try:
+                self._hello = self.io.client.call("hello")
+            except FAILED_CALLS:
+                self._hello = {}
+        return self._hello
+
+    @property
+    def now(self) -> int:
+        """The cluster's clock."""
+        return int(self.hello.get("now") or self.io.now())
+
+    @property
+    def privileged(self) -> bool:
+        """Whether who asks is the cluster's owner or an operator."""
+        return bool(self.hello.get("operator"))
+
+    def uid_of(self, name: str) -> int | None:
+        """The id of a user by name or number."""
+        try:
+            found = self.io.client.call("users", names=[name])["uids"][0]
+        except FAILED_CALLS:
+            return None
+        return None if found is None else int(found)
+
+    def use_cluster(self, names: str) -> None:
+        """-M: only the cluster itself is known."""
+        own = str(self.hello.get("cluster") or "")
+        if not names or not own:
+            return
+        from slurmsim.commands.text.cluster_facts import NO_CLUSTER, not_reached
+
+        lines = not_reached(names, own, database=bool(self.hello.get("accounting", True)))
+        for line in lines:
+            self.io.error(line)
+        if not lines:
+            return
+        if since(self.release, "unknown_cluster_is_fatal"):
+            self.io.error(f"scontrol: fatal: {NO_CLUSTER}")
+        raise Quit(1)
+
+    def load(self, what: str, fields: list[str], **arguments: Any) -> list[dict[str, Any]]:
+        """Records as rows. Raises Refusal or Unreachable."""
+        answer = self.io.client.call(what, fields=fields, **arguments)
+        columns = answer["columns"]
+        if answer.get("now") is not None:
+            self.hello["now"] = answer["now"]
+        return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
+
+
+__all__ = ["Quit", "Refusal", "Session"]

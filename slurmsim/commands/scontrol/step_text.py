@@ -1,0 +1,74 @@
+"""Job steps as ``scontrol show step`` lays them out, and the ids that name them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from slurmsim.commands.scontrol.session import Session
+from slurmsim.commands.text.clock_text import Dates, long_clock
+from slurmsim.commands.text.values import leading_number
+
+NO_STEP = 0xFFFFFFFE
+_NAMES = {NO_STEP: "TBD", -5: "batch", -4: "extern", -6: "interactive"}
+STEP_NAMES = {0xFFFFFFFB: "batch", 0xFFFFFFFC: "extern", 0xFFFFFFFA: "interactive"}
+FIELDS: tuple[str, ...] = (
+    "job_id", "array_job_id", "array_task_id", "step_id", "step_name", "name", "user_id", "start_time", "time_limit",
+    "state", "partition", "nodes", "num_nodes", "num_cpus", "num_tasks", "network", "tres_alloc_str", "resv_ports",
+    "task_dist", "srun_host", "srun_pid",
+)  # fmt: skip
+
+
+class StepId(NamedTuple):
+    """``JOB[_TASK][.STEP]``; `name` is how a message calls the step."""
+
+    job: int | None
+    task: int | None
+    step: int | None
+    name: str
+
+
+def parse_step(text: str | None) -> StepId:
+    """The step a text names, read as strtol would.
+
+    >>> parse_step("12.3"), parse_step("5_2").task
+    (StepId(job=12, task=None, step=3, name='3'), 2)
+    """
+    if text is None:
+        return StepId(None, None, None, "TBD")
+    job, rest = leading_number(text)
+    if rest == text:
+        job = 0
+    if rest.startswith("_"):
+        task = leading_number(rest[1:])[0]
+        return StepId(job, task, None, "TBD")
+    if rest.startswith("."):
+        word = rest[1:]
+        known = {"batch": -5, "extern": -4, "interactive": -6}.get(word)
+        step = known if known is not None else leading_number(word)[0]
+        return StepId(job, None, step, word if known is not None else str(step))
+    return StepId(job, None, None, "TBD")
+
+
+def step_text(row: dict[str, Any], session: Session, dates: Dates) -> str:
+    """One step, with the empty line behind it."""
+    gap = " " if session.one_line else "\n   "
+    step = row["step_name"] or STEP_NAMES.get(row["step_id"], row["step_id"])
+    limit = "UNLIMITED" if row["time_limit"] is None else long_clock(row["time_limit"] * 60)
+    if row["array_job_id"]:
+        name = f"{row['array_job_id']}_{row['array_task_id']}.{step}"
+    else:
+        name = f"{row['job_id']}.{step}"
+    dist = f" Dist={row['task_dist']}" if row["task_dist"] else ""
+
+    def null(value: Any) -> str:
+        return "(null)" if value is None else str(value)
+
+    lines = [
+        f"StepId={name} UserId={row['user_id']} StartTime={dates(row['start_time'])} TimeLimit={limit}",
+        f"State={row['state']} Partition={row['partition']} NodeList={row['nodes']}",
+        f"Nodes={row['num_nodes']} CPUs={row['num_cpus']} Tasks={row['num_tasks']} Name={row['name']} "
+        f"Network={null(row['network'])}",
+        f"TRES={null(row['tres_alloc_str'])}", f"ResvPorts={null(row['resv_ports'])}", f"CPUFreqReq=Default{dist}",
+        f"SrunHost:Pid={null(row['srun_host'])}:{row['srun_pid'] or 0}",
+    ]  # fmt: skip
+    return gap.join(lines) + ("\n" if session.one_line else "\n\n")

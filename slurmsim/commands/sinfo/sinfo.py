@@ -1,0 +1,249 @@
+"""sinfo: partitions and nodes as a table.
+
+Mirrors sinfo 22.05 (later rows from 24.11 and 26.05). What can be shown is in `columns`; which nodes share a
+line, and in what order lines come, in `groups`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import partial
+from typing import Any
+
+from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.sinfo.options import Asked, read
+from slurmsim.commands.text import print_fields
+from slurmsim.commands.text.clock_text import Dates, date_line, long_clock
+from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
+from slurmsim.commands.text.messages import Stop
+from slurmsim.commands.text.plugin_lines import plugin_lines
+from slurmsim.commands.text.print_fields import Layout, Table
+from slurmsim.commands.text.release import release_of
+from slurmsim.release_changes import since
+
+_MIN_PARTITION_WIDTH, _MIN_NODE_WIDTH = 9, 9
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run sinfo; the exit code."""
+    return run_command("sinfo", run, argv)
+
+
+def run(argv: list[str], io: Io) -> int:
+    """One sinfo call in the world `io`; the exit code."""
+    try:
+        asked = read(argv, io, release_of(io))
+        return _print(asked, io)
+    except Stop as stop:
+        return stop.code
+
+
+def _print(asked: Asked, io: Io) -> int:
+    if asked.dump:
+        from slurmsim.commands.json.openapi_node import dump_nodes  # rarely wanted
+
+        return dump_nodes(asked.dump, io, asked.release)
+    layout = None if asked.reservations else _layout(asked, io)
+    _check_clusters(asked, io)
+    if asked.verbose:
+        from slurmsim.commands.sinfo.verbose import options_text
+
+        io.out(options_text(asked, [column.group for column in layout.columns()] if layout else []))
+        for line in _plugins(asked, io) if layout else ():
+            io.error(f"sinfo: {line}")
+    code = 0
+    while True:
+        if not asked.no_header and (asked.iterate or asked.verbose or asked.long):
+            io.out(date_line(Cluster(io).now) + "\n")
+        if asked.clusters is not None and not asked.no_header:
+            io.out(f"CLUSTER: {asked.clusters}\n")
+        code |= _print_reservations(asked, io) if layout is None else _print_nodes(asked, layout, io)
+        if not asked.iterate:
+            return code
+        io.out("\n")
+        io.stdout.flush()
+        time.sleep(asked.iterate)
+
+
+def _plugins(asked: Asked, io: Io) -> list[str]:
+    return plugin_lines(Cluster(io).configured("SelectTypeParameters"), asked.release, nodes=True)
+
+
+def _check_clusters(asked: Asked, io: Io) -> None:
+    """There is one cluster; -M may name it."""
+    if asked.clusters is not None:
+        asked.clusters = named_cluster(io, "sinfo", asked.clusters)
+        if asked.clusters is None:
+            raise Stop(1)
+
+
+def _layout(asked: Asked, io: Io) -> Layout:
+    from slurmsim.commands.sinfo.columns import COLUMNS
+
+    text = asked.format or ""
+    letters = print_fields.by_letter(COLUMNS, asked.release)
+    if not asked.long_names:
+        layout = print_fields.parse_letters(text, letters, all_upper_blank=True)
+        for name in layout.unknown:
+            io.error(f"Invalid node format specification: {name or chr(0)}")
+        return layout
+    everything = print_fields.parse_letters("%all", letters, all_upper_blank=True)
+    layout = print_fields.parse_names(text, print_fields.by_name(COLUMNS, asked.release), all_layout=everything)
+    unknown = list(layout.unknown)
+    if since(asked.release, "all_is_no_field"):  # prints all, and complains about the word
+        unknown = [word.partition(":")[0] for word in text.split(",")
+                   if word.partition(":")[0].lower() == "all" or word.partition(":")[0] in unknown]  # fmt: skip
+    for name in unknown:
+        io.error(f"sinfo: error: Invalid job format specification: {name}")
+    return layout
+
+
+# ---- nodes ----
+
+
+def _print_nodes(asked: Asked, layout: Layout, io: Io) -> int:
+    from slurmsim.commands.sinfo import groups as node_groups
+
+    kinds = frozenset(column.group for column in layout.columns() if column.group)
+    letters = node_groups.sort_letters(asked.sort if asked.sort is not None else "N" if asked.by_node else "#P,-t")
+    shown = layout.fields() | node_groups.sort_fields(letters)
+    if asked.fit_nodes:
+        shown.add("list:name")
+    apart_nodes, apart_partitions = node_groups.apart_fields(kinds, asked.exact)
+    node_fields, partition_fields = _needed(shown)
+    partitions = _load(io, "partitions", {"name", "nodes", "default", *partition_fields, *apart_partitions}, asked.all)
+    if partitions is None:
+        return 1
+    nodes = _load(io, "nodes", {*node_groups.NODE_FIELDS, *node_fields, *apart_nodes}, asked.all)
+    if nodes is None:
+        return 1
+    table = nodes["columns"]
+    _mark_mixed(table)
+    names = None if asked.nodes is None else frozenset(asked.nodes)
+    silent = True if asked.dead else False if asked.responding else None
+    if asked.dead and asked.responding:
+        names, silent = frozenset(), None
+    rows = node_groups.passing(
+        table, nodes["n"], names=names, silent=silent, states=asked.states, every=asked.every_state
+    )
+    groups = node_groups.group_nodes(
+        partitions["columns"], table, rows, kinds=kinds, exact=asked.exact, by_node=asked.by_node,
+        anywhere=asked.reasons, chosen=None if asked.partitions is None else frozenset(asked.partitions),
+    )  # fmt: skip
+    values = node_groups.group_table(groups, shown, partitions["columns"], table)
+    order = node_groups.sort_groups(groups, values, letters, kinds)
+    values = {field: [column[row] for row in order] for field, column in values.items()}
+    part_names = [partition_label(partitions["columns"], groups[row].partition) for row in order]
+    _print_table(asked, layout, values, part_names, io, nodes["now"])
+    return 0
+
+
+def partition_label(partitions: Table, row: int) -> str:
+    """A partition's name as it is printed, for the width of its column."""
+    return f"{partitions['name'][row]}*" if partitions["default"][row] else str(partitions["name"][row])
+
+
+def _needed(shown: set[str]) -> tuple[set[str], set[str]]:
+    """Fields of nodes and of partitions behind the fields of lines."""
+    nodes, partitions = set(), set()
+    for field in shown:
+        how, _, name = field.partition(":")
+        if how == "part":
+            partitions.add(name)
+        elif how not in ("n", "cpu"):
+            nodes.add(name)
+    return nodes, partitions
+
+
+def _load(io: Io, what: str, fields: set[str], everything: bool) -> dict[str, Any] | None:
+    try:
+        return io.client.call(what, fields=sorted(fields), show_all=everything)
+    except FAILED_CALLS as error:
+        io.error(f"slurm_load_{'partitions' if what == 'partitions' else 'node'}: {text_of(error)}")
+        return None
+
+
+def _mark_mixed(nodes: Table) -> None:
+    """A node with some but not all CPUs taken is mixed, but allocated while it is being drained."""
+    states, flags = nodes["state"], nodes["state_flags"]
+    for row, (used, total) in enumerate(zip(nodes["alloc_cpus"], nodes["cpus"], strict=True)):
+        if used and used < (total or 0):
+            states[row] = "ALLOCATED" if "DRAIN" in (flags[row] or ()) else "MIXED"
+
+
+def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str], io: Io, now: int) -> None:
+    from slurmsim.commands.sinfo.columns import Show
+
+    widths: dict[str, int] = {}
+    if asked.fit_partition:
+        widths["PARTITION"] = max([_MIN_PARTITION_WIDTH, *map(len, labels)])
+    if asked.fit_nodes:
+        widths["NODELIST"] = widths["HOSTNAMES"] = max([_MIN_NODE_WIDTH, *map(len, values["list:name"])])
+    dates = Dates(io.environ, now, unset="Unknown")
+    digits = 10 if since(asked.release, "ten_digits") else 7
+    show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters)
+    layout = _starred(layout, widths)
+    if not asked.no_header:
+        io.out(print_fields.header(layout, widths) + "\n")
+    count = len(labels)
+    lines = print_fields.lines(layout, show, values, count, widths)
+    if dates.problem:
+        io.error(f"sinfo: error: {dates.problem}")
+    if lines:
+        io.out("\n".join(lines))
+        io.out("\n")
+
+
+def _starred(layout: Layout, widths: dict[str, int]) -> Layout:
+    """The columns as their widths make them: the default partition's star takes the last place of a full one."""
+    from slurmsim.commands.sinfo.columns import partition_text
+
+    specs = list(layout.specs)
+    for at, spec in enumerate(specs):
+        width = widths.get("PARTITION", spec.width)
+        if spec.width < 0 and not spec.right:
+            specs[at] = spec._replace(column=None)  # printf takes a negative precision to mean: nothing
+        elif spec.column is not None and "part:default" in spec.column.fields and width > 0:
+            render = partial(_partition_in, partition_text, width)
+            specs[at] = spec._replace(column=spec.column._replace(render=render))
+    return layout._replace(specs=tuple(specs))
+
+
+def _partition_in(text: Any, width: int, _: Any, name: str | None, default: object) -> str:
+    return str(text(name, default, width))
+
+
+# ---- reservations ----
+
+
+def _print_reservations(asked: Asked, io: Io) -> int:
+    try:
+        answer = io.client.call("reservations", fields=["name", "start_time", "end_time", "node_list"])
+    except FAILED_CALLS as error:
+        io.error(f"slurm_load_reservations: {text_of(error)}")
+        return 1
+    if not answer["n"]:
+        io.out("No reservations in the system\n")
+        return 0
+    columns, now = answer["columns"], answer["now"]
+    dates = Dates(io.environ, now, unset="Unknown")
+    width = 9 if asked.no_header else max([9, *(len(name or "") for name in columns["name"])])
+    if not asked.no_header:
+        io.out(_reservation_line(width, "RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST"))
+    fields = (columns[field] for field in ("name", "start_time", "end_time", "node_list"))
+    for name, start, end, nodes in zip(*fields, strict=True):
+        state = "ACTIVE" if start <= now <= end else "INACTIVE"
+        texts = (dates(start), dates(end), long_clock(end - start), "(null)" if nodes is None else nodes)
+        io.out(_reservation_line(width, name or "(null)", state, *texts))
+    if dates.problem:
+        io.error(f"sinfo: error: {dates.problem}")
+    return 0
+
+
+def _reservation_line(width: int, name: str, state: str, start: str, end: str, duration: str, nodes: str) -> str:
+    return f"{name:<{width}}  {state:>8}  {start:>19}  {end:>19}  {duration:>11}  {nodes}\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""sattach: the layout of a step; attaching to its tasks is not modelled, and refused by name.
+
+Mirrors src/sattach of Slurm 22.05.
+"""
+
+from __future__ import annotations
+
+import re
+
+from slurmsim import releases
+from slurmsim.commands.io import Io, run_command, text_of
+from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
+from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.release import release_of
+from slurmsim.protocol import Refusal, Unreachable
+
+_NAME = "sattach"
+_OPTIONS = tuple(
+    LongOption(*row)
+    for row in (
+        ("help", NO, "h"), ("label", NO, "l"), ("quiet", NO, "Q"), ("usage", NO, "u"), ("verbose", NO, "v"),
+        ("version", NO, "V"), ("layout", NO, "layout"), ("debugger-test", NO, "debugger-test"),
+        ("input-filter", REQUIRED, "input-filter"), ("output-filter", REQUIRED, "output-filter"),
+        ("error-filter", REQUIRED, "error-filter"), ("pty", NO, "pty"),
+    )
+)  # fmt: skip
+_USAGE = "Usage: sattach [options] <jobid.stepid>\n"
+_STEP = re.compile(r"(\d+)\.(\d+|batch|extern|interactive)", re.ASCII)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run sattach; the exit code."""
+    return run_command(_NAME, run, argv)
+
+
+def run(argv: list[str], io: Io) -> int:
+    """One sattach call in the world `io`; the exit code."""
+    parser = Parser(_OPTIONS)
+    given: set[str] = set()
+    try:
+        for key, _ in parser.parse(argv):
+            given.add(key)
+            if key == "V":
+                io.out(releases.version_line(release_of(io)) + "\n")
+                return 0
+            if key in ("h", "u"):
+                io.out(_USAGE)
+                return 0
+    except OptionError as error:
+        io.error(f'sattach: {error}\nTry "sattach --help" for more information')
+        return 1
+    if len(parser.rest) != 1:
+        io.error("sattach: error: too many parameters")
+        io.out(_USAGE)
+        return 1
+    match = _STEP.fullmatch(parser.rest[0])
+    if match is None:
+        io.error("sattach: error: Failed to parse stepid from command line options")
+        io.out(_USAGE)
+        return 1
+    number = next((k for k, name in SPECIAL_STEPS.items() if name == match[2]), None)
+    try:
+        step = int(match[2]) if number is None else number
+        found = io.client.call("step_layout", job_id=int(match[1]), step_id=step)
+    except (Refusal, Unreachable) as error:
+        io.error(f"sattach: error: Could not get job step info: {text_of(error)}")
+        return 1
+    if "layout" not in given:
+        io.error("sattach: error: attaching to the tasks of a step is not modelled; --layout shows them")
+        return 1
+    nodes, tasks = found["nodes"], found["task_ids"]
+    count = sum(len(numbers) for numbers in tasks)
+    lines = ["Job step layout:", f"\t{count} tasks, {len(nodes)} nodes ({found['node_list']})", ""]
+    for k, (name, numbers) in enumerate(zip(nodes, tasks, strict=True)):
+        lines.append(f"\tNode {k} ({name}), {len(numbers)} task(s): " + "".join(f"{n} " for n in numbers))
+    io.out("\n".join(lines) + "\n")
+    return 0

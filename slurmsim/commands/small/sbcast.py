@@ -1,0 +1,57 @@
+"""sbcast: refused. All nodes of this cluster are one machine, so there is nowhere to copy a file to.
+
+The command line is read as src/sbcast of Slurm 22.05 reads it, so that its own complaints come first.
+"""
+
+from __future__ import annotations
+
+from slurmsim import releases
+from slurmsim.commands.io import Io, run_command
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.commands.text.release import release_of
+
+_NAME = "sbcast"
+_OPTIONS = tuple(
+    LongOption(*row)
+    for row in (
+        ("compress", OPTIONAL, "C"), ("exclude", REQUIRED, "exclude"), ("fanout", REQUIRED, "F"), ("force", NO, "f"),
+        ("jobid", REQUIRED, "j"), ("send-libs", OPTIONAL, "send-libs"), ("preserve", NO, "p"), ("size", REQUIRED, "s"),
+        ("timeout", REQUIRED, "t"), ("verbose", NO, "v"), ("version", NO, "V"), ("help", NO, "help"),
+        ("usage", NO, "usage"),
+    )
+)  # fmt: skip
+_HELP = 'Try "sbcast --help" for more information'
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run sbcast; the exit code."""
+    return run_command(_NAME, run, argv)
+
+
+def run(argv: list[str], io: Io) -> int:
+    """One sbcast call in the world `io`; the exit code."""
+    parser = Parser(_OPTIONS, permute=True)
+    job = io.environ.get("SLURM_JOB_ID")
+    try:
+        for key, value in parser.parse(argv):
+            if key == "V":
+                io.out(releases.version_line(release_of(io)) + "\n")
+                return 0
+            if key in ("help", "usage"):
+                io.out("Usage: sbcast [OPTIONS] SOURCE DEST\n")
+                return 0
+            if key == "j":
+                job = value
+    except OptionError as error:
+        io.error(f"sbcast: {error}\n{_HELP}")
+        return 1
+    if len(parser.rest) != 2:
+        io.error(f"Need two file names, have {len(parser.rest)} names\n{_HELP}")
+        return 1
+    if not job:
+        io.error(
+            "sbcast: error: Need a job id to run this command.  Run from within a Slurm job or use the --jobid option."
+        )
+        return 1
+    io.error("sbcast: error: copying files to nodes is not modelled: all nodes are this machine")
+    return 1

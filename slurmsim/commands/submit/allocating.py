@@ -1,0 +1,158 @@
+"""Asking for an allocation and waiting for it: what srun and salloc have in common."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from slurmsim.commands.io import UNREACHABLE, Io
+from slurmsim.commands.submit.allocation_options import Part, read_allocation
+from slurmsim.commands.submit.chosen_options import error_code
+from slurmsim.commands.submit.submission import Failed, ask
+from slurmsim.commands.text.cluster_facts import Cluster
+from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.protocol import Refusal, Unreachable
+
+NO_STATUS = 0xFFFFFFFE
+"""Given back by a client that did not get to use it."""
+SIGNALS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
+TIMED_OUT = "Connection timed out"
+ALREADY_DONE = "Job/step already completing or completed"
+
+
+class Interrupted(Exception):
+    """A signal came while waiting."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def interruptible(names: Sequence[str] = SIGNALS) -> Iterator[None]:
+    """The first of these signals raises Interrupted; those after it are ignored."""
+    numbers = [getattr(signal, name) for name in names]
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for one in numbers:
+            signal.signal(one, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if signal.getsignal(number) is interrupt:
+                signal.signal(number, handler)
+
+
+class AllocatingCall:
+    """One call of a command that allocates: its options are read, and its allocation can be asked for.
+
+    Parameters
+    ----------
+    name, makes
+        The command, and what it makes, of which heterogeneous ones are refused.
+    """
+
+    def __init__(self, name: str, makes: str, argv: list[str], io: Io, say: Messages) -> None:
+        self.io, self.say = io, say
+        self.cluster = Cluster(io)
+        self.error_code = error_code(io, say)
+        parts = read_allocation(name, argv, io, say, self.cluster)
+        if len(parts) > 1:
+            say.error(f"heterogeneous {makes} are not modelled")
+            raise Stop(self.error_code)
+        self.part: Part = parts[0]
+        self.chosen = self.part.chosen
+        self.allocation = Allocation(io, say)
+
+
+class Allocation:
+    """One allocation on its way.
+
+    Attributes
+    ----------
+    job_id
+        0 until the daemon has answered.
+    """
+
+    def __init__(self, io: Io, say: Messages) -> None:
+        self.io, self.say = io, say
+        self.job_id = 0
+
+    def get(
+        self, request: dict[str, Any], immediate: int | None, pending: Callable[[int], None] | None = None
+    ) -> dict[str, Any]:
+        """Ask, and wait until it is granted: what was granted.
+
+        Parameters
+        ----------
+        request
+            Fields of the submission.
+        immediate
+            Seconds to wait at most; 1 does not wait at all, None waits for ever.
+        pending
+            Told the id of a job that has to wait.
+
+        Raises
+        ------
+        Failed
+            With Slurm's text.
+        Interrupted
+        """
+        answer = ask(self.io, [request], self.say)
+        self.job_id = int(answer["job_id"])
+        if "refused" in answer:
+            raise Failed(str(answer["refused"]))
+        if answer.get("granted"):
+            return self._call("allocation", job_id=self.job_id)
+        if answer.get("note"):
+            self.say.info(str(answer["note"]))
+        if pending is not None:
+            pending(self.job_id)
+        self.say.info(f"job {self.job_id} queued and waiting for resources")
+        return self._wait(immediate)
+
+    def _wait(self, immediate: int | None) -> dict[str, Any]:
+        until = None if not immediate else int(self.io.client.call("hello")["now"]) + immediate
+        patient = self.io.client.patient()
+        while True:
+            try:
+                answer = patient.call("wait_allocation", job_id=self.job_id, hold=True, until=until)
+                break
+            except Unreachable:
+                signal.sigtimedwait((), 1)  # the controller is away: look again
+            except Refusal as refusal:
+                raise Failed(refusal.text) from None
+        patient.close()
+        if answer.get("timed_out"):
+            self.give_back(NO_STATUS)
+            raise Failed(TIMED_OUT)
+        if answer.get("over"):
+            self.say.info("Job has been cancelled")
+            raise Failed(ALREADY_DONE)
+        self.say.info(f"job {self.job_id} has been allocated resources")
+        return answer
+
+    def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            return self.io.client.call(name, **arguments)
+        except Refusal as refusal:
+            raise Failed(refusal.text) from None
+        except Unreachable:
+            raise Failed(UNREACHABLE) from None
+
+    def give_back(self, status: int) -> str:
+        """End the allocation; the text of a refusal that matters, else empty."""
+        try:
+            self.io.client.call("complete_job", job_id=self.job_id, status=status)
+        except Refusal as refusal:
+            return "" if refusal.text == ALREADY_DONE else refusal.text
+        except Unreachable:
+            return UNREACHABLE
+        return ""

@@ -1,0 +1,381 @@
+"""From chosen options to the request the controller gets: fields of Slurm's job_desc_msg_t under their names there.
+
+Mirrors the option verification of sbatch and the filling in of the description (22.05, 24.11). Differences to the C
+structure: what was not asked for is absent or None, flags are booleans, texts stay texts (`shared`, `open_mode`,
+`distribution`, `profile`), `environment` is a mapping, `argv` begins after the script, which is `command`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from slurmsim.commands.submit.chosen_options import Chosen
+from slurmsim.commands.submit.job_checks import check_together, hint_counts
+from slurmsim.commands.submit.layout_values import HINT_HELP, hint_settings
+from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.values import BadValue
+from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
+from slurmsim.release_changes import since
+from slurmsim.releases import row
+
+_HOST_FILE_MOST = 1 << 20
+_TOO_WIDE = {
+    "22.05": "Warning: can't run {tasks} processes on {nodes} nodes, setting nnodes to {tasks}",
+    "24.11": "warning: can't run {tasks} processes on {nodes} nodes, setting nnodes to {tasks}",
+}
+_LIST_RAISES_COUNT = {"22.05": True, "24.11": False}
+"""Whether a node list asks for as many nodes even beside ``--nodes``."""
+_COPIED = (
+    "account", "array_inx", "begin_time", "burst_buffer", "clusters", "comment", "contiguous", "core_spec",
+    "cores_per_socket", "cpu_freq_gov", "cpu_freq_max", "cpu_freq_min", "cpus_per_gpu", "cpus_per_task", "deadline",
+    "delay_boot", "dependency", "distribution", "expedited_requeue", "extra", "features", "gpu_bind", "gpu_freq",
+    "gres_flags", "group_id", "job_size_str", "kill_on_invalid_dep", "licenses", "mail_type", "mail_user",
+    "mcs_label", "mem_bind", "mem_per_gpu", "name", "network", "nice", "ntasks_per_core", "ntasks_per_node",
+    "ntasks_per_socket", "oom_kill_step", "overcommit", "partition", "plane_size", "pn_min_tmp_disk", "power",
+    "prefer", "profile", "qos", "reboot", "req_switch", "requeue", "reservation", "segment_size", "shared",
+    "sockets_per_node", "spread_job", "std_err", "std_in", "std_out", "threads_per_core", "time_limit", "time_min",
+    "use_min_nodes", "wait4switch", "wait_all_nodes", "warn_flags", "warn_signal", "warn_time", "wckey", "work_dir",
+    "acctg_freq",
+)  # fmt: skip
+_GPU_SCOPES = (
+    ("tres_per_job", "gpus"),
+    ("tres_per_node", "gpus_per_node"),
+    ("tres_per_socket", "gpus_per_socket"),
+    ("tres_per_task", "gpus_per_task"),
+)
+_SCOPES = (("tres_per_job", "job"), ("tres_per_node", "node"), ("tres_per_socket", "socket"), ("tres_per_task", "task"))
+_COUNTS = ("num_tasks", "min_nodes", "max_nodes", "ntasks_per_node", "sockets_per_node", "cpus_per_task")
+"""What counts of GRES have to agree with, in the order of `Counts`."""
+_BASE = ("block", "cyclic", "arbitrary", "plane")
+
+
+class Sizes:
+    """How many nodes and tasks, after Slurm's guesses; what was not said stays 0 with its flag off."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self.min_nodes = int(chosen.get("min_nodes", 1))
+        self.max_nodes = int(chosen.get("max_nodes", 0))
+        self.nodes_set = chosen.is_set("nodes")
+        self.tasks = int(chosen.get("num_tasks", 1))
+        self.tasks_set = chosen.is_set("ntasks")
+
+
+class Builder:
+    """Checks the options of one job and makes its request.
+
+    Parameters
+    ----------
+    chosen
+        The options; some are filled in or forgotten here.
+    say
+        Where complaints go.
+    error_code
+        Exit code of most failures (SLURM_EXIT_ERROR changes it).
+    configured
+        Value of an option of slurm.conf, asked for when needed.
+    """
+
+    def __init__(self, chosen: Chosen, say: Messages, error_code: int, configured: Callable[[str], str | None]) -> None:
+        self.chosen, self.say, self.error_code, self.configured = chosen, say, error_code, configured
+        self.release = chosen.context.release
+        self.sizes = Sizes(chosen)
+        self.names: list[str] = []
+        self._good = True
+
+    # -- checks -----------------------------------------------------------------------------------------------------
+
+    def verify(self, command: str | None) -> None:
+        """Everything sbatch checks before it sends. Raises Stop.
+
+        Parameters
+        ----------
+        command
+            The script's path, None for standard input and ``--wrap``.
+        """
+        self._check_first()
+        if self.chosen.get("tres_per_task") and self.chosen.get("cpus_per_task"):
+            self.chosen.set_by_name("cpus-per-task", str(self.chosen.get("cpus_per_task")))
+        self._file_names()
+        self._node_lists()
+        self._job_name(command)
+        self._tasks_per_node()
+        self._counts()
+        self._plane()
+        self._guess_tasks()
+        self._arbitrary()
+        self._check_last()
+
+    def _check_first(self) -> None:
+        chosen, say = self.chosen, self.say
+        check_together(chosen, say, lambda: (self.configured("AllowSpecResourcesUsage") or "").lower() in _YES)
+        if chosen.get("quiet") and chosen.get("verbose"):
+            say.error("don't specify both --verbose (-v) and --quiet (-Q)")
+            self._good = False
+        if chosen.is_set("hint") and hint_counts(chosen, say):
+            self._obey_hint()
+
+    def _check_last(self) -> None:
+        chosen, say = self.chosen, self.say
+        if chosen.get("deadline") and chosen.get("begin_time") and chosen.get("deadline") < chosen.get("begin_time"):
+            say.error("Incompatible begin and deadline time specification")
+            raise Stop(self.error_code)
+        if not self._good:
+            raise Stop(self.error_code)
+        sizes = self.sizes
+        chosen.values.update(min_nodes=sizes.min_nodes, max_nodes=sizes.max_nodes, num_tasks=sizes.tasks)
+
+    def _obey_hint(self) -> None:
+        try:
+            settings = hint_settings(self.chosen.get("hint"))
+        except KeyError:
+            self.say.io.out(HINT_HELP)
+            raise Stop(self.error_code) from None
+        except BadValue as bad:
+            self.say.error(str(bad))
+            raise Stop(self.error_code) from None
+        self.chosen.values.update(settings)
+
+    def _file_names(self) -> None:
+        chosen = self.chosen
+        chosen.values.setdefault("std_in", "/dev/null")
+        chosen.values.setdefault("work_dir", chosen.context.cwd)
+        for field in ("std_err", "std_in", "std_out"):
+            name = chosen.get(field)
+            if name is not None and not name.startswith("/"):
+                chosen.values[field] = f"{chosen.get('work_dir')}/{name}"
+
+    def _node_lists(self) -> None:
+        chosen = self.chosen
+        if "/" in (chosen.get("exc_nodes") or ""):
+            chosen.values["exc_nodes"] = self._host_file(chosen.get("exc_nodes"))
+        if chosen.get("nodefile"):
+            chosen.values["req_nodes"] = self._host_file(
+                chosen.get("nodefile"), "Invalid --nodefile node file", code=255
+            )
+        elif "/" in (chosen.get("req_nodes") or ""):
+            chosen.values["req_nodes"] = self._host_file(chosen.get("req_nodes"))
+        elif chosen.get("req_nodes") is None and chosen.context.environ.get("SLURM_HOSTFILE"):
+            path = chosen.context.environ["SLURM_HOSTFILE"]
+            chosen.values["req_nodes"] = self._host_file(
+                path if "/" in path else f"./{path}", "Failure getting NodeNames from hostfile"
+            )
+            chosen.values["distribution"] = "arbitrary"
+        if chosen.get("req_nodes"):
+            self._count_names(chosen.get("req_nodes"))
+
+    def _count_names(self, text: str) -> None:
+        from slurmsim.commands.text.typed_hosts import typed_hosts  # rarely wanted
+        from slurmsim.hostlist import BadRange, HostlistError
+
+        try:
+            self.names = list(dict.fromkeys(typed_hosts(text, self.say.error)))
+        except BadRange:
+            self.say.error("memory allocation failure")
+            raise Stop(self.error_code) from None
+        except HostlistError:
+            return  # the controller refuses it in its own words
+        sizes = self.sizes
+        if not sizes.nodes_set:
+            sizes.min_nodes = len(self.names)
+        elif row(_LIST_RAISES_COUNT, self.release):
+            sizes.min_nodes = max(len(self.names), sizes.min_nodes)
+        sizes.nodes_set = True
+
+    def _host_file(self, path: str, complaint: str | None = None, code: int | None = None) -> str:
+        """The node names in a file as one expression."""
+        try:
+            with open(os.path.join(self.chosen.context.cwd, path), encoding="utf-8", errors="surrogateescape") as file:
+                text = file.read(_HOST_FILE_MOST)
+        except OSError as error:
+            self.say.error(f"slurm_allocate_resources error opening file {path}, {error.strerror}")
+        else:
+            lines = [line.partition("#")[0].strip() for line in text.split("\n")]
+            found = ",".join(line for line in lines if line)
+            if found:
+                return found
+        if complaint:
+            self.say.error(complaint)
+        raise Stop(self.error_code if code is None else code)
+
+    def _job_name(self, command: str | None) -> None:
+        chosen = self.chosen
+        if chosen.get("name") is None:
+            if chosen.get("wrap") is not None:
+                chosen.values["name"] = "wrap"
+            elif command is not None:
+                chosen.values["name"] = command.rsplit("/", 1)[-1]
+
+    def _tasks_per_node(self) -> None:
+        sizes = self.sizes
+        per_node = self.chosen.get("ntasks_per_node")
+        if since(self.release, "tasks_per_node_make_no_count"):
+            return
+        if per_node and not sizes.tasks_set and sizes.max_nodes in (0, sizes.min_nodes):
+            sizes.tasks, sizes.tasks_set = sizes.min_nodes * per_node, True
+
+    def _counts(self) -> None:
+        chosen, sizes = self.chosen, self.sizes
+        if chosen.is_set("cpus-per-task"):
+            least = max(int(chosen.get("pn_min_cpus", -1)), int(chosen.get("cpus_per_task")))
+            chosen.values["pn_min_cpus"] = least
+        if sizes.min_nodes < 0 or sizes.max_nodes < 0 or 0 < sizes.max_nodes < sizes.min_nodes:
+            self.say.error(f"invalid number of nodes (-N {sizes.min_nodes}-{sizes.max_nodes})")
+            self._good = False
+
+    def _plane(self) -> None:
+        size, sizes = self.chosen.get("plane_size"), self.sizes
+        if not size or self.chosen.get("distribution") != "plane":
+            return
+        few = sizes.min_nodes <= 0 or sizes.tasks // size < sizes.min_nodes
+        if few and (sizes.min_nodes - 1) * size >= sizes.tasks:
+            self.say.error("Too few processes for the requested {plane,node} distribution")
+            raise Stop(self.error_code)
+
+    def _guess_tasks(self) -> None:
+        chosen, sizes = self.chosen, self.sizes
+        fixed = sizes.max_nodes in (0, sizes.min_nodes)
+        guess = not since(self.release, "tasks_per_node_make_no_count") or chosen.get("ntasks_per_node") is None
+        if (sizes.nodes_set or chosen.is_set("extra-node-info")) and fixed and guess and not sizes.tasks_set:
+            sizes.tasks = max(sizes.min_nodes, 1)
+            for field in ("sockets_per_node", "cores_per_socket", "threads_per_core"):
+                if chosen.get(field) is not None:
+                    sizes.tasks *= int(chosen.get(field))
+                    sizes.tasks_set = True
+            if sizes.tasks_set and chosen.get("verbose"):
+                self.say.info(f"Number of tasks implicitly set to {sizes.tasks}.")
+        elif sizes.nodes_set and sizes.tasks_set:
+            self._fit_nodes()
+
+    def _fit_nodes(self) -> None:
+        """No more nodes than tasks."""
+        sizes = self.sizes
+        sizes.max_nodes = min(sizes.max_nodes, sizes.tasks)
+        if sizes.tasks < sizes.min_nodes:
+            words: str = row(_TOO_WIDE, self.release)
+            self.say.info(words.format(tasks=sizes.tasks, nodes=sizes.min_nodes))
+            sizes.min_nodes = sizes.max_nodes = sizes.tasks
+            if len(self.names) > sizes.tasks and not since(self.release, "node_list_longer_than_tasks"):
+                self.names = self.names[: sizes.tasks]
+                self.chosen.values["req_nodes"] = ",".join(self.names)
+
+    def _arbitrary(self) -> None:
+        chosen, sizes = self.chosen, self.sizes
+        if not (chosen.get("distribution") or "").startswith("arbitrary"):
+            return
+        if chosen.get("req_nodes") is None:
+            self.say.error("With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option")
+            raise Stop(self.error_code)
+        if not sizes.tasks_set:
+            sizes.tasks, sizes.tasks_set = len(self.names), True
+
+    # -- the request ------------------------------------------------------------------------------------------------
+
+    def request(self) -> dict[str, Any]:
+        """The description, without script, arguments and environment."""
+        chosen, sizes = self.chosen, self.sizes
+        job = {field: chosen.values[field] for field in _COPIED if chosen.values.get(field) is not None}
+        if sizes.nodes_set:
+            job["min_nodes"] = sizes.min_nodes
+            if sizes.max_nodes:
+                job["max_nodes"] = sizes.max_nodes
+        if sizes.tasks_set:
+            job["num_tasks"] = sizes.tasks
+        job["min_cpus"] = self._least_cpus()
+        job["hold"] = bool(chosen.get("hold"))
+        if chosen.get("priority") and not job["hold"]:
+            job["priority"] = chosen.get("priority")
+        if int(chosen.get("pn_min_cpus", -1)) > -1:
+            job["pn_min_cpus"] = chosen.get("pn_min_cpus")
+        self._memory(job)
+        self._tres(job)
+        if chosen.get("no_kill"):
+            job["kill_on_node_fail"] = 0
+        if chosen.get("req_nodes"):
+            job["req_nodes"] = self._names_text() if self.names else chosen.get("req_nodes")
+        elif chosen.get("req_nodes") is not None:
+            job["req_nodes"] = ""
+        if chosen.get("exc_nodes") is not None:
+            job["exc_nodes"] = _as_set(chosen.get("exc_nodes"))
+        if chosen.get("open_mode"):
+            job["open_mode"] = {"a": "append", "t": "truncate"}[chosen.get("open_mode")]
+        tasks_per_gpu = chosen.get("ntasks_per_tres") or chosen.get("ntasks_per_gpu")
+        if tasks_per_gpu:
+            job["ntasks_per_tres"] = tasks_per_gpu
+        if chosen.get("user_id") is not None:
+            job["user_name"] = chosen.get("user_id")
+        self._gres_counts(job)
+        return job
+
+    def _names_text(self) -> str:
+        """The node list; its order counts for ``--distribution=arbitrary`` only."""
+        if (self.chosen.get("distribution") or "").startswith("arbitrary"):
+            return ",".join(self.names)
+        from slurmsim.hostlist import compress  # loaded already, to read the names
+
+        return compress(self.names)
+
+    def _least_cpus(self) -> int:
+        chosen, sizes = self.chosen, self.sizes
+        if chosen.get("overcommit"):
+            return max(sizes.min_nodes, 1)
+        if chosen.is_set("cpus-per-task"):
+            return sizes.tasks * int(chosen.get("cpus_per_task"))
+        if sizes.nodes_set and sizes.min_nodes == 0:
+            return 0
+        return sizes.tasks
+
+    def _memory(self, job: dict[str, Any]) -> None:
+        if self.chosen.get("mem") is not None:
+            job["pn_min_memory"], job["mem_per_cpu"] = self.chosen.get("mem"), False
+        elif self.chosen.get("mem_per_cpu") is not None:
+            job["pn_min_memory"], job["mem_per_cpu"] = self.chosen.get("mem_per_cpu"), True
+
+    def _tres(self, job: dict[str, Any]) -> None:
+        for field, source in _GPU_SCOPES:
+            items = [item for item in (self.chosen.get(source) or "").split(",") if item]
+            if items:
+                job[field] = ",".join(f"gres:gpu:{item}" for item in items)
+        gres = self.chosen.get("gres")
+        if gres and gres.lower() != "none":
+            job["tres_per_node"] = f"{job['tres_per_node']},{gres}" if "tres_per_node" in job else gres
+        for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
+            if self.chosen.get(source) is not None:
+                job[field] = f"gres:gpu:{self.chosen.get(source)}"
+
+    def _gres_counts(self, job: dict[str, Any]) -> None:
+        """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
+        gres = [item for field, scope in _SCOPES for item in gres_items(job.get(field) or "", scope)]
+        if not gres and "mem_per_gpu" not in job:
+            return
+        counts = Counts(
+            job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),
+            job.get("sockets_per_node"), job.get("cpus_per_task"), job.get("cpus_per_gpu") or 0,
+            job.get("mem_per_gpu") or 0, gres,
+        )  # fmt: skip
+        try:
+            agree(counts, client=True)
+        except Disagreement as wrong:
+            self.say.error(str(wrong))
+            self.say.error("Invalid generic resource (gres) specification")
+            raise Stop(self.error_code) from None
+        for field, value in zip(_COUNTS, (counts.tasks, counts.min_nodes, counts.max_nodes, counts.tasks_per_node),
+                                strict=False):  # fmt: skip
+            if value is not None:
+                job[field] = value
+
+
+def _as_set(text: str) -> str:
+    """A node list as slurmctld keeps it: sorted, in brackets, every name once; as it is when it cannot be read."""
+    if not text:
+        return text
+    from slurmsim.hostlist import HostlistError, compress, expand  # rarely wanted
+
+    try:
+        return compress(expand(text))
+    except HostlistError:
+        return text  # the controller refuses it in its own words
+
+
+_YES = ("yes", "true", "up", "1")

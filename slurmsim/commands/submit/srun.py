@@ -1,0 +1,186 @@
+"""srun: a step of parallel tasks, in the allocation it runs in or in one of its own.
+
+Mirrors srun 22.05 (later rows from 24.11 and 26.05). Tasks are processes of this machine, children of srun; the daemon
+knows the step, says when its job is over, and passes signals on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from slurmsim.commands.io import UNREACHABLE, Io, run_command, text_of
+from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
+from slurmsim.commands.submit.multi_prog import BadFile, find_file
+from slurmsim.commands.submit.step_launch import Launch
+from slurmsim.commands.submit.step_request import StepRequest
+from slurmsim.commands.submit.submission import Failed, start_line, will_run
+from slurmsim.commands.text.clock_text import Dates
+from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.releases import row
+
+_NAME = "srun"
+_BUSY = "Requested nodes are busy"
+_LATER = (_BUSY, "Requested operation is presently disabled")
+_CREATED = {"22.05": "Step created for job {job}", "24.11": "Step created for StepId={job}.{step}"}
+_INSIST_S = 60.0
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run srun; the exit code."""
+    return run_command(_NAME, run, argv)
+
+
+def run(argv: list[str], io: Io) -> int:
+    """One srun call in the world `io`; the exit code."""
+    say = Messages(io, _NAME)
+    try:
+        return _Call(_NAME, "jobs and steps", argv, io, say).run()
+    except Stop as stop:
+        return stop.code
+
+
+class _Call(AllocatingCall):
+    """One call, step by step."""
+
+    def run(self) -> int:
+        if self.chosen.get("multi_prog"):
+            self._find_programs()
+        if self.chosen.get("test_only"):
+            return self._test()
+        own = self.chosen.get("job_id") is None
+        facts = self._allocate() if own else self._existing(int(self.chosen.get("job_id")))
+        self.allocation.job_id = int(facts["job_id"])
+        status = NO_STATUS
+        try:
+            request = StepRequest(self.part, facts, self.say, self.error_code, own=own)
+            step = self._create(request.build())
+            launch = Launch(self.io, self.say, self.part, facts, step, self.cluster.release, own=own)
+            status = launch.run(request.distribution)
+            self._insist("step_end", job_id=facts["job_id"], step_id=step["step_id"], status=status)
+        except Stop:
+            status = 1 << 8
+            raise
+        finally:
+            if own:
+                self._insist("complete_job", job_id=facts["job_id"], status=status)
+        return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+
+    def _find_programs(self) -> None:
+        """Without its file of programs no job is made. Raises Stop."""
+        if not self.part.command:
+            self.say.error("configuration file not specified")
+            raise Stop(self.error_code)
+        try:
+            find_file(self.part.command[0])
+        except BadFile as bad:
+            self.say.error(str(bad))
+            raise Stop(self.error_code) from None
+
+    def _insist(self, name: str, **arguments: Any) -> None:
+        """Tell the daemon, also when it is away for a while."""
+        last = time.monotonic() + _INSIST_S
+        while time.monotonic() < last:
+            with suppress(Refusal):
+                try:
+                    self.io.client.call(name, **arguments)
+                except Unreachable:
+                    time.sleep(0.5)
+                    continue
+            return
+
+    # -- the allocation ---------------------------------------------------------------------------------------------
+
+    def _test(self) -> int:
+        try:
+            found = will_run(self.io, [self.part.request], self.say)
+        except Failed as failed:
+            for line in failed.notes:
+                self.say.error(line)
+            self.say.plain(f"allocation failure: {failed.text}")
+            return 1
+        dates = Dates(self.io.environ, self.cluster.now, unset="Unknown")
+        self.say.info(start_line(found, dates(found["start_time"]), self.cluster.release))
+        return 0
+
+    def _allocate(self) -> dict[str, Any]:
+        """An allocation of srun's own. Raises Stop."""
+        if self.chosen.get("relative") is not None:
+            self.say.fatal("--relative option invalid for job allocation request")
+        immediate = self.chosen.get("immediate")
+        request = {**self.part.request, "allocate": True, "held": True}
+        try:
+            with interruptible():
+                return self.allocation.get(request, immediate)
+        except Failed as failed:
+            for line in failed.notes:
+                self.say.error(line)
+            late = immediate and failed.text in (_BUSY, "Connection timed out")
+            self.say.error(f"Unable to allocate resources: {_BUSY if late else failed.text}")
+            raise Stop(self._immediate_code() if late else self.error_code) from None
+        except Interrupted:
+            if self.allocation.job_id:
+                self.say.info(f"Job allocation {self.allocation.job_id} has been revoked")
+                self.allocation.give_back(NO_STATUS)
+            raise Stop(self.error_code) from None
+
+    def _immediate_code(self) -> int:
+        text = self.io.environ.get("SLURM_EXIT_IMMEDIATE", "")
+        return int(text) & 0xFF if is_number(text) and int(text) else 1
+
+    def _existing(self, job_id: int) -> dict[str, Any]:
+        """The allocation that is there already. Raises Stop."""
+        try:
+            return self.io.client.call("allocation", job_id=job_id)
+        except (Refusal, Unreachable) as error:
+            if isinstance(error, Refusal) and error.number == 2021:
+                self.say.error(f"Slurm job {job_id} has expired")
+            else:
+                self.say.error(f"Unable to confirm allocation for job {job_id}: {text_of(error)}")
+        self.say.info(f"Check SLURM_JOB_ID environment variable. Expired or invalid job {job_id}")
+        raise Stop(self.error_code)
+
+    # -- the step ---------------------------------------------------------------------------------------------------
+
+    def _create(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The step, when there is room for it. Raises Stop."""
+        job_id, immediate = request["job_id"], self.chosen.get("immediate")
+        try:
+            return self.io.client.call("step_create", step=request)
+        except Unreachable:
+            text = UNREACHABLE
+        except Refusal as refusal:
+            text = refusal.text
+        if text not in _LATER or immediate:
+            self.say.error(f"Unable to create step for job {job_id}: {text}")
+            raise Stop(self.error_code)
+        self.say.info(f"Job {job_id} step creation temporarily disabled, retrying ({text})")
+        patient = self.io.client.patient()
+        while True:
+            try:
+                with interruptible():
+                    step = patient.call("step_create", step=request, wait=True)
+                break
+            except Interrupted:
+                self.say.info(f"Cancelled pending step for job {job_id}")
+                raise Stop(self.error_code) from None
+            except Unreachable:
+                time.sleep(0.5)
+            except Refusal as refusal:
+                if refusal.text not in _LATER:
+                    self.say.error(f"Unable to create step for job {job_id}: {refusal.text}")
+                    raise Stop(self.error_code) from None
+                signal.sigtimedwait((), 1)
+        patient.close()
+        self.say.info(row(_CREATED, self.cluster.release).format(job=job_id, step=step["step_id"]))
+        return step
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+"""The format engine of ``-o`` and ``-O``: which columns, how wide, and every row as a line.
+
+One engine for squeue, sinfo and their relatives; what a column shows is a row in a table (`Column`). Mirrors the
+parsing and printing of squeue and sinfo (22.05):
+
+- ``%[.][N]X`` is a field, everything up to the next ``%`` its literal suffix, and signs in a row count as one;
+  ``.`` justifies right, N is the width, no N the natural width;
+- text longer than N is cut to its first N bytes. A column marked `uncut` keeps all of it when justified right;
+- an unset text is ``(null)``, but nothing at all where a left-justified width is below 6;
+- ``Name[:[.]N[suffix]]`` separated by commas are the long names, 20 wide without ``:``.
+
+Rendering is by column: the values of one column are turned into texts together, and one ``%`` format makes the lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from slurmsim.commands.text.widths import width_of
+
+NULL = "(null)"
+"""What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
+LONG_WIDTH = 20
+
+Table = dict[str, list[Any]]
+"""Records by column, all of one length."""
+
+_NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
+
+
+class Column(NamedTuple):
+    """One thing a format may ask for.
+
+    Parameters
+    ----------
+    header
+        Its heading.
+    fields
+        The record fields it is made of; only these are asked from the daemon.
+    render
+        Makes the text: called with what is common to all rows, then the fields' values. None prints the one field.
+    letter, names
+        How ``-o`` and ``-O`` call it; names in lower case. Empty: not at all.
+    uncut, header_uncut
+        The rows, the heading are not cut when justified right.
+    marked
+        Rows of class `Uncut` are not cut when justified right.
+    header_left
+        The heading is justified left whatever was asked.
+    since, until
+        First release that has it, and the first that has not any more ("": none).
+    group
+        What sinfo keeps apart when this column is asked for.
+    """
+
+    header: str
+    fields: tuple[str, ...]
+    render: Callable[..., str] | None = None
+    letter: str = ""
+    names: tuple[str, ...] = ()
+    uncut: bool = False
+    header_uncut: bool = False
+    marked: bool = False
+    header_left: bool = False
+    since: str = ""
+    until: str = ""
+    group: str = ""
+
+
+class Uncut(str):
+    """A text that is not cut although its column is one whose texts are: node lists where reasons may stand."""
+
+    __slots__ = ()
+
+
+class Spec(NamedTuple):
+    """One column as asked for. Without `column` it is only its suffix."""
+
+    column: Column | None
+    width: int
+    right: bool
+    suffix: str
+
+
+class Layout(NamedTuple):
+    """A parsed format: text before everything, the columns, and the names that mean nothing."""
+
+    prefix: str
+    specs: tuple[Spec, ...]
+    unknown: tuple[str, ...]
+
+    def fields(self) -> set[str]:
+        """Record fields the columns need."""
+        return {field for spec in self.specs if spec.column for field in spec.column.fields}
+
+    def columns(self) -> list[Column]:
+        """The columns, in order."""
+        return [spec.column for spec in self.specs if spec.column]
+
+
+def by_letter(columns: Iterable[Column], release: str) -> dict[str, Column]:
+    """The columns `release` has, by the letter of ``-o``."""
+    return {column.letter: column for column in columns if column.letter and exists(column, release)}
+
+
+def by_name(columns: Iterable[Column], release: str) -> dict[str, Column]:
+    """The columns `release` has, by their long names in lower case."""
+    return {name: column for column in columns if exists(column, release) for name in column.names}
+
+
+def exists(column: Column, release: str) -> bool:
+    """Whether `release` has that column."""
+    return column.since <= release and (not column.until or release < column.until)
+
+
+def parse_letters(text: str, columns: Mapping[str, Column], *, all_upper_blank: bool = False) -> Layout:
+    """A ``-o`` format.
+
+    Parameters
+    ----------
+    all_upper_blank
+        In ``%all``, a blank follows the capital letters' columns (sinfo).
+    """
+    everything = text.lower() == "%all"
+    if everything:
+        text = _all_letters(all_upper_blank)
+    prefix, sign, rest = text.partition("%")
+    specs, unknown = [], []
+    for token in rest.split("%") if sign else ():
+        if not token:
+            continue  # signs in a row
+        right = token[0] == "."
+        digits = re.match(r"\d*", token[right:], re.ASCII)
+        assert digits is not None
+        at = right + digits.end()
+        letter = token[at : at + 1]
+        column = columns.get(letter)
+        if column is not None:
+            specs.append(Spec(column, width_of(digits[0] or "0"), right, token[at + 1 :]))
+        elif not everything:
+            specs.append(Spec(None, 0, False, f"%{token}"))
+            unknown.append(letter)
+    return Layout(prefix, tuple(specs), tuple(unknown))
+
+
+def _all_letters(upper_blank: bool) -> str:
+    lower = "|".join(f"%{chr(code)}" for code in range(ord("a"), ord("z") + 1))
+    blank = " " if upper_blank else ""
+    return lower + "".join(f"|%{chr(code)}{blank}" for code in range(ord("A"), ord("Z") + 1))
+
+
+def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout | None = None) -> Layout:
+    """A ``-O`` format. `all_layout` is what the word ``all`` stands for where it means something (sinfo)."""
+    specs: list[Spec] = []
+    unknown: list[str] = []
+    for token in text.split(","):
+        if not token:
+            continue
+        name, colon, size = token.partition(":")
+        right, width, suffix = False, LONG_WIDTH, ""
+        if colon:
+            right = size.startswith(".")
+            size = size[right:]
+            number = _NUMBER.match(size)
+            width, suffix = (width_of(number[1]), size[number.end() :]) if number else (0, size)
+        column = columns.get(name.lower())
+        if column is not None:
+            specs.append(Spec(column, width, right, suffix))
+        elif all_layout is not None and name.lower() == "all":
+            specs.extend(all_layout.specs)
+        else:
+            specs.append(Spec(None, 0, False, suffix))
+            unknown.append(name)
+    return Layout("", tuple(specs), tuple(unknown))
+
+
+def header(layout: Layout, widths: Mapping[str, int] | None = None) -> str:
+    """The heading's line; `widths` gives columns a width of their own, by heading."""
+    parts = [layout.prefix]
+    for column, width, right, suffix in layout.specs:
+        if column is not None:
+            if widths:
+                width = widths.get(column.header, width)
+            right = right and not column.header_left
+            parts.append(fit(column.header, width, right, cut=not column.header_uncut))
+        parts.append(suffix)
+    return "".join(parts)
+
+
+def lines(layout: Layout, common: Any, table: Table, count: int, widths: Mapping[str, int] | None = None) -> list[str]:
+    """One line a record.
+
+    Parameters
+    ----------
+    common
+        Handed to every `Column.render`.
+    table
+        The records' fields, each with `count` values.
+    widths
+        As for `header`.
+    """
+    form = [layout.prefix.replace("%", "%%")]
+    texts: list[Sequence[str]] = []
+    for column, width, right, suffix in layout.specs:
+        if column is not None:
+            if widths:
+                width = widths.get(column.header, width)
+            flags, column_texts = _fitted(column, width, right, column_values(column, common, table))
+            form.append(flags)
+            texts.append(column_texts)
+        form.append(suffix.replace("%", "%%"))
+    template = "".join(form)
+    if not texts:
+        return [template.replace("%%", "%")] * count
+    return [template % row for row in zip(*texts, strict=True)]
+
+
+def column_values(column: Column, common: Any, table: Table) -> list[str]:
+    """The texts of one column, as wide as they are."""
+    if column.render is None:
+        values = table[column.fields[0]]
+        return [NULL if value is None else value if value.__class__ is str else str(value) for value in values]
+    render = column.render
+    if len(column.fields) == 1:
+        return [render(common, value) for value in table[column.fields[0]]]
+    return [render(common, *row) for row in zip(*(table[field] for field in column.fields), strict=True)]
+
+
+def _fitted(column: Column, width: int, right: bool, texts: list[str]) -> tuple[str, list[str]]:
+    """The ``%`` conversion that fits the texts of a column, and the texts for it."""
+    if width == 0:
+        return "%s", texts
+    if width < 0:
+        return "%s ", texts  # a blank after it, nothing cut
+    if not "".join(texts).isascii():  # C counts bytes
+        return "%s", [fit(text, width, right, cut=not column.uncut) for text in texts]
+    if not right:
+        if width < len(NULL):
+            texts = ["" if text is NULL else text for text in texts]
+        return f"%-{width}.{width}s", texts
+    if column.marked:
+        return f"%{width}s", [text if text.__class__ is Uncut else text[:width] for text in texts]
+    return (f"%{width}s" if column.uncut else f"%{width}.{width}s"), texts
+
+
+def fit(text: str, width: int, right: bool, *, cut: bool = True) -> str:
+    """One text, padded and cut to `width` bytes as C's printf does."""
+    if width == 0:
+        return text
+    if width < 0:
+        return text + " "
+    if text is NULL and not right and width < len(NULL):
+        return " " * width
+    raw = text.encode("utf-8", "surrogateescape")
+    if len(raw) > width and not (right and (not cut or text.__class__ is Uncut)):
+        raw = raw[:width]
+    padding = b" " * (width - len(raw))
+    return (padding + raw if right else raw + padding).decode("utf-8", "surrogateescape")

@@ -1,0 +1,23 @@
+"""How squeue -v and sinfo -v lay out the options as they were understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+RULE = "-" * 29 + "\n"
+
+
+def block(rows: Mapping[str, object]) -> str:
+    """A line a row: the name, which is as wide as it is to be, and the value."""
+    return "".join(f"{name}= {_word(value)}\n" for name, value in rows.items())
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "(null)" if value is None else str(value)
+
+
+def joined(words: list[str] | None) -> str | None:
+    """A list as it was given."""
+    return None if words is None else ",".join(words)

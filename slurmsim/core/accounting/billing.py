@@ -1,0 +1,116 @@
+"""TRES of a job, asked for and allocated, and what they are billed at.
+
+Mirrors calc_job_billable_tres and assoc_mgr_tres_weighted (slurmctld/job_mgr.c, common/assoc_mgr.c, 22.05). GRES count
+under the names AccountingStorageTRES lists, ``gres/gpu`` for all types and ``gres/gpu:a100`` for one, as in Slurm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slurmsim.bitmap import to_indices
+
+if TYPE_CHECKING:
+    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.node_table import Allocation, NodeTable
+    from slurmsim.core.records.partition import Partition
+    from slurmsim.model.cluster import ClusterSpec
+
+ALWAYS = ("cpu", "mem", "node", "billing")  # of the TRES every cluster tracks, those a job can have
+_OF_A_NODE = ("cpu", "mem", "node")  # these and GRES are what MAX_TRES takes the largest of
+
+
+def tracked(cluster: ClusterSpec) -> tuple[str, ...]:
+    """TRES that are counted: the four of every cluster, then what AccountingStorageTRES adds, lower-cased."""
+    listed = cluster.option("AccountingStorageTRES") or ""
+    words: Iterable[str] = listed.split(",") if isinstance(listed, str) else listed
+    more = dict.fromkeys(word.strip().lower() for word in words)
+    return (*ALWAYS, *(name for name in more if name.startswith("gres/")))
+
+
+class Billing:
+    """Counts and bills TRES.
+
+    Parameters
+    ----------
+    cluster
+        Its AccountingStorageTRES and PriorityFlags.
+    table
+        Whose GRES kinds allocations number.
+    """
+
+    def __init__(self, cluster: ClusterSpec, table: NodeTable) -> None:
+        self.table = table
+        self.names = tracked(cluster)
+        self._gres = self.names[len(ALWAYS) :]
+        flags = {flag.upper() for flag in cluster.option("PriorityFlags")}
+        self._largest = bool(flags & {"MAX_TRES", "MAX_TRES_GRES"})
+        self._gres_in_largest = "MAX_TRES_GRES" not in flags
+
+    def allocated(self, a: Allocation) -> dict[str, int]:
+        """TRES of an allocation by name, billing aside; memory in MiB."""
+        mem = a.mem * a.n_nodes if isinstance(a.mem, int) else int(a.mem.sum())
+        counts = {"cpu": a.n_cpus, "mem": mem, "node": a.n_nodes}
+        if self._gres and a.gres:
+            for kind, count in a.gres:
+                total = count * a.n_nodes if isinstance(count, int) else int(count.sum())
+                self._add_gres(counts, *self.table.gres_kinds[kind], total)
+        return counts
+
+    def requested(self, job: Job, shape: Shape) -> dict[str, int]:
+        """TRES a pending job asks for, as its partition's defaults complete the request."""
+        nodes = shape.min_nodes
+        memory = shape.memory_asked
+        if not memory and shape.mem_all and shape.partition.mask:  # all of it: as much as its first node has, of each
+            memory = int(self.table.mem[next(iter(to_indices(shape.partition.mask)))]) * nodes
+        counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
+        for g in shape.request.gres:
+            times = {"node": nodes, "task": shape.request.tasks}.get(g.scope, 1)
+            if g.count:
+                self._add_gres(counts, g.name, g.type, g.count * times)
+        return counts
+
+    def capacity(self, partition: Partition, weights: Sequence[tuple[str, float]] | None = None) -> dict[str, int]:
+        """TRES of all nodes of a partition, billed at `weights` or else the partition's own."""
+        table, mask = self.table, partition.mask
+        rows = to_indices(mask) if mask else np.zeros(0, np.int64)
+        counts = {"cpu": partition.total_cpus, "mem": int(table.mem[rows].sum()), "node": partition.total_nodes}
+        for kind, (name, gtype) in enumerate(table.gres_kinds):
+            self._add_gres(counts, name, gtype, int(table.gres[kind][rows].sum()))
+        weights = partition.spec.tres_billing_weights if weights is None else weights
+        counts["billing"] = int(self.bill(counts, weights))
+        return counts
+
+    def _add_gres(self, counts: dict[str, int], name: str, gtype: str, count: int) -> None:
+        for label in (f"gres/{name}", f"gres/{name}:{gtype}"):
+            if label in self._gres:
+                counts[label] = counts.get(label, 0) + count
+
+    def bill(self, counts: Mapping[str, int], weights: Sequence[tuple[str, float]]) -> float:
+        """What `counts` are billed at: Σ weight × count; the CPUs where a partition has no weights.
+
+        With PriorityFlags=MAX_TRES the largest of CPU, memory, node and GRES plus the sum of the others; with
+        MAX_TRES_GRES (24.11) GRES are among the others.
+        """
+        if not weights:
+            return float(counts["cpu"])
+        largest = total = 0.0
+        for name, weight in weights:
+            value = counts.get(name, 0) * weight
+            if self._largest and (name in _OF_A_NODE or (self._gres_in_largest and name.startswith("gres/"))):
+                largest = max(largest, value)
+            elif name != "billing":
+                total += value
+        return largest + total
+
+    def amounts(self, job: Job) -> tuple[float, dict[str, int]]:
+        """What a job with an allocation is billed at a second, and its TRES by name with ``billing``."""
+        assert job.alloc is not None
+        counts = self.allocated(job.alloc)
+        bill = self.bill(counts, job.partition.spec.tres_billing_weights)
+        counts["billing"] = int(bill)
+        return bill, counts

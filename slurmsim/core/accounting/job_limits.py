@@ -1,0 +1,124 @@
+"""All the limits jobs of one association under one QOS in one partition are held to, and which limit hides which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from slurmsim.core.accounting.associations import Branch
+from slurmsim.core.accounting.limit_rules import Rule, Used
+from slurmsim.core.accounting.usage_counters import UsageCounters
+from slurmsim.model.accounting import Limits, Qos, Tres
+
+
+@dataclass(slots=True)
+class QosUsed:
+    """The counters of a QOS, and within it those of the job's user and account."""
+
+    qos: Qos
+    all: Used
+    user: UsageCounters
+    account: UsageCounters
+
+
+@dataclass(slots=True)
+class JobLimits:
+    """All limits of jobs of one association under one QOS in one partition.
+
+    Attributes
+    ----------
+    counters
+        What a running job counts in: both QOS with user and account, and every association up to the root.
+    submit, before, after, over
+        Rules at submission, before and after nodes are chosen, and while running.
+    factor, factor_safe
+        UsageFactor, and the factor time limits count with.
+    preferred
+        What has the nodes a job of a group with a node limit is drawn to.
+    max_nodes
+        The most nodes a job may get, and the reason it shows when it needs more.
+    walls_min
+        Time limits given to jobs that have none, in minutes; the least counts.
+    deny
+        Per-job limits refuse the submission instead of letting the job wait.
+    outruns
+        (position, limit) of the MaxTRESMins in `over`, which time alone breaks.
+    min_prio
+        MinPrioThreshold: pending jobs of lower priority reserve nothing.
+    """
+
+    counters: tuple[UsageCounters, ...]
+    submit: list[Rule] = field(default_factory=list)
+    before: list[Rule] = field(default_factory=list)
+    after: list[Rule] = field(default_factory=list)
+    over: list[Rule] = field(default_factory=list)
+    factor: float = 1.0
+    factor_safe: float = 1.0
+    preferred: list[UsageCounters] = field(default_factory=list)
+    max_nodes: tuple[int, str] | None = None
+    walls_min: list[int] = field(default_factory=list)
+    outruns: list[tuple[int, int]] = field(default_factory=list)
+    deny: bool = False
+    min_prio: int = 0
+
+    def without(self, exempt: str) -> JobLimits:
+        """The same for a job some of whose limits an operator has lifted."""
+        lifted = exempt.split(",")
+        before, after = ([rule for rule in rules if rule.tres not in lifted] for rules in (self.before, self.after))
+        return replace(self, before=before, after=after)
+
+
+class Hidden:
+    """Limits some QOS has set already: by name, or by (name, TRES)."""
+
+    def __init__(self) -> None:
+        self.seen: set[object] = set()
+
+    def take(self, name: str, value: int | None) -> int | None:
+        """`value` if nobody before has set `name`; from now on it is taken."""
+        if value is None or name in self.seen:
+            return None
+        self.seen.add(name)
+        return value
+
+    def take_tres(self, name: str, limits: Tres) -> dict[str, int]:
+        """Of `limits` those TRES nobody before has limited under `name`."""
+        free = {tres: value for tres, value in limits.items() if (name, tres) not in self.seen}
+        self.seen.update((name, tres) for tres in free)
+        return free
+
+    def hides(self, name: str) -> bool:
+        """Whether somebody has set `name`."""
+        return name in self.seen
+
+    def left(self, name: str, limits: Tres) -> dict[str, int]:
+        """Of an association's `limits` those no QOS hides; associations hide nothing from each other."""
+        return {tres: value for tres, value in limits.items() if (name, tres) not in self.seen}
+
+
+def inherited(path: tuple[Branch, ...], name: str) -> int | None:
+    """A max limit of an association: its own or that of the nearest account above that has it."""
+    return next((value for b in path if (value := getattr(b.spec.limits, name)) is not None), None)
+
+
+def inherited_tres(path: tuple[Branch, ...], name: str) -> dict[str, int]:
+    """The same for TRES limits, TRES by TRES."""
+    found: dict[str, int] = {}
+    for branch in path:
+        for tres, value in getattr(branch.spec.limits, name).items():
+            found.setdefault(tres, value)
+    return found
+
+
+def flags_of(qos: Qos) -> set[str]:
+    """Flags in lower case."""
+    return {flag.lower() for flag in qos.flags}
+
+
+def every_tres(limits: Limits) -> Iterator[str]:
+    """TRES an association or QOS limits."""
+    for tres in (
+        limits.grp_tres, limits.grp_tres_mins, limits.grp_tres_run_mins, limits.max_tres, limits.max_tres_per_node,
+        limits.max_tres_mins,
+    ):  # fmt: skip
+        yield from tres

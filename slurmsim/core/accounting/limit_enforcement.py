@@ -1,0 +1,105 @@
+"""Ending running jobs whose association or QOS has used up its minutes or its wall time.
+
+Without AccountingStorageEnforce=safe a job is started while anything is left of GrpTRESMins and GrpWall. The scan for
+overdue jobs, every 30 s, ends what runs (TIMEOUT) once they are used up, and a job that has itself used up its
+MaxTRESMins. What is used grows when the priority thread runs and when jobs end, so the scan is asked for after those;
+MaxTRESMins is a matter of time known at the start. Mirrors acct_policy_job_time_out and job_time_limit (22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from slurmsim.core.accounting.limit_counters import Held, LimitCounters
+from slurmsim.core.accounting.limit_rules import Demand
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Kill
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import RunWay
+
+SCAN_S = 30  # running jobs are looked at that often
+
+
+class LimitEnforcement:
+    """The scan.
+
+    Parameters
+    ----------
+    state, runs, counters
+        Whose jobs; what ends them; what they count with.
+    waiting
+        Jobs held by limits outside the queue.
+    """
+
+    def __init__(
+        self, state: ControllerState, runs: RunWay, counters: LimitCounters, waiting: Mapping[int, Job]
+    ) -> None:
+        self.state, self.runs = state, runs
+        self.counters, self._waiting = counters, waiting
+        self._kills = state.enforce_limits and not state.enforce.safe
+        self._watched = 0  # running jobs that may be ended
+        self.next_scan: int | None = None  # when they are to be looked at, None for never
+        half_life, reset = state.spec.option("PriorityDecayHalfLife"), state.spec.option("PriorityUsageResetPeriod")
+        self._recovers = bool(half_life) or reset not in ("NONE", "NOW")
+
+    def began(self, job: Job, held: Held) -> None:
+        """`job` has its allocation."""
+        if self._kills and held.claim.over:
+            self._watched += 1
+            self._wake_for(job, held)
+        self.ask_for_periods()
+
+    def released(self, held: Held) -> None:
+        """A job has given its allocation back."""
+        if self._kills and held.claim.over:
+            self._watched -= 1
+        self.usage_changed()  # what it used may have been the last straw
+
+    def usage_changed(self) -> None:
+        """What is used has grown or decayed: look at what runs at the next scan after now."""
+        if self._watched:
+            self._look_from(self.state.now + 1)
+        self.ask_for_periods()
+
+    def ask_for_periods(self) -> None:
+        """Have the priority thread run while its runs can end a job, or let one start as what is used decays."""
+        spendable = self.counters.spendable
+        waits = self._recovers and spendable and (self.state.queue.jobs or self._waiting)
+        recovering = waits and any(
+            ledger.used_wall_s >= 60 or any(used >= 60 for used in ledger.used_tres_s.values()) for ledger in spendable
+        )
+        self.state.period_wanted = bool(self._watched or recovering)
+
+    def _look_from(self, time: int) -> None:
+        """At the first scan from `time` on; they come every 30 s from slurmctld's start."""
+        first = max(time, self.state.now)
+        due = first + (self.state.start_time - first) % SCAN_S
+        self.next_scan = due if self.next_scan is None else min(self.next_scan, due)
+
+    def _wake_for(self, job: Job, held: Held) -> None:
+        """Note when MaxTRESMins will be over, which depends on nothing but time."""
+        assert job.start_time is not None
+        times = [-(-most // held.tres[i]) for i, most in held.claim.outruns if held.tres[i]]
+        if times:
+            self._look_from(job.start_time + 60 * min(times))
+
+    def scan(self, now: int) -> None:
+        """End the jobs that are to be ended, if it is time to look."""
+        if self.next_scan is None or now < self.next_scan:
+            return
+        self.next_scan = None
+        for _, _, job in list(self.state.running):
+            held = self.counters.held.get(job.id)
+            if held is None or not held.claim.over or job.state != JobState.RUNNING:
+                continue
+            assert job.start_time is not None
+            demand = Demand((now - job.start_time) // 60, True, held.tres, held.mask)
+            if any(rule.broken(demand) for rule in held.claim.over):
+                self.state.actions.append(Kill(job))
+                self.runs.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+            else:
+                self._wake_for(job, held)

@@ -1,0 +1,215 @@
+"""Submissions: taken in, or refused with Slurm's text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, Shape
+from slurmsim.core.queue.top_priority import is_top
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Refused, Submit
+from slurmsim.core.records.partition import Partition
+from slurmsim.errors import SubmitError
+from slurmsim.model.submission import Submission
+from slurmsim.states import REFUSED, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.partition_access import PartitionAccess
+    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.controller.waiting import Waiting
+    from slurmsim.core.queue.eligibility import Eligibility
+    from slurmsim.core.queue.priority import Basic, Multifactor
+    from slurmsim.core.queue.qos_flags import QosFlags
+    from slurmsim.core.scheduling.pending_reason import PendingReasons
+    from slurmsim.core.state.controller_state import ControllerState
+
+CLOSED = ("DRAIN", "INACTIVE")  # states in which a partition takes no submissions
+
+
+class Admission:
+    """Takes submissions in, or refuses them.
+
+    Attributes
+    ----------
+    access, licenses, partition_limits
+        Asked also by whoever looks at a submission beforehand.
+    """
+
+    def __init__(
+        self, state: ControllerState, waiting: Waiting, accounting: AccountingParts, plugin: Basic | Multifactor,
+        access: PartitionAccess, qos_flags: QosFlags, eligibility: Eligibility, pending_reasons: PendingReasons,
+    ) -> None:  # fmt: skip
+        self.state, self._waiting, self._accounting, self._plugin = state, waiting, accounting, plugin
+        self.access, self._qos_flags = access, qos_flags
+        self._eligibility, self._pending_reasons = eligibility, pending_reasons
+        self.licenses, self.deadlines = waiting.licenses, waiting.deadlines
+        self.reserved_jobs, self.partition_limits = waiting.reserved_jobs, waiting.partition_limits
+
+    def on_submit(self, fact: Submit) -> None:
+        sub = fact.sub
+        try:
+            self.admit(sub, again=fact.again, had=fact.had)
+        except SubmitError as error:
+            where = ",".join(sub.partitions)
+            self.state.events.append((self.state.now, "REFUSE", sub.job_id, REFUSED, error.text, where, "", None, ""))
+            self.state.actions.append(Refused(sub, error.text))
+
+    def admit(self, sub: Submission, *, again: bool = False, had: int = 0) -> Job:
+        """Take a submission in, or a job `again` that no limit refuses. Raises SubmitError, changing nothing.
+
+        `had` is the priority a job brings along; 0: it is to get one.
+        """
+        if sub.job_id in self.state.jobs:
+            raise SubmitError(f"Job id {sub.job_id} is in use")
+        partitions, shapes = self.state.cluster.compiled(sub)
+        if len(partitions) > 1 and not again:
+            left = tuple(p.name for p in partitions if p.state not in CLOSED)  # _get_job_parts
+            if 0 < len(left) < len(partitions):
+                sub = replace(sub, partitions=left)
+                partitions, shapes = self.state.cluster.compiled(sub)
+        job = Job(sub, partitions, shapes, self.state.now)
+        self.let_in(job)
+        self._waiting.set_time_limit(job)
+        alike = self._is_plain(job)  # its like has been admitted before
+        if not alike and not again:
+            self._check_partitions(job)
+        if job.claims:
+            job.licenses = self.licenses.wanted(sub.licenses)
+        limits = self._accounting.limits
+        if limits is not None:
+            limits.admit(job, again=again)
+        if job.claims and sub.reservation:
+            self.reserved_jobs.claim(job, sub.reservation)
+        if alike and self._is_plain(job):
+            job.within_limits = self.state.edits
+        elif not again:
+            self._check_nodes(job)
+        independent = not sub.dependency and sub.array_task_id is None
+        if not independent:
+            self._eligibility.register(job)
+        if job.claims:
+            self.deadlines.register(job)
+        job.order = self.state.created
+        self.state.created += 1
+        self.state.jobs[job.id] = job
+        if sub.request.exclusive_user:
+            self.state.own_nodes()
+        self.state.usage.pending(job, +1)
+        for observer in self.state.observers:
+            observer.submitted(job)
+        self.state.record("SUBMIT", job)
+        if sub.hold:
+            self.state.set_reason(job, Reason.HELD_USER)
+        else:
+            job.priority = had or min(self._plugin.submit(job, self.state.now))
+            if independent and sub.begin is None:
+                self._waiting.enqueue(job)
+            else:
+                self._waiting.consider(job)
+            asked = job.queued and sub.array_task_id is None and not self.state.event_driven
+            if asked and job.reason == Reason.NONE and not is_top(self.state.queue, job):
+                self.state.set_reason(job, Reason.PRIORITY)
+            if limits is not None and job.queued:
+                limits.show(job)
+            if self.state.unusable and job.queued and sub.array_task_id is None and not self.state.event_driven:
+                self._pending_reasons.show_unavailable(job)
+            if not self.state.event_driven:
+                self._pending_reasons.show_busy(job)
+                down = self._goes_to_a_partition_that_is_down(job)
+                if down and (job.queued or (job.reason == Reason.NONE and not sub.dependency)):
+                    self.state.set_reason(job, Reason.PARTITION_DOWN)
+        if not self.state.event_driven:
+            if not sub.hold:
+                self._pending_reasons.show_limit(job)
+            self._show_bar(job)
+            self.state.triggers.request()
+        self.state.triggers.changed = True
+        return job
+
+    def let_in(self, job: Job) -> None:
+        """Whether its account, QOS and partitions let `job` in at all. Raises SubmitError."""
+        if self._accounting.accounts is not None:
+            self._accounting.accounts.admit(job)
+            self._qos_flags.heed(job)
+        if self.access.closed:
+            self.access.heed(job)
+
+    def _goes_to_a_partition_that_is_down(self, job: Job) -> bool:
+        """Whether sbatch's own test of `job` ends there: at the first of its partitions that has nodes for it.
+
+        With EnforcePartLimits it goes on to the others (_select_nodes_parts).
+        """
+        if self.state.spec.option("EnforcePartLimits") != "NO":
+            return all(p.state == "DOWN" for p in job.partitions)
+        pairs = sorted(zip(job.partitions, job.shapes, strict=True), key=lambda pair: -pair[0].tier)
+        return next((p.state for p, shape in pairs if self.state.selector.possible(shape)), "") == "DOWN"
+
+    def check_access(self, sub: Submission) -> None:
+        """Raise SubmitError for whom its partitions do not let in.
+
+        Asked before slurmctld looks at most of what is wanted: a limit, features or a layout nobody has.
+        """
+        if not self.access.closed:
+            return
+        partitions = self.state.cluster.resolve(sub.partitions)
+        if any(p.state in CLOSED for p in partitions):
+            return  # which is said first, where none is left
+        accounts = self._accounting.accounts
+        bars = accounts.standing(sub, partitions).bars if accounts is not None else None
+        self.access.refuse(partitions, self.access.bars_of(sub, partitions, bars))
+
+    def _is_plain(self, job: Job) -> bool:
+        """Whether nothing of a job for one partition has to be checked."""
+        shape, partition = job.shape, job.partition
+        plain = len(job.shapes) == 1 and shape.possible and job.sub.array_task_id is None and partition.state == "UP"
+        plain = plain and job.bars is None and not job.threshold
+        return bool(plain and job.time_limit_s in shape.limits_met)
+
+    def _show_bar(self, job: Job) -> None:
+        """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes)."""
+        if not (job.queued or job.sub.hold):
+            return  # the pass will say what else it waits for
+        found = [bar for p in job.partitions if (bar := (job.bars or {}).get(p.index)) is not None and bar.text]
+        if len(found) == len(job.partitions):
+            self.state.set_reason(job, found[0].text)
+
+    def _check_partitions(self, job: Job) -> None:
+        """What its partitions refuse a submission for, before any limit of an association does. Raises SubmitError."""
+        if job.sub.array_task_id is not None and job.sub.array_task_id >= self.state.spec.option("MaxArraySize"):
+            raise SubmitError("Invalid job array specification")
+        if any(p.state in CLOSED for p in job.partitions):
+            raise SubmitError("Required partition not available (inactive or drain)")
+        self.access.refuse(job.partitions, job.bars)
+        if self.state.rules.tasks_reach_nodes:
+            _check_tasks(job)
+        self.partition_limits.check_partition_limits(job)
+
+    def _check_nodes(self, job: Job) -> None:
+        """Whether any nodes could serve it. Raises SubmitError."""
+        partitions, shapes = job.partitions, job.shapes
+        broken = [self.partition_limits.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
+        possible = [self.state.selector.possible(s) for s in shapes]
+        waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, shapes, broken, strict=True)]
+        if not any(waits) and not any(possible) and not job.sub.hold:  # who is held is not tried
+            raise SubmitError(NOT_AVAILABLE)
+        if not any(broken) and all(possible) and job.bars is None and not job.threshold:
+            job.within_limits = self.state.edits
+
+    def _waits_without_nodes(self, job: Job, partition: Partition, shape: Shape, broken: str | None) -> bool:
+        """Whether a partition's limit lets a job wait that no nodes could serve.
+
+        Of several partitions the nodes are looked at even where a limit is broken (_select_nodes_parts_resvs).
+        """
+        if broken is None or not (self.state.rules.tries_over_limits or len(job.partitions) > 1):
+            return broken is not None
+        barred = job.bars is not None and partition.index in job.bars
+        return barred or broken in self.state.rules.but_limits or shape.max_nodes < shape.min_nodes
+
+
+def _check_tasks(job: Job) -> None:
+    """A number of tasks below the nodes, also those a partition's MinNodes makes of fewer (_job_create)."""
+    request, least = job.sub.request, min(shape.part_min_nodes for shape in job.shapes)
+    raised = least if not request.max_nodes or request.max_nodes >= least else 1
+    if 0 < request.n_tasks < max(request.min_nodes, raised):
+        raise SubmitError("Task count specification invalid")

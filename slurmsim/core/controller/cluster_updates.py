@@ -1,0 +1,173 @@
+"""What changes for good while the cluster runs: a job's request, nodes' weights and features, partitions.
+
+Mirrors what _update_job, update_node and update_part (22.05) do beyond states. Requests are compiled against partitions
+and nodes once (`placement.compiled_request`); whatever those are made from changes here, and everything that waits is
+compiled anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.queue.priority import Multifactor
+from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition
+from slurmsim.core.records.partition import Partition
+from slurmsim.core.records.usage_totals import Totals
+from slurmsim.errors import SubmitError
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.partition_access import PartitionAccess
+    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.controller.waiting import Waiting
+    from slurmsim.core.occupancy.gang import Gang
+    from slurmsim.core.occupancy.preempt_modes import PreemptModes
+    from slurmsim.core.queue.priority import Basic
+    from slurmsim.core.scheduling.policy_view import View
+    from slurmsim.core.state.controller_state import ControllerState
+
+SEVERAL_POOLS = "slurmsim: a partition over nodes of partitions that share none is not modelled"
+NO_CORES = "slurmsim: a partition that shares cores cannot be made while the cluster runs"
+
+
+class ClusterUpdates:
+    """Carries them out."""
+
+    def __init__(
+        self, state: ControllerState, waiting: Waiting, accounting: AccountingParts, plugin: Basic | Multifactor,
+        access: PartitionAccess, view: View, modes: PreemptModes | None, gang: Gang | None,
+    ) -> None:  # fmt: skip
+        self.state, self._waiting, self._accounting, self._plugin = state, waiting, accounting, plugin
+        self._access, self._view, self._modes, self._gang = access, view, modes, gang
+
+    def handlers(self) -> dict[type, Callable[[Any], None]]:
+        """What to do about which fact."""
+        return {
+            AlterNodes: self.nodes, AlterPartition: self.partition, DeletePartition: self.delete_partition,
+        }  # fmt: skip
+
+    def recompile(self) -> None:
+        """What requests are compiled from has changed."""
+        state, limits = self.state, self._accounting.limits
+        state.cluster.forget_shapes()
+        waiting = [job for job in state.jobs.values() if job.state == JobState.PENDING]
+        queued = [(job, self._waiting.set_aside(job)) for job in waiting if job.queued]
+        for job in waiting:
+            lifted = job.shape.lifted
+            job.partitions, job.shapes = state.cluster.compiled(job.sub)
+            if lifted:
+                state.cluster.lift(job, lifted)
+            if limits is not None and job.branch is not None:
+                pairs = zip(job.partitions, job.shapes, strict=True)
+                job.shapes = tuple([limits.cap(job, p, s) for p, s in pairs])
+            job.partition, job.shape = job.partitions[0], job.shapes[0]
+            job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
+            job.within_limits = -1
+        for job, standing in queued:
+            self._waiting.enqueue(job, standing)
+        self._waiting.edited()
+
+    # -- nodes ------------------------------------------------------------------------------------------------------
+
+    def nodes(self, fact: AlterNodes) -> None:
+        """Other weights, features or GRES."""
+        table = self.state.table
+        specs = list(table.specs)
+        for name in fact.nodes:
+            i = table.index[name]
+            changes: dict[str, Any] = {}
+            if fact.weight is not None:
+                changes["weight"] = fact.weight
+                table.weight[i] = fact.weight
+            if fact.features is not None:
+                changes["features"] = fact.features
+                table.active.pop(i, None)
+            if fact.active is not None:
+                table.active[i] = fact.active
+            if fact.gres is not None:
+                changes["gres"] = fact.gres
+            specs[i] = replace(specs[i], **changes)
+        before = table.known_features()
+        table.specs = tuple(specs)
+        table.past_features = tuple(sorted(before - table.present_features()))
+        self.recompile()
+
+    # -- partitions -------------------------------------------------------------------------------------------------
+
+    def partition(self, fact: AlterPartition) -> None:
+        """Other limits or nodes, or a partition that was not there. Raises SubmitError, changing nothing."""
+        state, spec = self.state, fact.spec
+        mask = from_indices(sorted(state.table.index[n] for n in spec.nodes))
+        p = state.cluster.by_name.get(spec.name)
+        pool = self._pool(mask, p)
+        if p is None:
+            if state.table.cores is None and spec.oversubscribe in ("YES", "FORCE") and spec.oversubscribe_max > 1:
+                raise SubmitError(NO_CORES)
+            p = self._add(Partition(spec, len(state.partitions), state.table), pool)
+        if spec.exclusive_user:
+            state.own_nodes()
+        p.spec, p.tier, p.state = spec, spec.priority_tier, spec.state
+        p.mask, p.total_nodes = mask, mask.bit_count()
+        p.total_cpus = state.table.cpus_on(mask) if mask else 0
+        state.usage.reshape(p.index, mask, [entry[2] for entry in state.running])
+        if spec.default:
+            for other in state.partitions:
+                if other is not p and other.spec.default:
+                    other.spec = replace(other.spec, default=False)
+            state.cluster.default = p
+        elif state.cluster.default is p:
+            state.cluster.default = None
+        if spec.max_cpus_per_node is not None and p.index not in state.table.used_by:
+            state.table.used_by[p.index] = np.zeros(state.table.n, np.int64)
+        self._weigh_partitions()
+        self._access.ask_again()
+        self.recompile()
+
+    def _pool(self, mask: Bitmap, own: Partition | None) -> int:
+        """The pool the nodes are in. Raises SubmitError when they are in several, or in none."""
+        pools = {p.pool for p in self.state.partitions if p.mask & mask}
+        if own is not None:
+            pools.add(own.pool)
+        if len(pools) > 1:
+            raise SubmitError(SEVERAL_POOLS)
+        return pools.pop() if pools else 0
+
+    def _add(self, p: Partition, pool: int) -> Partition:
+        """Let everybody know of a new partition."""
+        state = self.state
+        p.pool = pool
+        if p.spec.qos and state.tree is not None:
+            p.qos = state.tree.qos.get(p.spec.qos.lower())
+        state.partitions.append(p)
+        state.cluster.by_name[p.name] = p
+        state.usage.parts.append(Totals(p.name, p.mask))
+        state.usage.shared()
+        self._view.pools[pool].partitions.append(p)
+        if self._modes is not None:
+            self._modes.partition_added(p)
+        if self._gang is not None:
+            self._gang.partition_added(p)
+        return p
+
+    def delete_partition(self, fact: DeletePartition) -> None:
+        """Nothing names it any more; its number stays taken."""
+        state = self.state
+        p = state.cluster.by_name.pop(fact.name)
+        state.cluster.gone.add(p.index)
+        p.spec = replace(p.spec, nodes=(), default=False)
+        p.mask, p.total_nodes, p.total_cpus = 0, 0, 0
+        state.usage.reshape(p.index, 0, ())
+        if state.cluster.default is p:
+            state.cluster.default = None
+        self._view.pools[p.pool].partitions.remove(p)
+        self.recompile()
+
+    def _weigh_partitions(self) -> None:
+        plugin = self._plugin
+        if isinstance(plugin, Multifactor):
+            plugin.weigh_partitions(self.state.partitions)

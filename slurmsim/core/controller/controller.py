@@ -1,0 +1,414 @@
+"""The controller: a deterministic state machine told facts with their time, answering with actions.
+
+It never asks what time it is, never sleeps, reads, writes or starts anything. `step` is the only way in: apply the
+facts of one instant in the fixed order of `messages`, let due timers happen, then schedule once. `wake_at` says when
+it wants to be called next even if nothing happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from slurmsim.core.accounting.accounts import Accounts
+from slurmsim.core.accounting.associations import AssociationTree
+from slurmsim.core.accounting.limits import Limits
+from slurmsim.core.accounting.partition_access import PartitionAccess
+from slurmsim.core.accounting.parts import AccountingParts, UsageObserver
+from slurmsim.core.controller.accounting_change import replace_accounting
+from slurmsim.core.controller.admission import Admission
+from slurmsim.core.controller.cluster_updates import ClusterUpdates
+from slurmsim.core.controller.job_alterations import JobAlterations
+from slurmsim.core.controller.job_updates import JobUpdates
+from slurmsim.core.controller.life_cycle import LifeCycle
+from slurmsim.core.controller.requeues import Requeues
+from slurmsim.core.controller.waiting import Waiting
+from slurmsim.core.occupancy.completing import Completing
+from slurmsim.core.occupancy.gang import Gang
+from slurmsim.core.occupancy.node_states import NodeStates
+from slurmsim.core.occupancy.power import Launcher, make_power
+from slurmsim.core.occupancy.preempt_modes import PreemptModes
+from slurmsim.core.occupancy.preemption import Preemption
+from slurmsim.core.occupancy.resize import Resizes
+from slurmsim.core.occupancy.suspend_facts import SuspendFacts
+from slurmsim.core.occupancy.suspension import Suspension
+from slurmsim.core.placement.sharing import takes_turns
+from slurmsim.core.queue.deadlines import Deadlines
+from slurmsim.core.queue.eligibility import Eligibility
+from slurmsim.core.queue.found_cpus import FoundCpus
+from slurmsim.core.queue.partition_limits import PartitionLimits
+from slurmsim.core.queue.priority import make_priority
+from slurmsim.core.queue.qos_flags import QosFlags
+from slurmsim.core.queue.recalculation import Recalculation
+from slurmsim.core.queue.switch_wait import SwitchWait
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import (
+    Action,
+    AlterJob,
+    Cancel,
+    Fact,
+    Hold,
+    JobEnded,
+    Kill,
+    LaunchFailed,
+    NodesBooted,
+    NodesPower,
+    Release,
+    ReplaceAccounting,
+    Requeue,
+    RequeueHold,
+    ResizeJob,
+    Resume,
+    SetPartitionState,
+    StartAtOnce,
+    Submit,
+    Suspend,
+)  # fmt: skip
+from slurmsim.core.reservations.book import Reservations
+from slurmsim.core.reservations.jobs import ReservationJobs
+from slurmsim.core.reservations.licenses import Licenses
+from slurmsim.core.scheduling.at_submit import AtSubmit
+from slurmsim.core.scheduling.main_pass import WalkParts
+from slurmsim.core.scheduling.main_scheduler import MainScheduler
+from slurmsim.core.scheduling.may_start import StartTest
+from slurmsim.core.scheduling.pending_reason import PendingReasons
+from slurmsim.core.scheduling.policy_host import PolicyHost
+from slurmsim.core.scheduling.policy_view import View
+from slurmsim.core.scheduling.reserved_jobs import ReservedJobs
+from slurmsim.core.state.controller_state import ControllerState
+from slurmsim.errors import InvariantError
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy
+from slurmsim.states import JobState, Reason
+
+_order = attrgetter("order")
+
+
+class Controller:
+    """All of slurmctld that decides.
+
+    Parameters
+    ----------
+    cluster
+        Validated configuration.
+    policy
+        The scheduler plugin.
+    start_time
+        When slurmctld starts; the phase of every periodic work.
+    accounting
+        Associations and QOS; None as without slurmdbd: any account and QOS is taken and only shown.
+    enforce_limits
+        False leaves ending jobs at their limit to the driver (replays of recorded elapsed times).
+    epilog_s, term_s
+        Seconds an epilog takes, and processes that are told to end (`completing`).
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        policy: Policy,
+        start_time: int,
+        *,
+        accounting: Accounting | None = None,
+        enforce_limits: bool = True,
+        epilog_s: int = 0,
+        term_s: int = 0,
+    ) -> None:
+        tree = AssociationTree(accounting) if accounting is not None else None
+        self.state = state = ControllerState(cluster, policy, start_time, tree, enforce_limits)
+        self.priority = plugin = make_priority(
+            cluster, state.partitions, state.table.total_cpus, state.billing, state.rules.recalculates_always
+        )
+        self.accounting = parts = AccountingParts()
+        if tree is not None:
+            parts.accounts = Accounts(tree, state.enforce, state.partitions)
+        self.access = PartitionAccess(state, parts)
+        self.found_cpus = FoundCpus(state, parts, plugin)
+        self.waiting = Waiting(state, plugin, parts, self.found_cpus)
+        self.life_cycle = LifeCycle(state, self.waiting)
+        self._make_queue(cluster)
+        self._make_occupancy(cluster, epilog_s, term_s)
+        self._make_scheduling()
+        if state.enforce.limits:
+            parts.limits = Limits(state, self.waiting, self.life_cycle)
+            self.recalculation.on_period.append(parts.limits.period)
+        self.listen()
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            Submit: self.admission.on_submit, JobEnded: self.life_cycle.on_ended, Cancel: self.life_cycle.on_cancel,
+            Requeue: self.requeues.on_requeue,
+            RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
+            ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
+            NodesBooted: self._nodes_booted, NodesPower: self._nodes_power, Hold: self.waiting.hold,
+            Release: self.waiting.release, **self.job_updates.handlers(), AlterJob: self.job_alterations.job,
+            **self.cluster_updates.handlers(),
+            SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
+            Suspend: self._suspend_facts.on_suspend, Resume: self._suspend_facts.on_resume,
+            StartAtOnce: AtSubmit(state, self.start_test, self.life_cycle).on_start_at_once,
+            ReplaceAccounting: self._on_replace_accounting,
+        }  # fmt: skip
+
+    def _make_queue(self, cluster: ClusterSpec) -> None:
+        """What decides who waits, for what and in which order."""
+        state, waiting, runs = self.state, self.waiting, self.life_cycle
+        self.recalculation = Recalculation(state, self.priority, self.accounting, self.found_cpus)
+        self.qos_flags = QosFlags(state, self.recalculation, waiting)
+        self.partition_limits = PartitionLimits(state, self.qos_flags)
+        kill_invalid = "kill_invalid_depend" in cluster.option("DependencyParameters")
+        self.eligibility = Eligibility(
+            state, (waiting, runs), self.accounting, min_job_age=cluster.option("MinJobAge"), kill_invalid=kill_invalid
+        )
+        self.licenses = Licenses(state, waiting)
+        self.deadlines = Deadlines(state, runs)
+        self.switch_wait = SwitchWait(state, self.accounting)
+        reserved_jobs = ReservationJobs(state, waiting, self.accounting, self.priority)
+        self.reservations = Reservations(state, (waiting, runs), self.licenses, reserved_jobs)
+        waiting.eligibility = runs.eligibility = self.eligibility
+        waiting.licenses = runs.licenses = self.licenses
+        waiting.deadlines = runs.deadlines = self.deadlines
+        waiting.partition_limits = runs.partition_limits = self.partition_limits
+        waiting.reserved_jobs, runs.access = reserved_jobs, self.access
+
+    def _make_occupancy(self, cluster: ClusterSpec, epilog_s: int, term_s: int) -> None:
+        """What happens to nodes, and to jobs on them."""
+        state, runs = self.state, self.life_cycle
+        self.completing = Completing(state, epilog_s, term_s)
+        self.node_states = NodeStates(state, runs, self.reservations)
+        self.power = make_power(state, runs, self.node_states)
+        self.resizes = Resizes(state, self.completing, self.node_states, self.power)
+        self.requeues = Requeues(state, self.waiting, runs, self.eligibility)
+        self.suspension = Suspension(state, self.power)
+        turns = takes_turns(cluster) and not state.event_driven
+        preempts = cluster.option("PreemptType") != "preempt/none" and not state.event_driven
+        self.modes = modes = PreemptModes(state, runs) if preempts or turns else None
+        self.gang = Gang(state, self.suspension, modes) if modes is not None and turns else None
+        self.preemption = None if modes is None else Preemption(state, runs, modes, self.gang, self.reservations.access)
+        runs.completing, runs.node_states, runs.power = self.completing, self.node_states, self.power
+        runs.resizes, runs.requeues, runs.suspension = self.resizes, self.requeues, self.suspension
+
+    def _make_scheduling(self) -> None:
+        """What starts jobs, and what lets them in."""
+        state, waiting, runs = self.state, self.waiting, self.life_cycle
+        self.start_test = test = StartTest(
+            state, partition_limits=self.partition_limits, accounting=self.accounting, licenses=self.licenses,
+            deadlines=self.deadlines, reservations=self.reservations, completing=self.completing,
+            suspension=self.suspension, preemption=self.preemption, switch_wait=self.switch_wait,
+            found_cpus=self.found_cpus,
+        )  # fmt: skip
+        self.view = View(state, test, self.eligibility.arrays)
+        self.host = PolicyHost(state, self.view, test, runs, self.resizes)
+        pending_reasons = PendingReasons(state, self.partition_limits, self.node_states)
+        self.main = MainScheduler(WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order))
+        self._reserved_jobs = ReservedJobs(state, waiting.reserved_jobs, test, runs)
+        self.admission = Admission(
+            state, waiting, self.accounting, self.priority, self.access, self.qos_flags, self.eligibility,
+            pending_reasons,
+        )  # fmt: skip
+        self.job_updates = JobUpdates(
+            state, waiting, runs, self.accounting, self.priority, self.eligibility, self.found_cpus
+        )
+        self.job_alterations = JobAlterations(
+            state, self.admission, waiting, self.accounting, self.job_updates, self.found_cpus
+        )
+        self.cluster_updates = ClusterUpdates(
+            state, waiting, self.accounting, self.priority, self.access, self.view, self.modes, self.gang
+        )
+        self._suspend_facts = SuspendFacts(state, self.suspension, self.gang, self.priority, self.host.count_no_more)
+
+    def listen(self) -> None:
+        """Who hears of starts and ends, in which order; called again when one of them has been replaced."""
+        state, parts = self.state, self.accounting
+        book = UsageObserver(parts.book) if parts.book is not None else None
+        launcher = Launcher(state, self.power)
+        heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher, self.gang)
+        state.observers[:] = [one for one in heard_by if one is not None]
+
+    def step(self, now: int, facts: list[Fact]) -> list[Action]:
+        """Everything of the instant `now`: facts, timers, one scheduling pass. Returns the actions, in order."""
+        state = self.state
+        before: list[Action] = []
+        apart = bool(facts) and state.triggers.ticks and not state.event_driven
+        # facts that come one after the other come after the cycle of their second, if it was due without them
+        if apart and now > state.now and self.host.is_due(now):
+            self.note(now, [])
+            self.host.run_if_due(now)
+            before = state.actions
+        self.note(now, facts)
+        if not state.event_driven:
+            self.main.run_if_due(now)
+        elif state.reserved.all:
+            self._reserved_jobs.serve()
+        if not apart:
+            self.host.run_if_due(now)
+        if before:
+            state.actions = before + state.actions
+        if self.preemption is not None:
+            self.main.follow_up()
+        return state.actions
+
+    def note(self, now: int, facts: list[Fact]) -> list[Action]:
+        """Facts and timers of `now` without scheduling: for a driver that has its own idea of when passes come."""
+        state, limits = self.state, self.accounting.limits
+        if now < state.now:
+            raise InvariantError(f"time runs backwards: {now} after {state.now}")
+        state.actions = []
+        if self.recalculation.next_at < now:
+            self.recalculation.catch_up(now)
+        state.at(now)
+        if not state.event_driven:
+            state.triggers.go_round(now)
+        if len(facts) > 1:
+            facts.sort(key=_order)
+        if limits is not None:
+            limits.announce(facts)
+        handlers = self._handlers
+        for fact in facts:
+            handlers[type(fact)](fact)
+        self._timers(now)
+        return state.actions
+
+    def run_pass(self, now: int, *, backfill: bool) -> list[Action]:
+        """One scheduling pass at `now` whether it is due or not: the policy's (`backfill`) or a full main pass."""
+        self.note(now, [])
+        if backfill:
+            self.host.run()
+        else:
+            self.main.run(full=True)
+        return self.state.actions
+
+    def wake_at(self) -> int | None:
+        """When `step` wants to be called at the latest, None if only a new fact can matter."""
+        state, limits = self.state, self.accounting.limits
+        quiet = not (state.begin_heap or state.timers.heap or state.reserved.all or self.deadlines.jobs)
+        quiet = quiet and limits is None
+        if state.event_driven and quiet and not self.priority.period_s:
+            at = self.host.wake
+            if at is not None and at < state.now:
+                at = state.now
+            if state.running and state.enforce_limits:
+                end = state.running[0][0]
+                return end if at is None or end < at else at
+            return at
+        times = []
+        if state.running and state.enforce_limits:
+            times.append(state.next_limit_time())
+        if state.begin_heap:
+            times.append(state.begin_heap[0][0])
+        if state.timers.heap:
+            times.append(state.timers.heap[0][0])
+        for due in (self.reservations.next_time(), self.deadlines.next_time(), self.recalculation.wake_at()):
+            if due is not None:
+                times.append(due)
+        if limits is not None and state.running and (at := limits.enforcement.next_scan) is not None:
+            times.append(at)
+        if not state.event_driven:
+            at = self.main.next_time(state.now)
+            if at is not None:
+                times.append(at)
+        for source in (self.preemption, self.gang):
+            if source is not None and (at := source.next_time(state.now)) is not None:
+                times.append(at)
+        at = self.host.next_time(state.now)
+        if at is not None:
+            times.append(max(at, state.now + 1) if state.triggers.ticks else at)
+        return min(times) if times else None
+
+    # -- what has no end of its own -----------------------------------------------------------------------------------
+
+    def forgotten(self, job: Job, now: int) -> None:
+        """slurmctld has forgotten `job`, which ended MinJobAge ago."""
+        self.eligibility.forgotten(job, now)
+
+    def keep_shapes(self) -> None:
+        """Forget what was compiled from requests of jobs that are gone."""
+        self.state.cluster.keep_shapes(self.state.jobs.values())
+        if self.accounting.limits is not None:
+            self.accounting.limits.forget_standings()
+
+    def _set_partition_state(self, fact: SetPartitionState) -> None:
+        partition = self.state.cluster.by_name[fact.partition]
+        partition.state = fact.state
+        for shape in self.state.cluster.shapes.values():
+            shape.limits_met.clear()
+        self.waiting.edited()
+
+    def _nodes_booted(self, fact: NodesBooted) -> None:
+        if self.power is not None:
+            self.power.booted(self.state.nodes_named(fact.nodes))
+        self.node_states.booted(fact)
+
+    def _nodes_power(self, fact: NodesPower) -> None:
+        if self.power is not None:
+            self.power.on_request(fact)
+
+    def _on_replace_accounting(self, fact: ReplaceAccounting) -> None:
+        self.replace_accounting(fact.accounting)
+
+    def replace_accounting(self, accounting: Accounting) -> None:
+        """Obey `accounting` from now on. Raises ConfigError, changing nothing."""
+        ways = (self.waiting, self.life_cycle)
+        replace_accounting(accounting, self.state, self.accounting, self.recalculation, ways)
+        self.listen()
+
+    def _timers(self, now: int) -> None:
+        state, limits = self.state, self.accounting.limits
+        if state.reserved.all:
+            self.reservations.turn(now)
+        if self.deadlines.jobs:
+            self.deadlines.turn(now)
+        if state.timers.heap:
+            state.timers.ring(now)
+        heap = state.begin_heap
+        begun: list[tuple[int, int, int, Job]] = []
+        while heap and heap[0][0] <= now:
+            at, job_id = heappop(heap)
+            if (job := state.jobs.get(job_id)) is not None:
+                begun.append((at, job.array_key, job.rank, job))  # tasks by index, as one record in slurmctld
+        if len(begun) > 1:
+            begun.sort(key=itemgetter(0, 1, 2))
+        for *_, job in begun:
+            if job.state == JobState.PENDING and not job.queued:
+                if state.event_driven:
+                    state.triggers.changed = True
+                else:
+                    state.triggers.time_came()
+                self.waiting.consider(job)
+        if self.preemption is not None:
+            self.preemption.timers(now)
+        if self.gang is not None:
+            self.gang.timers(now)
+        running = state.running
+        if state.enforce_limits and running and running[0][0] <= now:  # nobody is found over its limit before its end
+            while running and state.next_limit_time() <= now:
+                job = next(job for end, _, job in running if state.limit_time(end, job) <= now)
+                state.actions.append(Kill(job))
+                self.life_cycle.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
+        if limits is not None:
+            limits.enforcement.scan(now)
+        if now >= self.recalculation.next_at:
+            self.recalculation.run_if_due(now)
+
+    # -- checks -------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Recount everything; raises InvariantError on any difference. For tests and debugging."""
+        state = self.state
+        running = [entry[2] for entry in state.running]
+        state.table.check([*running, *self.suspension.check()], self.suspension.crowded)
+        if any(job.state != JobState.RUNNING for job in running):
+            raise InvariantError("a job among the running is not running")
+        if any(job.bars is not None and job.partition.index in job.bars for job in running):
+            raise InvariantError("a job runs in a partition that does not take its account or QOS")
+        if sum(j.state == JobState.RUNNING for j in state.jobs.values()) != len(running):
+            raise InvariantError("running jobs differ from a recount")
+        busy, cpus, count = state.usage.recount(running)
+        whole = state.usage.whole
+        pending = sum(j.state == JobState.PENDING for j in state.jobs.values())
+        if (whole.nodes, whole.cpus, whole.running, whole.pending) != (busy, cpus, count, pending):
+            raise InvariantError("usage totals differ from a recount")
+        self.recalculation.check()
+        if self.accounting.limits is not None:
+            self.accounting.limits.check()
+        self.licenses.check(list(state.jobs.values()))

@@ -1,0 +1,125 @@
+"""A job asks for something else from now on: what it would be as a new submission is worked out, then taken over."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import AlterJob, EditRefused
+from slurmsim.errors import SubmitError
+from slurmsim.states import JobState, Reason, is_held
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.controller.admission import Admission
+    from slurmsim.core.controller.job_updates import JobUpdates
+    from slurmsim.core.controller.waiting import Waiting
+    from slurmsim.core.queue.found_cpus import FoundCpus
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.model.submission import Submission
+
+# what a job keeps of its new submission
+_OF_A_REQUEST = (
+    "sub", "partitions", "shapes", "partition", "shape", "account", "branch", "qos", "qos_spec", "bars", "threshold",
+    "name", "claims", "licenses", "reservations", "reservation_name", "time_min_s", "deadline", "begin", "n_nodes",
+    "n_cpus", "accrue_time",
+)  # fmt: skip
+
+
+class JobAlterations:
+    """Carries them out."""
+
+    def __init__(
+        self, state: ControllerState, admission: Admission, waiting: Waiting, accounting: AccountingParts,
+        updates: JobUpdates, found_cpus: FoundCpus,
+    ) -> None:  # fmt: skip
+        self.state, self._admission, self._waiting, self._accounting = state, admission, waiting, accounting
+        self._updates, self._found_cpus = updates, found_cpus
+
+    def job(self, fact: AlterJob) -> None:
+        """A pending job asks for something else from now on, or the change is refused as a submission would be."""
+        state, parts, job = self.state, self._accounting, self.state.jobs.get(fact.job_id)
+        if job is None:
+            return
+        if job.state != JobState.PENDING:
+            self._licenses(job, fact.sub.licenses)
+            return
+        try:
+            probe = self.probe(job, fact.sub)
+        except SubmitError as error:
+            state.actions.append(EditRefused(job.id, error.text))
+            return
+        self._leave(job)
+        state.usage.pending(job, -1)
+        if parts.limits is not None:
+            parts.limits.gone(job)
+        for name in _OF_A_REQUEST:
+            setattr(job, name, getattr(probe, name))
+        job.within_limits = -1
+        state.usage.pending(job, +1)
+        if parts.limits is not None:
+            parts.limits.submitted(job)
+        self._waiting.deadlines.register(job)
+        if job.begin is not None and job.begin > state.now:
+            job.eligible_time = None
+            if parts.accrual is not None:
+                parts.accrual.held(job)
+        if job.reason == Reason.BAD_CONSTRAINTS:
+            state.set_reason(job, Reason.NONE)
+        self._come_back(job)
+        self._found_cpus.altered(job)
+        self._updates.done(job)
+
+    def _licenses(self, job: Job, text: str) -> None:
+        """A running job has other licenses from now on, though there may not be as many."""
+        licenses = self._waiting.licenses
+        try:
+            wanted = licenses.wanted(text)
+        except SubmitError as error:
+            self.state.actions.append(EditRefused(job.id, error.text))
+            return
+        licenses.give_back(job)
+        job.licenses, job.claims, job.sub.licenses = wanted, job.claims or bool(wanted), text
+        licenses.take(job)
+        self._waiting.edited()
+
+    def probe(self, job: Job, sub: Submission) -> Job:
+        """What `job` would be with that submission. Raises SubmitError with Slurm's text, changing nothing."""
+        admission, limits = self._admission, self._accounting.limits
+        partitions, shapes = self.state.cluster.compiled(sub)
+        found = copy(job)
+        found.sub, found.partitions, found.shapes = sub, partitions, shapes
+        found.account, found.qos, found.name = sub.account, sub.qos, sub.name
+        found.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
+        found.time_min_s, found.deadline, found.begin = sub.time_min_s, sub.deadline, sub.begin
+        found.reservations, found.reservation_name, found.licenses = (), "", ()
+        found.partition, found.shape = partitions[0], shapes[0]
+        if self._accounting.accounts is None:
+            found.bars = None
+        admission.let_in(found)
+        if sub.reservation:
+            admission.reserved_jobs.claim(found, sub.reservation)
+        found.licenses = admission.licenses.wanted(sub.licenses)
+        moved = found.branch is not job.branch or found.qos_spec is not job.qos_spec or partitions != job.partitions
+        if limits is not None and found.branch is not None:
+            if moved:
+                limits.announce(())
+                limits.admit(found)
+            else:
+                pairs = zip(found.partitions, found.shapes, strict=True)
+                found.shapes = tuple([limits.cap(found, p, s) for p, s in pairs])
+        found.shape = found.shapes[0]
+        found.n_nodes, found.n_cpus = found.shape.min_nodes, found.shape.min_cpus
+        return found
+
+    def _leave(self, job: Job) -> None:
+        """`job` is nowhere: neither queued nor waiting for anything."""
+        self._waiting.withdraw(job)
+        self._waiting.forget(job)
+        if job.sub.array_task_id is not None:
+            self._waiting.eligibility.arrays.leave(job)
+
+    def _come_back(self, job: Job) -> None:
+        if not is_held(job.reason):
+            self._waiting.consider(job)

@@ -1,0 +1,266 @@
+"""Starts and ends: nodes are given to jobs and taken back."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from copy import copy
+from functools import partial
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.messages import Cancel, Finished, JobEnded, Kill, Launch, Requeued
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.state.interfaces import RunWay
+from slurmsim.states import REQUEUED, JobState, Reason, is_held
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.partition_access import PartitionAccess
+    from slurmsim.core.controller.requeues import Requeues
+    from slurmsim.core.controller.waiting import Waiting
+    from slurmsim.core.occupancy.completing import Completing
+    from slurmsim.core.occupancy.node_states import NodeStates
+    from slurmsim.core.occupancy.power import PowerSaving
+    from slurmsim.core.occupancy.resize import Resizes
+    from slurmsim.core.occupancy.suspension import Suspension
+    from slurmsim.core.queue.deadlines import Deadlines
+    from slurmsim.core.queue.eligibility import Eligibility
+    from slurmsim.core.queue.partition_limits import PartitionLimits
+    from slurmsim.core.reservations.licenses import Licenses
+    from slurmsim.core.state.controller_state import ControllerState
+
+REQUEUE_DELAY_S = 121  # credential lifetime 120 s + 1
+
+
+class LifeCycle(RunWay):
+    """Starts, ends and requeues jobs.
+
+    Attributes
+    ----------
+    eligibility, licenses, deadlines, access, partition_limits
+        What a job that starts, ends or waits again concerns beside the observers.
+    suspension, completing, node_states, power, resizes, requeues
+        What becomes of its nodes; set, as the others, once all parts are there.
+    """
+
+    eligibility: Eligibility
+    licenses: Licenses
+    deadlines: Deadlines
+    access: PartitionAccess
+    partition_limits: PartitionLimits
+    suspension: Suspension
+    completing: Completing
+    node_states: NodeStates
+    power: PowerSaving | None
+    resizes: Resizes
+    requeues: Requeues
+
+    def __init__(self, state: ControllerState, waiting: Waiting) -> None:
+        self.state, self._waiting = state, waiting
+
+    def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
+        """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""
+        state, job, now = self.state, record.job, self.state.now
+        if len(job.partitions) == 1:
+            job.depth = self._waiting.dequeue(job)
+        elif job.queued:
+            job.depth = state.queue.pools[record.partition.pool].position(record)
+            self._leave_other_pools(record)
+            self._waiting.dequeue(job)
+        if job.claims or state.limited:
+            self._waiting.forget(job)
+        state.usage.pending(job, -1)
+        if record.reservation is not None:
+            job.reservation = record.reservation
+            job.reservation_name = job.sub.reservation or record.reservation.name
+        if job.claims:
+            self.licenses.take(job)
+        job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
+        job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
+        job.time_limit_s = self.partition_limits.time_limit(job, record.partition) if limit is None else limit
+        job.start_time = job.held_since = now
+        job.end_limit = now + job.time_limit_s
+        job.move(JobState.RUNNING)
+        if state.queue.unasked and job.sub.array_task_id is not None:
+            self.eligibility.arrays.hand_on_reason(job)
+        job.reason = Reason.NONE
+        job.planned_start = None
+        job.scheduler = scheduler
+        newly = state.table.allocate(alloc)
+        if state.suspended:
+            newly = state.alone(job)
+        state.selector.forget_future()
+        state.usage.change(job, +1, newly)
+        insort(state.running, (job.end_limit, job.id, job))
+        if job.depth and scheduler != "Main":
+            state.backfilled += 1
+        state.events.append(
+            (now, "START", job.id, job.state, job.reason, job.partition.name, state.cluster.node_list(alloc), job.depth,
+             scheduler)
+        )  # fmt: skip
+        for observer in state.observers:
+            observer.started(job, now)
+        if not state.event_driven:
+            state.triggers.changed = True
+        if self.eligibility.dependents or job.array_limit:
+            self.eligibility.started(job)
+
+    def ready(self, job: Job) -> None:
+        """The nodes of `job` have booted: its processes start, and its limit counts from now."""
+        assert job.end_limit is not None
+        del self.state.running[bisect_left(self.state.running, (job.end_limit, job.id, job))]
+        job.start_time, job.end_limit, job.suspended_s = self.state.now, self.state.now + job.time_limit_s, 0
+        insort(self.state.running, (job.end_limit, job.id, job))
+        self.state.record("READY", job)
+        self.state.actions.append(Launch(job))
+        self.state.changed()
+
+    def _leave_other_pools(self, record: Record) -> None:
+        """`record`'s job starts: where else it waited, others may move up in this very instant."""
+        for pool in sorted({other.partition.pool for other in self.state.queue.jobs[record.job.id]}):
+            if pool != record.partition.pool:
+                self.state.queue.pools[pool].leave(record.job, None)
+                if self.state.event_driven:
+                    self.state.triggers.changed = True
+
+    def on_ended(self, fact: JobEnded) -> None:
+        job = self.state.jobs.get(fact.job_id)
+        if job is None or job.restarts != fact.restarts or job.state not in (JobState.RUNNING, JobState.SUSPENDED):
+            return  # news of an instance that is gone already
+        state = fact.state
+        if state == JobState.FAILED and self.requeues.after_exit(job, fact.exit_code):
+            return
+        job.exit_code = fact.exit_code
+        kept = job.reason if is_held(job.reason) else Reason.NONE  # held while it ran: nothing takes that back
+        self.finish(job, state, Reason.NON_ZERO_EXIT if state == JobState.FAILED else kept)
+
+    def finish(self, job: Job, state: str, reason: str) -> None:
+        """`job` reaches a final state now; its nodes are free as soon as they are clean."""
+        was_running = job.alloc is not None and job.state in (JobState.RUNNING, JobState.SUSPENDED)
+        seconds = 0
+        if was_running:
+            seconds = self._give_back(job, state, over=True)
+        else:
+            self._waiting.withdraw(job)
+            self.state.usage.pending(job, -1)
+        job.move(state)
+        job.reason = reason
+        job.end_time = self.state.now
+        self.state.record("END", job)
+        del self.state.jobs[job.id]
+        if job.claims or self.state.limited:
+            self._waiting.forget(job)
+        self.state.actions.append(Finished(job))
+        for observer in self.state.observers:
+            observer.gone(job)
+        if not seconds:
+            self.eligibility.ended(job, was_running)
+
+    def _give_back(self, job: Job, state: str, *, over: bool) -> int:
+        """`job` leaves its nodes, its run ending in `state`, `over` with it. How many seconds they take to be clean."""
+        assert job.alloc is not None
+        self.state.selector.forget_future()
+        if job.state == JobState.SUSPENDED:
+            freed = self.suspension.leave(job)
+        else:
+            freed = self.state.table.release(job.alloc)
+            self.state.usage.change(job, -1, self.state.alone(job) if self.state.suspended else freed)
+            entry = (job.end_limit, job.id, job)
+            del self.state.running[bisect_left(self.state.running, entry)]
+            self.suspension.ended(job)
+        for observer in self.state.observers:
+            observer.released(job, self.state.now)
+        self.state.generation += 1
+        self.state.queue.pools[job.partition.pool].leave(job, job.end_limit)
+        seconds = self.completing.seconds(state)
+        if not seconds:
+            self._vacated(job, freed, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
+            return 0
+        if self.power is not None:
+            self.power.freed(job, 0)
+        self.completing.leave(job.nodes, seconds, partial(self._cleaned, job, freed, over))
+        return seconds
+
+    def _vacated(self, job: Job, freed: Bitmap, *, by_itself: bool) -> None:
+        """Nobody and nothing of `job` is left on its nodes, of which `freed` are idle."""
+        if self.node_states.to_reboot:
+            self.node_states.freed(freed)
+        if self.power is not None:
+            self.power.freed(job, freed)
+        if not self.state.event_driven:
+            self.state.triggers.job_ended(by_itself=by_itself)
+        self.state.triggers.changed = True
+
+    def _cleaned(self, job: Job, freed: Bitmap, over: bool) -> None:
+        self._vacated(job, freed & self.state.table.idle, by_itself=False)
+        if over:
+            self.eligibility.ended(job, True)
+
+    def on_cancel(self, fact: Cancel) -> None:
+        job = self.state.jobs.get(fact.job_id)
+        if job is None:
+            return
+        if job.state == JobState.PENDING:
+            job.start_time = None
+        else:
+            job.exit_code = "0:15"
+            self.state.actions.append(Kill(job))
+        held = job.state != JobState.PENDING and is_held(job.reason)
+        self.finish(job, JobState.CANCELLED, job.reason if held else Reason.NONE)
+
+    def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
+        """Put a running job back: PENDING, eligible 121 s later, Restarts + 1.
+
+        `state` and `reason` are those of the record of the run that ends: REQUEUED, NODE_FAIL or PREEMPTED.
+        """
+        assert job.alloc is not None
+        run = copy(job)
+        run.state, run.reason, run.end_time = state, reason, self.state.now
+        run.suspended_s = self.suspension.seconds(job)
+        self.state.actions += [Kill(job), Requeued(run)]
+        nodes = self.state.cluster.node_list(job.alloc)
+        held = job.reason if is_held(job.reason) else ""
+        self._give_back(job, state, over=False)
+        self.eligibility.requeued(job)
+        job.move(JobState.PENDING)
+        job.split()
+        job.restarts += 1
+        job.alloc, job.nodes = None, 0
+        job.partition, job.shape = job.partitions[0], job.shapes[0]
+        job.n_nodes, job.n_cpus, job.tried_cpus = job.shape.min_nodes, job.shape.min_cpus, 0
+        job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
+        job.submit_time = self.state.now
+        job.begin = self.state.now + REQUEUE_DELAY_S
+        job.reservation, job.reservation_name = None, ",".join(r.name for r in job.reservations)
+        self.deadlines.register(job)
+        if self.access.edited:
+            self.access.look_again(job)
+        job.reason = Reason.BEGIN_TIME
+        self._waiting.set_time_limit(job)
+        self.state.usage.pending(job, +1)
+        job.suspended_s, job.preempt_time = 0, None
+        self.state.record("REQUEUE", job, nodes=nodes)
+        for observer in self.state.observers:
+            observer.requeued(job)
+        if held:
+            self.requeues.hold(job, held)
+        else:
+            self._waiting.consider(job)
+
+    def move_end(self, job: Job, end: int) -> None:
+        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        jobs = self.state.running if job.state == JobState.RUNNING else self.state.suspended
+        assert job.end_limit is not None
+        del jobs[bisect_left(jobs, (job.end_limit, job.id, job))]
+        job.end_limit = end
+        insort(jobs, (end, job.id, job))
+        self.state.selector.forget_future()
+
+    def may_requeue(self, job: Job) -> bool:
+        """Whether `job` goes back into the queue when it loses its nodes."""
+        return self.requeues.wanted(job)
+
+    def keep(self, job: Job, nodes: Bitmap) -> None:
+        """Running `job` goes on on those of its nodes alone."""
+        self.resizes.keep(job, nodes)

@@ -1,0 +1,381 @@
+"""The gang scheduler: jobs that hold the same CPUs, of which some are suspended while the others run.
+
+With PreemptMode=…,GANG a job may be placed beside jobs of lower tiers, or in another row of a partition with
+OverSubscribe=FORCE:n. Each partition has a list of its jobs; its *active row* is what runs: first the jobs of higher
+tiers (their *shadows*), then its own in the order of the list as far as they fit. Who does not fit is suspended until
+there is room; and every SchedulerTimeSlice the jobs that ran go to the end of their list.
+
+Mirrors src/slurmctld/gang.c and steps 2 to 4 of select/cons_common job_test.c (22.05).
+
+Which CPUs of a node a job has decides who stops for whom, so they are told apart here: a job takes the lowest that are
+free to it. Deviation: slurmctld deals tasks out over the sockets of a node, which may take others.
+
+As in slurmctld, jobs of equal tiers in different partitions stand in each other's way only while there is room
+elsewhere: then they run at once on the same CPUs (seen with 22.05.8; the manual advises against such partitions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.observer import Observer
+from slurmsim.core.records.partition import Partition
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.occupancy.preempt_modes import PreemptModes
+    from slurmsim.core.occupancy.suspension import Suspension
+    from slurmsim.core.records.job_queue import Record
+    from slurmsim.core.state.controller_state import ControllerState
+
+# where a job stands: not in the active row; put there by its turn; put there because there was room
+_OUT, _ACTIVE, _FILLER = range(3)
+# how a job takes its nodes (select's node states): for itself, on CPUs of its own, on CPUs it may share
+_ALONE, _OWN, _SHARED = range(3)
+_SHARINGS = {"EXCLUSIVE": _ALONE, "FORCE": _SHARED}  # --exclusive makes no difference
+Cores = dict[int, int]  # node -> its CPUs as bits
+
+
+class Gang(Observer):
+    """Active rows of all partitions.
+
+    Attributes
+    ----------
+    finds
+        Per partition, by index: whether there may be anybody whose CPUs its jobs can be given.
+    """
+
+    def __init__(self, state: ControllerState, suspension: Suspension, modes: PreemptModes) -> None:
+        self.state, self._suspension, self._modes = state, suspension, modes
+        self.slice_s: int = state.spec.option("SchedulerTimeSlice")
+        self._by_partition = state.spec.option("PreemptType") == "preempt/partition_prio"
+        self._lists: list[list[Job]] = [[] for _ in state.partitions]
+        self._order = sorted(state.partitions, key=lambda p: -p.tier)  # equal tiers as in the file
+        self._find_partners()
+        self._place: dict[int, int] = {}  # job id -> where it stands
+        self._home: dict[int, int] = {}  # job id -> partition of its list
+        self._row: dict[int, int] = {}  # job id -> row of its partition
+        self._cores: dict[int, Cores] = {}  # job id -> CPUs it has
+        self._all: list[int] = [(1 << n) - 1 for n in state.table.cpus.tolist()]
+        self._stopped: set[int] = set()
+        self._beside: set[int] = set()  # jobs whose CPUs the next to start was given
+        self._sliced_at = state.start_time
+
+    # -- the active rows --------------------------------------------------------------------------------------------
+
+    def _find_partners(self) -> None:
+        partitions = self.state.partitions
+        self.finds = [self._has_rows(p) or any(self._yields(q, p) for q in partitions) for p in partitions]
+
+    def partition_added(self, partition: Partition) -> None:
+        """A partition was made while the cluster runs."""
+        self._lists.append([])
+        self._order = sorted(self.state.partitions, key=lambda p: -p.tier)
+        self._find_partners()
+
+    def started(self, job: Job, now: int) -> None:
+        """`job` started or was resumed by an administrator: it runs if it fits in, and others may have to stop."""
+        if job.id in self._home:
+            return  # never left the list
+        index = job.partition.index
+        beside, self._beside = self._beside, set()
+        crowded = self._assign(job, beside)
+        self._row[job.id] = self._first_row(job)
+        self._lists[index].append(job)
+        self._home[job.id] = index
+        self._place[job.id] = _OUT
+        if not crowded:
+            self._place[job.id] = _FILLER
+            return
+        used = self._shadows(job.partition)
+        for other in self._lists[index]:
+            if self._place[other.id] != _OUT:
+                self._add(used, other)
+        if self._fits(used, job):
+            self._place[job.id] = _FILLER
+            self._update()
+        elif self._make_stop(job, bool(self._casting(job.partition))):
+            self._kill([job])
+
+    def _assign(self, job: Job, beside: set[int]) -> bool:
+        """Give `job` the lowest CPUs of its nodes but for those of jobs not in `beside`; True if somebody has them."""
+        a = job.alloc
+        assert a is not None
+        on: dict[int, list[int]] = {}
+        for jobs in self._lists:
+            for other in jobs:
+                if other.nodes & a.mask:
+                    for node in self._cores[other.id]:
+                        on.setdefault(node, []).append(other.id)
+        counts = [a.cpus] * a.n_nodes if isinstance(a.cpus, int) else a.cpus.tolist()
+        mine: Cores = {}
+        crowded = False
+        for node, count in zip(a.indices().tolist(), counts, strict=True):
+            taken = kept = 0
+            for other_id in on.get(node, ()):
+                bits = self._cores[other_id][node]
+                taken |= bits
+                if other_id not in beside:
+                    kept |= bits
+            mine[node] = _lowest_bits(self._all[node], kept, count)
+            crowded = crowded or mine[node] & taken != 0
+        self._cores[job.id] = mine
+        return crowded
+
+    def look_again(self) -> None:
+        """A suspended job may run again if there is room."""
+        self._update()
+
+    def resized(self, job: Job, now: int) -> None:
+        self._cores[job.id] = {node: bits for node, bits in self._cores[job.id].items() if job.nodes >> node & 1}
+        if self._stopped:
+            self._update()
+
+    def gone(self, job: Job) -> None:
+        self.ended(job)
+
+    def requeued(self, job: Job) -> None:
+        self.ended(job)
+
+    def ended(self, job: Job) -> None:
+        """`job` gave its CPUs back."""
+        index = self._home.pop(job.id, None)
+        if index is None:
+            return
+        self._lists[index].remove(job)
+        del self._place[job.id], self._row[job.id], self._cores[job.id]
+        self._stopped.discard(job.id)
+        if self._stopped:
+            self._update()
+
+    def _casting(self, partition: Partition) -> list[Job]:
+        """The jobs that run in partitions of higher tiers."""
+        higher = [p for p in self._order if p.tier > partition.tier]
+        return [job for p in higher for job in self._lists[p.index] if self._place[job.id] != _OUT]
+
+    def _shadows(self, partition: Partition) -> Cores:
+        """CPUs that running jobs of higher tiers have."""
+        used: Cores = {}
+        for job in self._casting(partition):
+            self._add(used, job)
+        return used
+
+    def _add(self, used: Cores, job: Job) -> None:
+        for node, bits in self._cores[job.id].items():
+            used[node] = used.get(node, 0) | bits
+
+    def _fits(self, used: Cores, job: Job) -> bool:
+        return not any(used.get(node, 0) & bits for node, bits in self._cores[job.id].items())
+
+    def _update(self) -> None:
+        """Build all active rows anew, who runs before who does not; higher tiers first."""
+        killed: list[Job] = []
+        for partition in self._order:
+            jobs = self._lists[partition.index]
+            if not jobs:
+                continue
+            used = self._shadows(partition)
+            shadowed = bool(used)
+            for wanted in (_ACTIVE, _FILLER):
+                for job in jobs:
+                    if self._place[job.id] != wanted:
+                        continue
+                    if self._fits(used, job):
+                        self._add(used, job)
+                        continue
+                    self._place[job.id] = _OUT
+                    if self._make_stop(job, shadowed):
+                        killed.append(job)
+            for job in jobs:
+                if self._place[job.id] == _OUT and job.priority and job not in killed and self._fits(used, job):
+                    self._add(used, job)
+                    self._place[job.id] = _FILLER
+                    self._make_go(job)
+        self._kill(killed)
+
+    def _make_stop(self, job: Job, shadowed: bool) -> bool:
+        """Suspend `job` if it runs; True if its mode says to kill it instead."""
+        if job.state != JobState.RUNNING:
+            return False
+        if shadowed and self._modes.mode(job) in ("CANCEL", "REQUEUE"):
+            return True
+        self._stopped.add(job.id)
+        self._suspension.stop(job)
+        return False
+
+    def _make_go(self, job: Job) -> None:
+        if job.id in self._stopped:
+            self._stopped.discard(job.id)
+            self._suspension.go_on(job)
+
+    def _kill(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            self._modes.end(job)
+
+    # -- time slices ------------------------------------------------------------------------------------------------
+
+    def next_time(self, now: int) -> int | None:
+        """The next turn, None while nobody waits for one."""
+        if not self._stopped:
+            return None
+        return now + self.slice_s - (now - self.state.start_time) % self.slice_s
+
+    def timers(self, now: int) -> None:
+        """At the end of a slice the jobs of each partition take turns."""
+        if not self._stopped or (now - self.state.start_time) % self.slice_s or self._sliced_at == now:
+            return
+        self._sliced_at = now
+        for partition in self._order:
+            if any(self._place[job.id] == _OUT for job in self._lists[partition.index]):
+                self._turn(partition)
+
+    def _turn(self, partition: Partition) -> None:
+        """Who ran by turn goes to the end of the list; then whoever fits runs, in the order of the list."""
+        place = self._place
+        jobs = self._lists[partition.index]
+        jobs.sort(key=lambda job: place[job.id] == _ACTIVE)
+        used = self._shadows(partition)
+        shadowed = bool(used)
+        for job in jobs:
+            place[job.id] = _OUT
+            if job.priority and self._fits(used, job):
+                self._add(used, job)
+                place[job.id] = _ACTIVE
+        killed = [job for job in jobs if place[job.id] == _OUT and self._make_stop(job, shadowed)]
+        for job in jobs:
+            if place[job.id] == _ACTIVE:
+                self._make_go(job)
+        self._kill(killed)
+
+    # -- placing beside others --------------------------------------------------------------------------------------
+
+    def place(self, record: Record, within: Bitmap, gone: Collection[int] = ()) -> Allocation | None:
+        """Nodes and shares for `record`'s job on CPUs that others hold; None if none will do.
+
+        `gone`: ids of jobs to suppose ended.
+        """
+        found = self._search(record, within, gone)
+        return None if found is None else found[0]
+
+    def take(self, record: Record, within: Bitmap) -> Allocation | None:
+        """As `place`, for a start that follows at once: from now on nobody has those nodes to himself any more."""
+        found = self._search(record, within, ())
+        if found is None:
+            return None
+        alloc, beside = found
+        suspension = self._suspension
+        for _, _, job in self._occupants(alloc.mask):
+            suspension.share(job)
+        tier, here = record.partition.tier, record.partition
+        if any(job.partition.tier == tier and job.partition is not here and job.nodes & alloc.mask for job in beside):
+            suspension.may_crowd(record.job)
+        self._beside = {job.id for job in beside}
+        return self.state.table.counted(alloc) if alloc.mask & ~self.state.table.idle else alloc
+
+    def _occupants(self, mask: Bitmap) -> list[tuple[int, int, Job]]:
+        """Jobs with CPUs on nodes of `mask`; not those an administrator suspended."""
+        return [
+            entry
+            for entry in (*self.state.running, *self.state.suspended)
+            if entry[2].nodes & mask and self.state.held(entry[2]) is entry[2].alloc
+        ]
+
+    def _search(self, record: Record, within: Bitmap, gone: Collection[int]) -> tuple[Allocation, list[Job]] | None:
+        """What is found, and the jobs whose CPUs were free for it."""
+        shape, partition = record.shape, record.partition
+        sharing = _SHARINGS.get(partition.spec.oversubscribe, _OWN)
+        if sharing == _ALONE or not self.finds[partition.index]:
+            return None
+        lower: dict[int, list[Job]] = {}
+        same: list[Job] = []
+        own: list[Job] = []
+        base = Supposed(self.state.table)
+        for _, _, job in self._occupants(within & shape.candidates):
+            assert job.alloc is not None
+            theirs = job.partition
+            how, rows = _SHARINGS.get(theirs.spec.oversubscribe, _OWN), theirs.spec.oversubscribe_max
+            others_rows = how == _SHARED and rows > 1 and theirs is not partition
+            if job.id in gone:
+                base.release(job.alloc)
+            elif how == _ALONE or (sharing == _SHARED and how == _OWN) or (sharing == _OWN and others_rows):
+                within &= ~job.nodes
+            elif self._hard(theirs, partition):
+                continue
+            elif theirs is partition:
+                own.append(job)
+            elif theirs.tier == partition.tier:
+                same.append(job)
+            else:
+                lower.setdefault(theirs.index, []).append(job)
+        below = [job for jobs in lower.values() for job in jobs]
+        if not below and not own and not same:
+            return None
+        if self._try(base, [*below, *own, *same], shape, within) is None:
+            return None
+        found = self._try(base, below, shape, within)
+        if found is not None:
+            for p in self._order:  # spare the higher of the lower tiers as far as possible
+                if p.index in lower:
+                    spared = [job for job in below if job.partition.index != p.index]
+                    better = self._try(base, spared, shape, within)
+                    if better is None:
+                        break
+                    found, below = better, spared
+            return found, below
+        for row in range(partition.spec.oversubscribe_max if sharing == _SHARED else 1):
+            free = [*below, *[job for job in own if self._row[job.id] != row], *same]
+            found = self._try(base, free, shape, within)
+            if found is not None:
+                return found, free
+        return None
+
+    @staticmethod
+    def _has_rows(partition: Partition) -> bool:
+        return partition.spec.oversubscribe == "FORCE" and partition.spec.oversubscribe_max > 1
+
+    def _yields(self, theirs: Partition, mine: Partition) -> bool:
+        return theirs is not mine and bool(theirs.mask & mine.mask) and not self._hard(theirs, mine)
+
+    def _hard(self, theirs: Partition, mine: Partition) -> bool:
+        """Whether jobs of partition `theirs` keep their CPUs from those of `mine`."""
+        if not self._by_partition:
+            return theirs is not mine
+        return theirs.tier > mine.tier or self._modes.protected(theirs.index)
+
+    def _try(self, base: Supposed, stopped: list[Job], shape: Shape, within: Bitmap) -> Allocation | None:
+        """Place where the CPUs of the jobs `stopped` are free, but not their memory and GRES."""
+        state = base.copy()
+        for job in stopped:
+            assert job.alloc is not None
+            state.release_cpus(job.alloc)
+        return self._suspension.place(shape, state, within)
+
+    def _first_row(self, job: Job) -> int:
+        """The row of its partition that `job` goes into: the first where its CPUs are free (job_res_add_job)."""
+        jobs = self._lists[job.partition.index]
+        rows = job.partition.spec.oversubscribe_max
+        for row in range(rows - 1):
+            used: Cores = {}
+            for other in jobs:
+                if self._row[other.id] == row:
+                    self._add(used, other)
+            if self._fits(used, job):
+                return row
+        return rows - 1
+
+
+def _lowest_bits(available: int, kept: int, count: int) -> int:
+    """The lowest `count` bits of `available` that are not in `kept`; where those do not suffice, of all."""
+    found = 0
+    for choice in (available & ~kept, available):
+        while choice and found.bit_count() < count:
+            low = choice & -choice
+            found |= low
+            choice ^= low
+    return found

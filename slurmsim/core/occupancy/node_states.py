@@ -1,0 +1,235 @@
+"""What happens to nodes: down, drained, failing, rebooting, back; and to the jobs on them.
+
+Mirrors update_node and kill_running_job_by_node_name (22.05). A node may be down and drained at once: RESUME clears
+everything, UNDRAIN the drain alone. What nodes are usable is the union of these states, kept in
+``ControllerState.unusable``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.records.messages import (
+    Boot,
+    Kill,
+    NodesBooted,
+    NodesDown,
+    NodesDrain,
+    NodesFail,
+    NodesMute,
+    NodesReboot,
+    NodesRebootCancel,
+    NodesRegister,
+    NodesResume,
+    NodesUndrain,
+)  # fmt: skip
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.reservations.book import Reservations
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import RunWay
+
+SILENT = "Not responding"
+PING_S = 100  # between two rounds of pings where SlurmdTimeout=0; else a third of that
+
+
+class NodeStates:
+    """The states facts give nodes.
+
+    Attributes
+    ----------
+    down, silent
+        Nodes DOWN; those of them that stopped answering, not set DOWN by somebody.
+    mute
+        Nodes that are said not to answer: they take no jobs until they are asked the next time.
+    pinged
+        When nodes were asked last out of turn; rounds of pings are counted from there.
+    drained, failing, booting
+        Nodes with DRAIN, with FAIL, and with a reboot issued.
+    to_reboot
+        Nodes that will be rebooted as soon as no job is on them.
+    asap
+        Those of them and of `booting` whose DRAIN the reboot ends, whoever set it.
+    """
+
+    def __init__(self, state: ControllerState, runs: RunWay, reservations: Reservations) -> None:
+        self.state, self._runs, self._reservations = state, runs, reservations
+        self.down: Bitmap = state.unusable
+        self.silent: Bitmap = 0
+        self.mute: Bitmap = 0
+        self.pinged = state.start_time + 1
+        self.ping_s = int(state.spec.options.get("SlurmdTimeout", 300)) // 3 or PING_S
+        self.drained: Bitmap = 0
+        self.failing: Bitmap = 0
+        self.booting: Bitmap = 0
+        self.to_reboot: Bitmap = 0
+        self.asap: Bitmap = 0
+        self.return_to_service = int(state.spec.option("ReturnToService"))
+
+    def handlers(self) -> dict[type, Callable[[Any], None]]:
+        """Fact -> method, for the controller's table."""
+        return {
+            NodesDown: self.set_down, NodesDrain: self._drain, NodesResume: self._resume, NodesFail: self._fail,
+            NodesUndrain: self._undrain, NodesRegister: self._register, NodesReboot: self._reboot,
+            NodesBooted: self.booted, NodesRebootCancel: self._cancel_reboot,
+            NodesMute: self._set_mute,
+        }  # fmt: skip
+
+    def _changed(self, state: str, reason: str, names: Sequence[str]) -> None:
+        self.refresh()
+        self.state.usage.touch_all()
+        shown = self.state.cluster.compress(names)
+        self.state.events.append((self.state.now, "NODE", None, state, reason, "", shown, None, ""))
+        self.state.look_again()
+
+    def refresh(self) -> None:
+        """Work out anew which nodes can take jobs."""
+        self.state.unusable = self.down | self.drained | self.failing | self.booting | self.mute
+        self.state.unusable |= self.state.power.going
+        self._reservations.set_up()
+
+    def _names(self, mask: Bitmap) -> tuple[str, ...]:
+        return tuple(self.state.table.names[i] for i in to_indices(mask).tolist())
+
+    # -- facts ----------------------------------------------------------------------------------------------------
+
+    def set_down(self, fact: NodesDown, *, answering: bool = True) -> None:
+        """Nodes are lost: jobs on them go on without them (--no-kill), are requeued, or end with NODE_FAIL.
+
+        With ReturnToService=2 nodes that are still `answering` come back at once.
+        """
+        mask = self.state.nodes_named(fact.nodes)
+        self.down |= mask
+        self.silent = self.silent | mask if fact.reason == SILENT else self.silent & ~mask
+        self.booting &= ~mask
+        self.to_reboot &= ~mask
+        self.asap &= ~mask
+        self._changed("DOWN", fact.reason, fact.nodes)
+        self._reservations.nodes_lost()
+        for job in [entry[2] for entry in (*self.state.running, *self.state.suspended) if entry[2].nodes & mask]:
+            if job.alloc is None or job.id not in self.state.jobs:
+                continue  # gone with one of the others
+            if job.sub.no_kill and job.nodes & ~mask and job.state == JobState.RUNNING:
+                self._runs.keep(job, job.nodes & ~mask)
+            elif self._runs.may_requeue(job):
+                self._runs.requeue(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
+            else:
+                self.state.actions.append(Kill(job))
+                self._runs.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
+        if self.return_to_service == 2 and fact.reason != SILENT and answering:
+            self._register(NodesRegister(fact.nodes))
+
+    def _set_mute(self, fact: NodesMute) -> None:
+        self.mute |= self.state.nodes_named(fact.nodes)
+        self.refresh()
+        self.state.look_again()
+        self.state.timers.set(
+            self.state.now + self.ping_s - (self.state.now - self.pinged) % self.ping_s, self.answered
+        )
+
+    def ask(self) -> None:
+        """slurmctld asks all nodes at once whether they are there (ping_nodes_now)."""
+        self.pinged = self.state.now
+        if self.mute:
+            self.state.timers.set(self.pinged + 1, self.answered)
+
+    def answered(self) -> None:
+        """Nodes were asked, and those that were mute said something."""
+        self.mute = 0
+        self.refresh()
+        self.state.look_again()
+
+    def _drain(self, fact: NodesDrain) -> None:
+        mask = self.state.nodes_named(fact.nodes)
+        self.drained |= mask
+        self.failing &= ~mask  # a node has one of the two: what was asked for last (update_node)
+        self._changed("DRAIN", fact.reason, fact.nodes)
+        self._reservations.nodes_lost()
+
+    def _fail(self, fact: NodesFail) -> None:
+        mask = self.state.nodes_named(fact.nodes)
+        self.failing |= mask
+        self.drained &= ~mask
+        self._changed("FAILING", fact.reason, fact.nodes)
+        self._reservations.nodes_lost()
+
+    def _undrain(self, fact: NodesUndrain) -> None:
+        self.ask()
+        self.drained &= ~self.state.nodes_named(fact.nodes)
+        self._back(fact.nodes)
+
+    def _resume(self, fact: NodesResume) -> None:
+        mask = self.state.nodes_named(fact.nodes)
+        if mask & (self.down | self.drained):
+            self.ask()
+        self.down &= ~mask
+        self.silent &= ~mask
+        self.drained &= ~mask
+        self.failing &= ~mask
+        self.to_reboot &= ~mask
+        self.asap &= ~mask
+        self._back(fact.nodes)
+
+    def _register(self, fact: NodesRegister) -> None:
+        """A node answers again: ReturnToService says which of those that are DOWN come back by that."""
+        mask = self.state.nodes_named(fact.nodes) & self.down
+        mask &= (0, self.silent, mask)[self.return_to_service]
+        self.silent &= ~self.state.nodes_named(fact.nodes)
+        if mask:
+            self.down &= ~mask
+            self._back(self._names(mask))
+
+    def _back(self, names: Sequence[str]) -> None:
+        """Tell of each group of nodes what it is now."""
+        mask = self.state.nodes_named(names)
+        for state, those in (("DOWN", self.down), ("DRAIN", self.drained), ("FAILING", self.failing)):
+            if mask & those:
+                self._changed(state, "", self._names(mask & those))
+                mask &= ~those
+        if mask:
+            self._changed("IDLE", "", self._names(mask))
+            self._reservations.resumed(mask)
+
+    # -- reboots --------------------------------------------------------------------------------------------------
+
+    def _reboot(self, fact: NodesReboot) -> None:
+        """scontrol reboot: each node when no job is on it; with ASAP it takes no new jobs until then."""
+        mask = self.state.nodes_named(fact.nodes)
+        self.to_reboot |= mask
+        if fact.asap:
+            self.drained |= mask
+            self.asap |= mask
+            self._changed("DRAIN", fact.reason or "reboot requested", fact.nodes)
+        self.freed(mask)
+
+    def _cancel_reboot(self, fact: NodesRebootCancel) -> None:
+        """scontrol cancel_reboot: those that still wait are what they were before ASAP drained them."""
+        mask = self.state.nodes_named(fact.nodes) & self.to_reboot
+        self.to_reboot &= ~mask
+        drained = mask & self.asap
+        self.asap &= ~mask
+        self.drained &= ~drained
+        if drained:
+            self._back(self._names(drained))
+
+    def freed(self, mask: Bitmap) -> None:
+        """Jobs left the nodes of `mask`: reboot those that wait for it."""
+        now = mask & self.to_reboot & self.state.table.idle & ~self.state.suspended_nodes
+        if now:
+            self.to_reboot &= ~now
+            self.booting |= now
+            names = self._names(now)
+            self._changed("DRAIN+REBOOT", "reboot issued", names)
+            self.state.actions.append(Boot(names))
+
+    def booted(self, fact: NodesBooted) -> None:
+        """Nodes are up again."""
+        mask = self.state.nodes_named(fact.nodes) & self.booting
+        if mask:
+            self.booting &= ~mask
+            self.drained &= ~(mask & self.asap)
+            self.asap &= ~mask
+            self._back(self._names(mask))

@@ -1,0 +1,280 @@
+"""Power saving: idle nodes are switched off, and on again for the job that gets them.
+
+Mirrors slurmctld's power_save.c (22.05). A scan, at most every `SCAN_S` seconds, powers down nodes idle for longer than
+SuspendTime (no more than SuspendRate a minute), finds those off whose SuspendTimeout is over, and gives up nodes that
+have not come up within ResumeTimeout. Nodes that are off are chosen after all others. A job that gets some is
+CONFIGURING: its nodes boot (`Boot`; the driver says `NodesBooted`), and when the last one is up its processes start and
+its limit counts from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_indices, lowest, to_indices
+from slurmsim.core.records.messages import Boot, Launch, NodesDown, NodesPower
+from slurmsim.core.records.observer import Observer
+from slurmsim.hostlist import expand
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.occupancy.node_states import NodeStates
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import RunWay
+
+SCAN_S = 10  # power_save_interval
+TIMED_OUT = "ResumeTimeout reached"
+
+
+def make_power(state: ControllerState, runs: RunWay, node_states: NodeStates) -> PowerSaving | None:
+    """Power saving as configured; None when no node is ever powered down."""
+    option = state.spec.option
+    programs = all(option(key) not in ("", "(null)") for key in ("SuspendProgram", "ResumeProgram"))
+    times = [option("SuspendTime"), *(p.suspend_time_s for p in state.spec.partitions)]
+    if not programs or not any(time is not None and time >= 0 for time in times):
+        return None
+    return PowerSaving(state, runs, node_states)
+
+
+class PowerSaving:
+    """Which nodes are off, on their way there, or on their way back.
+
+    Parameters
+    ----------
+    state, runs, node_states
+        Whose nodes, what they are used for, and their other states.
+    """
+
+    def __init__(self, state: ControllerState, runs: RunWay, node_states: NodeStates) -> None:
+        self.state, self._runs, self._node_states = state, runs, node_states
+        self.nodes = state.power
+        option, table = state.spec.option, state.table
+        self.suspend_rate, self.resume_rate = int(option("SuspendRate")), int(option("ResumeRate"))
+        self._suspended = self._resumed = 0.0  # decaying counts of the last minute
+        self._last_scan = state.start_time
+        self.suspend_time = _per_node(state, "suspend_time_s", option("SuspendTime"))
+        self.suspend_timeout = _per_node(state, "suspend_timeout_s", option("SuspendTimeout"))
+        self.resume_timeout = _per_node(state, "resume_timeout_s", option("ResumeTimeout"))
+        self._exclude(option("SuspendExcNodes"), option("SuspendExcParts"))
+        self.since = np.full(table.n, state.start_time, np.int64)  # of the present state: idle, going, coming
+        self._asked: Bitmap = 0  # to be powered down as soon as idle
+        self._to_boot: Bitmap = 0  # given to a job, waiting for ResumeRate
+        self._booting_for: dict[int, tuple[Job, Bitmap]] = {}
+        self._scan_at: int | None = None
+        self._plan_scan()
+
+    def _exclude(self, nodes: str, partitions: Iterable[str]) -> None:
+        """SuspendExcNodes and SuspendExcParts: these are never powered down."""
+        names = set(expand(nodes)) if nodes not in ("", "(null)") else set()
+        for partition in partitions:
+            if partition == "(null)":
+                continue
+            names |= set(self.state.cluster.by_name[partition].spec.nodes)
+        never = [self.state.table.index[n] for n in sorted(names)]
+        self.suspend_time[never] = -1
+
+    # -- what the controller tells ----------------------------------------------------------------------------------
+
+    def boots(self, job: Job) -> bool:
+        """`job` got its nodes: whether some of them have to come up first. If so they begin to."""
+        missing = job.nodes & (self.nodes.off | self.nodes.coming)
+        if not missing:
+            return False
+        self._booting_for[job.id] = (job, missing)
+        self._to_boot |= missing & self.nodes.off
+        self._resume()
+        return True
+
+    def freed(self, job: Job, nodes: Bitmap) -> None:
+        """`job` gave its nodes back; `nodes` of them are idle now."""
+        self._booting_for.pop(job.id, None)
+        self._left(nodes)
+
+    def resized(self, job: Job, nodes: Bitmap) -> None:
+        """`job` goes on without some of its nodes; `nodes` of them are idle now. It waits for the others only."""
+        self._left(nodes)
+        if job.id in self._booting_for:
+            missing = self._booting_for[job.id][1] & job.nodes
+            self._booting_for[job.id] = (job, missing)
+            if job.state == JobState.RUNNING:
+                self.launched(job)
+
+    def _left(self, nodes: Bitmap) -> None:
+        """`nodes` have become idle."""
+        idle = nodes & ~self.nodes.coming
+        self._to_boot &= ~(nodes & self.nodes.off)
+        self.since[to_indices(idle)] = self.state.now
+        if idle:
+            self._plan_scan()
+
+    def booted(self, nodes: Bitmap) -> None:
+        """Nodes are up."""
+        nodes &= self.nodes.coming
+        if not nodes:
+            return
+        self.nodes.coming &= ~nodes
+        self.since[to_indices(nodes & self.state.table.idle)] = self.state.now
+        self._tell("IDLE", nodes)
+        for job_id in list(self._booting_for):
+            job, missing = self._booting_for[job_id]
+            missing &= ~nodes
+            self._booting_for[job_id] = (job, missing)
+            if not missing and job.state == JobState.RUNNING:
+                self.launched(job)
+        self._plan_scan()
+
+    def waits(self, job: Job) -> bool:
+        """Whether the processes of `job` have not been started yet."""
+        return job.id in self._booting_for
+
+    def launched(self, job: Job) -> None:
+        """Start the processes of `job` if its nodes are up, which may have come up while it was suspended."""
+        if not self._booting_for[job.id][1]:
+            del self._booting_for[job.id]
+            self._runs.ready(job)
+
+    def on_request(self, fact: NodesPower) -> None:
+        """scontrol update State=POWER_UP or POWER_DOWN."""
+        nodes = from_indices(sorted(self.state.table.index[n] for n in fact.nodes))
+        if fact.up:
+            self._asked &= ~nodes
+            self._to_boot |= nodes & self.nodes.off
+            self._resume()
+        else:
+            self._asked |= nodes
+            self._plan_scan()
+
+    # -- scans ------------------------------------------------------------------------------------------------------
+
+    def _plan_scan(self) -> None:
+        """Make sure a scan comes when the next node changes its state by itself."""
+        due = self._next_due()
+        if due is None:
+            return
+        at = max(due, self.state.now + 1)
+        at += (self.state.start_time - at) % SCAN_S
+        if self._scan_at is None or at < self._scan_at:
+            self._scan_at = at
+            self.state.timers.set(at, self._scan, at)
+
+    def _next_due(self) -> int | None:
+        times = []
+        for nodes, wait in (
+            (self._idle(), self.suspend_time),
+            (self.nodes.going, self.suspend_timeout),
+            (self.nodes.coming, self.resume_timeout),
+        ):
+            idx = to_indices(nodes)
+            idx = idx[wait[idx] >= 0]
+            if len(idx):
+                times.append(int((self.since[idx] + wait[idx]).min()) + 1)
+        if self._asked & self._idle() or self._to_boot:
+            times.append(self.state.now + 1)
+        return min(times, default=None)
+
+    def _idle(self) -> Bitmap:
+        states, busy = self.nodes, self._node_states.booting | self.state.suspended_nodes
+        return self.state.table.idle & ~(states.off | states.going | states.coming | busy)
+
+    def _scan(self, at: int) -> None:
+        if at != self._scan_at:
+            return  # an earlier one was set since
+        self._scan_at = None
+        now = self.state.now
+        self._decay(now)
+        self._resume()
+        self._suspend(now)
+        done = self._over(self.nodes.going, self.suspend_timeout, now)
+        if done:
+            self.nodes.going &= ~done
+            self.nodes.off |= done
+            self._tell("POWERED_DOWN", done)
+        lost = self._over(self.nodes.coming, self.resume_timeout, now)
+        if lost:
+            self.nodes.coming &= ~lost
+            self.nodes.off |= lost
+            self._tell("POWERED_DOWN", lost)
+            names = tuple(self.state.table.names[i] for i in to_indices(lost).tolist())
+            self._node_states.set_down(NodesDown(names, TIMED_OUT), answering=False)
+        self._plan_scan()
+
+    def _decay(self, now: int) -> None:
+        """The counts behind SuspendRate and ResumeRate lose what is older than a minute, roughly."""
+        part = max(0, 60 - (now - self._last_scan)) / 60
+        self._suspended, self._resumed = self._suspended * part, self._resumed * part
+        self._last_scan = now
+
+    def _over(self, nodes: Bitmap, wait: np.ndarray, now: int) -> Bitmap:
+        idx = to_indices(nodes)
+        return from_indices(idx[self.since[idx] + wait[idx] < now])
+
+    def _suspend(self, now: int) -> None:
+        idle = self._idle()
+        idx = to_indices(idle)
+        idx = idx[self.suspend_time[idx] >= 0]
+        nodes = from_indices(idx[self.since[idx] + self.suspend_time[idx] < now]) | self._asked & idle
+        if self.suspend_rate:
+            room = max(0, self.suspend_rate - int(self._suspended + 0.5))
+            nodes = lowest(nodes, min(room, nodes.bit_count()))
+        if nodes:
+            self._suspended += nodes.bit_count()
+            self._asked &= ~nodes
+            self.nodes.going |= nodes
+            self.since[to_indices(nodes)] = now
+            self._tell("POWERING_DOWN", nodes)
+
+    def _resume(self) -> None:
+        """Boot what jobs wait for, as many as ResumeRate allows."""
+        nodes = self._to_boot
+        if self.resume_rate:
+            room = max(0, self.resume_rate - int(self._resumed + 0.5))
+            nodes = lowest(nodes, min(room, nodes.bit_count()))
+        if nodes:
+            self._resumed += nodes.bit_count()
+            self._to_boot &= ~nodes
+            self.nodes.off &= ~nodes
+            self.nodes.coming |= nodes
+            self.since[to_indices(nodes)] = self.state.now
+            self._tell("POWERING_UP", nodes)
+            self.state.actions.append(Boot(tuple(self.state.table.names[i] for i in to_indices(nodes).tolist())))
+        self._plan_scan()
+
+    def _tell(self, state: str, nodes: Bitmap) -> None:
+        """Note a change of power states, and let everybody look at the nodes anew."""
+        names = [self.state.table.names[i] for i in to_indices(nodes).tolist()]
+        self.state.events.append(
+            (self.state.now, "POWER", None, state, "", "", self.state.cluster.compress(names), None, "")
+        )
+        self.state.selector.asleep = self.nodes.off
+        self._node_states.refresh()
+        self.state.usage.touch_all()
+        self.state.changed()
+        if state == "POWERED_DOWN":  # they can be given to jobs again
+            self.state.triggers.request()
+
+
+def _per_node(state: ControllerState, attribute: str, default: int | None) -> np.ndarray:
+    """A time for each node: that of its partitions, the longest of several, else the cluster's; -1 for never."""
+    found = np.full(state.table.n, -1 if default is None else default, np.int64)
+    given = np.full(state.table.n, -1, np.int64)
+    for partition in state.partitions:
+        value = getattr(partition.spec, attribute)
+        if value is not None:
+            idx = to_indices(partition.mask)
+            given[idx] = np.maximum(given[idx], value)
+    return np.where(given >= 0, given, found)
+
+
+class Launcher(Observer):
+    """Starts the processes of jobs, now or when their nodes are up."""
+
+    def __init__(self, state: ControllerState, power: PowerSaving | None) -> None:
+        self.state, self._power = state, power
+
+    def started(self, job: Job, now: int) -> None:
+        if self._power is None or not self._power.boots(job):
+            self.state.actions.append(Launch(job))

@@ -1,0 +1,67 @@
+"""What is done to a job that has to make way, and to which jobs it is done (PreemptMode, 22.05)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Kill
+from slurmsim.core.records.partition import Partition
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import RunWay
+
+OFF, CANCEL, REQUEUE, SUSPEND = "OFF", "CANCEL", "REQUEUE", "SUSPEND"
+_MODES = (CANCEL, REQUEUE, SUSPEND)
+
+
+def mode_of(words: frozenset[str]) -> str:
+    """What words of a PreemptMode do to a victim; GANG, WITHIN and PRIORITY alone do nothing."""
+    return next((word for word in _MODES if word in words), OFF)
+
+
+class PreemptModes:
+    """Modes of the cluster, its partitions and QOS."""
+
+    def __init__(self, state: ControllerState, runs: RunWay) -> None:
+        self.state, self._runs = state, runs
+        option = state.spec.option
+        self.by_qos = option("PreemptType") == "preempt/qos"
+        self._cluster_mode = mode_of(frozenset(option("PreemptMode")))
+        self._part_modes: list[str | None] = [None] * len(state.partitions)
+        for p in state.partitions:
+            self._learn_mode(p)
+
+    def _learn_mode(self, p: Partition) -> None:
+        own = frozenset(word.strip() for word in p.spec.preempt_mode.split(",")) - {""}
+        if not self.by_qos:
+            self._part_modes[p.index] = None if not own else "GANG" if own == {"GANG"} else mode_of(own)
+
+    def partition_added(self, partition: Partition) -> None:
+        """A partition was made while the cluster runs."""
+        self._part_modes.append(None)
+        self._learn_mode(partition)
+
+    def mode(self, job: Job) -> str:
+        """What is done to `job` when it has to go."""
+        if self.by_qos:
+            own = frozenset(job.qos_spec.preempt_mode.upper().split(",")) if job.qos_spec is not None else frozenset()
+            own -= {"", "OFF", "CLUSTER", "GANG"}  # OFF is what sacctmgr calls the cluster's mode, too
+            return mode_of(own) if own else self._cluster_mode
+        mode = self._part_modes[job.partition.index]
+        return self._cluster_mode if mode is None else OFF if mode == "GANG" else mode
+
+    def protected(self, index: int) -> bool:
+        """Whether partition `index` says PreemptMode=OFF: its jobs make way for nobody."""
+        return self._part_modes[index] == OFF
+
+    def end(self, job: Job) -> None:
+        """`job` goes now: requeued if its mode says so and it may be, else its end."""
+        if self.mode(job) == REQUEUE and self._runs.may_requeue(job):
+            self._runs.requeue(job, JobState.PREEMPTED)
+            return
+        job.exit_code = "0:15"
+        self.state.actions.append(Kill(job))
+        self._runs.finish(job, JobState.PREEMPTED, Reason.NONE)

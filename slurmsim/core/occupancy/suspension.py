@@ -1,0 +1,237 @@
+"""Suspended jobs: what they keep, when they are resumed, and the facts Suspend and Resume.
+
+Two kinds, as in slurmctld (job_mgr.c _job_suspend_op, cons_common.c select_p_job_suspend, 22.05):
+
+- By an administrator. Priority 0; the CPUs are free for anybody at once, memory and GRES stay taken. A resume looks at
+  nothing: the nodes may then have more jobs than CPUs. With priority/basic the job gets a new lowest priority.
+- By the gang scheduler. The node table does not change: the job that made it stop stands on the same CPUs beside it.
+
+In both cases run time stands still, and the end by the limit is moved only when the job is resumed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from copy import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_bools, to_bools
+from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.placement.gres import usable
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Continue, Pause
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.errors import InvariantError
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.occupancy.power import PowerSaving
+    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.state.controller_state import ControllerState, Entry
+
+GANG = "Gang"
+
+
+class Suspension:
+    """Takes CPUs from jobs and gives them back."""
+
+    def __init__(self, state: ControllerState, power: PowerSaving | None) -> None:
+        self.state, self._power = state, power
+        self._unchecked: set[int] = set()  # jobs whose CPUs nobody has looked at: others may have them, too
+
+    # -- stop and go on -----------------------------------------------------------------------------------------
+
+    def park(self, job: Job) -> None:
+        """An administrator suspends running `job`: its CPUs are free for anybody."""
+        self._stop(job, "")
+        self._park(job)
+
+    def unpark(self, job: Job) -> None:
+        """An administrator resumes `job`, whoever has its CPUs."""
+        self._unpark(job)
+        self._go_on(job, "")
+
+    def stop(self, job: Job) -> None:
+        """The gang scheduler suspends `job`."""
+        self._stop(job, GANG)
+        self._changed()
+
+    def go_on(self, job: Job) -> None:
+        """The gang scheduler resumes `job`."""
+        self._go_on(job, GANG)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.state.selector.forget_future()
+        self.state.generation += 1
+        self.state.triggers.changed = True
+
+    # -- bookkeeping ------------------------------------------------------------------------------------------------
+
+    def _stop(self, job: Job, by: str) -> None:
+        self.state.usage.change(job, -1, self.state.alone(job), cpus_only=True)
+        entry = _remove(self.state.running, job)
+        insort(self.state.suspended, entry)
+        job.move(JobState.SUSPENDED)
+        job.suspended_at = self.state.now
+        self.state.record("SUSPEND", job, scheduler=by)
+        if self._power is None or not self._power.waits(job):
+            self.state.actions.append(Pause(job))
+
+    def _go_on(self, job: Job, by: str) -> None:
+        _remove(self.state.suspended, job)
+        assert job.suspended_at is not None and job.end_limit is not None
+        away = self.state.now - job.suspended_at
+        job.suspended_s += away
+        job.suspended_at = None
+        if job.preempt_time is None:
+            job.end_limit += away
+        job.move(JobState.RUNNING)
+        insort(self.state.running, (job.end_limit, job.id, job))
+        self.state.usage.change(job, +1, self.state.alone(job), cpus_only=True)
+        self.state.record("RESUME", job, scheduler=by)
+        if self._power is not None and self._power.waits(job):
+            self._power.launched(job)
+        else:
+            self.state.actions.append(Continue(job))
+
+    def _park(self, job: Job) -> None:
+        """Give the CPUs of `job` away; memory and GRES stay."""
+        a, table = job.alloc, self.state.table
+        assert a is not None
+        table.release(a)
+        rest = None
+        if a.gres or np.any(a.mem):
+            rest = Allocation(a.mask, False, a.n_nodes, 0, 0, a.mem, a.gres, a.indices())
+            table.allocate(rest)
+        self.state.parked[job.id] = rest
+
+    def _unpark(self, job: Job) -> None:
+        """Take the CPUs back, free or not."""
+        a, table = job.alloc, self.state.table
+        assert a is not None
+        rest = self.state.parked.pop(job.id)
+        if rest is not None:
+            table.release(rest)
+        if a.mask & ~table.idle:
+            job.alloc = a = table.counted(a)
+            for _, _, other in self.state.running:
+                if other.nodes & a.mask:
+                    self.share(other)
+            self._unchecked.add(job.id)
+        table.allocate(a, crowd=True)
+
+    def may_crowd(self, job: Job) -> None:
+        """`job` is started on CPUs of jobs that go on running."""
+        self._unchecked.add(job.id)
+
+    def share(self, job: Job) -> None:
+        """Keep what a job with whole nodes holds as counts from now on: it has to share them."""
+        assert job.alloc is not None
+        if job.alloc.whole:
+            table = self.state.table
+            table.release(job.alloc)
+            job.alloc = table.counted(job.alloc)
+            table.allocate(job.alloc)
+
+    def leave(self, job: Job) -> Bitmap:
+        """Suspended `job` ends or is requeued: it gives back what it still holds. Which of its nodes are idle then."""
+        _remove(self.state.suspended, job)
+        held = self.state.held(job)
+        if held is not None:
+            self.state.table.release(held)
+        self.state.parked.pop(job.id, None)
+        self._unchecked.discard(job.id)
+        job.suspended_s = self.seconds(job)
+        job.suspended_at = None
+        self.state.usage.change(job, +1, 0, cpus_only=True)  # its CPUs were counted out already
+        self.state.usage.change(job, -1, 0)
+        return job.nodes & self.state.table.idle
+
+    def ended(self, job: Job) -> None:
+        """Running `job` gave its nodes back."""
+        self._unchecked.discard(job.id)
+
+    # -- placing beside suspended jobs ------------------------------------------------------------------------------
+
+    def place(self, shape: Shape, state: Supposed, within: Bitmap | None) -> Allocation | None:
+        """Place in `state`, where a node counts as idle when nobody has CPUs of it, whatever memory is in use."""
+        if shape.whole:
+            table = self.state.table
+            empty = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
+            if shape.mem_all:
+                empty &= state.free_mem == table.mem
+            else:
+                empty &= state.free_mem >= (shape.mem_cpu * table.cpus if shape.mem_cpu else shape.mem_node)
+            if shape.gres:
+                have = usable(shape.gres, state.free_gres, np.arange(table.n), shape.mem_gpu, state.free_mem)
+                empty &= self.state.selector.offer(shape, np.arange(table.n), have, table.cpus)[0] > 0
+            state.idle |= from_bools(empty)
+        return self.state.selector.place(shape, state, within)
+
+    def beside(self, shape: Shape, within: Bitmap | None) -> Allocation | None:
+        """Whole nodes on which nothing runs, but somebody is suspended who keeps memory; None if none will do."""
+        if not shape.whole or not any(self.state.parked.values()):
+            return None
+        alloc = self.place(shape, Supposed(self.state.table), within)
+        if alloc is None:
+            return None
+        return self.state.table.counted(alloc) if alloc.mask & ~self.state.table.idle else alloc
+
+    # -- questions --------------------------------------------------------------------------------------------------
+
+    def seconds(self, job: Job) -> int:
+        """How long the present run of `job` has been suspended so far."""
+        return job.suspended_s + (self.state.now - job.suspended_at if job.suspended_at is not None else 0)
+
+    @property
+    def crowded(self) -> Bitmap:
+        """Nodes whose jobs may hold more CPUs than there are."""
+        if not self.state.suspended and not self._unchecked:
+            return 0
+        mask = 0
+        for _, _, job in self.state.suspended:
+            if job.id not in self.state.parked:
+                mask |= job.nodes
+        for _, _, job in self.state.running:
+            if job.id in self._unchecked:
+                mask |= job.nodes
+        return mask
+
+    def check(self) -> list[Job]:
+        """What the suspended jobs hold in the node table; raises InvariantError if they are not what they should be."""
+        ids = [entry[1] for entry in self.state.suspended]
+        states = [job.id for job in self.state.jobs.values() if job.state == JobState.SUSPENDED]
+        if sorted(ids) != sorted(states) or not set(self.state.parked) <= set(ids):
+            raise InvariantError("suspended jobs differ from a recount")
+        holders = []
+        for _, _, job in self.state.suspended:
+            if (held := self.state.held(job)) is not None:
+                holder = copy(job)
+                holder.alloc = held
+                holders.append(holder)
+        if self.state.table.cores is not None:
+            return holders  # the table knows which cores each has
+        unchecked = 0
+        used = np.zeros(self.state.table.n, np.int64)
+        for _, _, job in self.state.running:
+            assert job.alloc is not None
+            used[job.alloc.indices()] += job.alloc.cpus
+            if job.id in self._unchecked:
+                unchecked |= job.nodes
+        if any(used[i] > self.state.table.cpus[i] and not unchecked >> i & 1 for i in range(self.state.table.n)):
+            raise InvariantError("jobs that run at once share CPUs")
+        return holders
+
+
+def _remove(entries: list[Entry], job: Job) -> Entry:
+    """Take the entry of `job` out of a list sorted by end and id."""
+    assert job.end_limit is not None
+    entry = (job.end_limit, job.id, job)
+    at = bisect_left(entries, entry)
+    if at == len(entries) or entries[at][2] is not job:
+        raise InvariantError(f"job {job.id} is not where its end says")
+    del entries[at]
+    return entry

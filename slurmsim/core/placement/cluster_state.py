@@ -1,0 +1,226 @@
+"""The cluster as the controller holds it: node table, partitions, selector, and requests compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slurmsim.bitmap import from_indices
+from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.gres import GpuDefaults
+from slurmsim.core.placement.memory_limits import MemoryBounds, fit_memory
+from slurmsim.core.placement.selector import Selector
+from slurmsim.core.placement.sharing import SharedCores, takes_turns
+from slurmsim.core.placement.topology import SwitchTree
+from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
+from slurmsim.core.records.node_table import Allocation, NodeTable
+from slurmsim.core.records.partition import Partition, assign_pools
+from slurmsim.core.records.release_rules import rules_of
+from slurmsim.errors import SubmitError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+
+_DOWN_STATES = ("DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE")
+
+
+def allocation_unit(cluster: ClusterSpec) -> tuple[str, bool]:
+    """What SelectType and SelectTypeParameters make the smallest share of a node, and whether memory is consumed."""
+    select = cluster.option("SelectType")
+    words = {w.upper() for w in cluster.option("SelectTypeParameters")}
+    memory = any(w.endswith("_MEMORY") or w == "CR_MEMORY" for w in words)
+    if select == "select/linear":
+        return "node", "CR_MEMORY" in words
+    if not words or words <= {"NONE"}:
+        return "core", True
+    for word in words:
+        if word.startswith("CR_CPU"):
+            return "cpu", memory
+        if word.startswith("CR_SOCKET"):
+            return "socket", memory
+    if words & {"CR_CORE", "CR_CORE_MEMORY"}:
+        return "core", memory
+    return ("cpu", True) if "CR_MEMORY" in words else ("core", True)
+
+
+class ClusterState:
+    """Nodes and partitions at run time.
+
+    Parameters
+    ----------
+    cluster
+        Validated configuration; its node and partition states are the initial ones.
+    """
+
+    def __init__(self, cluster: ClusterSpec) -> None:
+        self.cluster = cluster
+        self.rules = rules_of(cluster.release)
+        unit, memory = allocation_unit(cluster)
+        self.table = NodeTable(cluster.nodes, unit)
+        parameters = cluster.scheduler_parameters
+        self.selector = Selector(
+            self.table, memory_consumable=memory, busy_first="bf_busy_nodes" in parameters,
+            serial_last="pack_serial_at_end" in parameters,
+            window_linear=int(parameters.get("bf_window_linear") or 0),
+            deals_tasks=self.rules.deals_tasks, first_node_serves=self.rules.first_node_serves,
+            spreads_by_weight=self.rules.spreads_by_weight,
+        )  # fmt: skip
+        self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
+        self.by_name = {p.name: p for p in self.partitions}
+        for p in self.partitions:
+            if p.spec.max_cpus_per_node is not None:
+                self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
+        shares = any(p.spec.oversubscribe in ("YES", "FORCE") and p.spec.oversubscribe_max > 1 for p in self.partitions)
+        if shares and not takes_turns(cluster):  # else the gang scheduler has the rows
+            self.table.cores = SharedCores(self.table, self.partitions)
+        self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
+        self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
+        self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))
+        self.tree = SwitchTree(cluster.switches, self.table.index) if cluster.switches else None
+        self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
+        self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
+        self.n_pools = assign_pools(self.partitions)
+        defaults = [p for p in self.partitions if p.spec.default]
+        self.default = defaults[-1] if defaults else None
+        down = [i for i, s in enumerate(cluster.nodes) if s.state.upper() in _DOWN_STATES]
+        self.table.up &= ~from_indices(down)
+        self.table.down = from_indices(down)
+        self.namer = NodeNamer(self.table.names)
+        # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
+        self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
+        self.n_compiled = 0  # shapes ever made: more than there are, once some were forgotten
+        self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
+        self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
+        self.gone: set[int] = set()  # numbers of partitions that were deleted
+
+    def memory_default(self, partition: Partition) -> MemoryBounds:
+        """``DefMemPerCPU`` or ``DefMemPerNode`` of `partition`, or of the cluster where it has neither."""
+        spec = partition.spec
+        return MemoryBounds.chosen(
+            MemoryBounds(spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib), self.default_memory
+        )
+
+    @property
+    def known_shapes(self) -> list[tuple[int, frozenset[str], Shape]]:
+        """All shapes, with what they were compiled for beside their requests; to be set where requests are others."""
+        return [(at, lifted, shape) for (_, at, lifted), shape in self.shapes.items()]
+
+    @known_shapes.setter
+    def known_shapes(self, found: list[tuple[int, frozenset[str], Shape]]) -> None:
+        self.shapes = {(id(shape.request), at, lifted): shape for at, lifted, shape in found}
+        self._resolved.clear()
+        self._compiled.clear()
+
+    def forget_shapes(self) -> None:
+        """Nodes or partitions are not what requests were compiled against."""
+        self.shapes.clear()
+        self._resolved.clear()
+        self._compiled.clear()
+
+    def keep_shapes(self, jobs: Iterable[Job]) -> None:
+        """Forget the compiled requests that are nobody's of `jobs`."""
+        used = {id(request) for job in jobs for request in (job.sub.request, *(s.request for s in job.shapes))}
+        self.shapes = {key: shape for key, shape in self.shapes.items() if key[0] in used}
+        self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
+
+    def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
+        """Partitions by name, the default one when none is named. Raises SubmitError with Slurm's text."""
+        key = tuple(names)
+        found = self._resolved.get(key)
+        if found is None:
+            if not key:
+                if self.default is None:
+                    raise SubmitError("No partition specified or system default partition")
+                found = (self.default,)
+            elif any(n not in self.by_name for n in key):
+                raise SubmitError("Invalid partition name specified")
+            else:
+                found = tuple([self.by_name[n] for n in key])
+            self._resolved[key] = found
+        return found
+
+    def switch_wait(self, request: ResourceRequest) -> int:
+        """Seconds a job waits for nodes on few enough leaf switches."""
+        asked = request.switch_wait_s
+        return self.max_switch_wait_s if asked is None else min(asked, self.max_switch_wait_s)
+
+    def compiled(self, sub: Submission) -> tuple[tuple[Partition, ...], tuple[Shape, ...]]:
+        """Partitions of a submission and its request's shape in each. Raises SubmitError with Slurm's text."""
+        key = (id(sub.request), sub.partitions)
+        found = self._compiled.get(key)
+        if found is None:
+            partitions = self.resolve(sub.partitions)
+            shapes = tuple([compile_shape(self, sub.request, p) for p in partitions])
+            found = self._compiled[key] = partitions, shapes
+        return found
+
+    def lift(self, job: Job, flags: frozenset[str]) -> None:
+        """The QOS of `job` lifts limits of its partitions."""
+        job.shapes = tuple([compile_shape(self, job.sub.request, p, lifted=flags) for p in job.partitions])
+        job.shape = job.shapes[0]
+        job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
+
+    def node_list(self, a: Allocation) -> str:
+        """The allocation's nodes as Slurm prints them."""
+        if a.names is None:
+            a.names = self.namer.allocation(a)
+        return a.names
+
+    def compress(self, names: Sequence[str]) -> str:
+        """Names of this cluster as Slurm prints them."""
+        return self.namer.runs(index_runs(sorted(self.table.index[n] for n in names)))
+
+    def cpus_per_node(self, a: Allocation) -> str:
+        """``4(x2),2``: CPUs held on each node."""
+        if isinstance(a.cpus, int):
+            return f"{a.cpus}(x{a.n_nodes})" if a.n_nodes > 1 else str(a.cpus)
+        return run_length(a.cpus.tolist())
+
+    def mem_per_node(self, a: Allocation) -> str:
+        """Memory held on each node, MiB, in the same form."""
+        if isinstance(a.mem, int):
+            return f"{a.mem}(x{a.n_nodes})" if a.n_nodes > 1 else str(a.mem)
+        return run_length(a.mem.tolist())
+
+    def gres_per_node(self, a: Allocation) -> str:
+        """GRES held on the first node in Slurm's form (``gpu:a100:2``), the same on all unless asked per job."""
+        parts = []
+        for kind, count in a.gres:
+            name, gtype = self.table.gres_kinds[kind]
+            label = f"{name}:{gtype}" if gtype else name
+            amount = str(count) if isinstance(count, int) else run_length(count.tolist())
+            parts.append(f"{label}:{amount.partition('(')[0]}" if "," not in amount else f"{label}:{amount}")
+        return ",".join(parts)
+
+
+def compile_shape(
+    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True,
+    lifted: frozenset[str] = frozenset(),
+) -> Shape:  # fmt: skip
+    """The shape of (request, partition), made once; without `patient` one that takes any number of switches.
+
+    `lifted`: limits of the partition that do not count, by the flags of a QOS that say so.
+    """
+    key = (id(request), partition.index if patient else -1 - partition.index, lifted)
+    shape = state.shapes.get(key)
+    if shape is None:
+        spec, option = partition.spec, state.cluster.option
+        default = state.memory_default(partition)
+        limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), state.max_memory)
+        shape = Shape(
+            request, partition, state.table, memory_consumable=state.selector.memory_consumable,
+            memory=fit_memory(request, partition, state.table, default, limit), default_memory=default,
+            gpus=GpuDefaults.chosen(GpuDefaults(spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib), state.gpu_defaults),
+            least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
+            tree=None if state.tree_optional and not request.switches else state.tree,
+            patient=patient and state.switch_wait(request) > 0, lifted=lifted,
+            list_may_be_longer=state.rules.list_may_be_longer,
+        )  # fmt: skip
+        state.shapes[key] = shape
+        state.n_compiled += 1
+    return shape

@@ -1,0 +1,280 @@
+"""GRES in placement: which nodes have enough, what counts towards totals, what each node gives in the end.
+
+Mirrors select/cons_tres gres_sched.c and gres_select_filter.c (22.05) for devices that are local to no socket: a
+request per node (or socket) filters nodes, one per job or task is counted up while nodes are taken, and nodes with
+more of the GPUs the job can use come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from slurmsim.core.placement.best_fit import GresNeed
+from slurmsim.core.records.node_table import IntArray, NodeTable
+from slurmsim.core.records.value import Value
+from slurmsim.errors import SubmitError
+from slurmsim.gres_counts import Counts, Disagreement, agree
+from slurmsim.model.request import GresRequest, ResourceRequest
+
+BAD_GRES = "Invalid generic resource (gres) specification"
+NEAR = 255  # the lowest byte of a node's weight, less the GPUs that count
+
+
+@dataclass(frozen=True, slots=True)
+class Demand(Value):
+    """One kind of GRES a job asks for: `count` of the table's `kinds` per ``node``, ``job`` or ``task``.
+
+    Each of a job's GPUs brings `cpus` CPUs; those of an option are `reserved` (gres_sched_add), those of a default are
+    not. `total`: of a count per task, what all tasks take together; -1 of a count per socket, of which a node may have
+    any number.
+    """
+
+    kinds: tuple[int, ...]
+    count: int
+    scope: str
+    is_gpu: bool
+    cpus: int = 0
+    reserved: bool = False
+    total: int = 0
+
+    @property
+    def most(self) -> int:
+        """So many of one node are of use at most, 0 for any number (_set_max_node_gres)."""
+        return max(self.total, 0) if self.total or self.scope == "task" else self.count
+
+
+@dataclass(frozen=True, slots=True)
+class PerGpu(Value):
+    """What GPUs bring beside themselves: CPUs and MiB each, 0 for nothing.
+
+    `reserved`: the CPUs were asked for by ``--cpus-per-gpu``. `charged`: the memory is what the job gets; memory asked
+    for otherwise is, but a default a GPU still limits which nodes have enough.
+    """
+
+    cpus: int = 0
+    memory: int = 0
+    reserved: bool = False
+    charged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDefaults(Value):
+    """``DefCpuPerGPU`` and ``DefMemPerGPU``; None where they are not set, and 0 for nothing at all."""
+
+    cpus: int | None = None
+    memory: int | None = None
+
+    @classmethod
+    def chosen(cls, own: GpuDefaults, others: GpuDefaults) -> GpuDefaults:
+        """A partition's `own`, each for itself, or the cluster's."""
+        return cls(others.cpus if own.cpus is None else own.cpus, others.memory if own.memory is None else own.memory)
+
+    def complete(self, request: ResourceRequest) -> PerGpu:
+        """What each GPU of `request` brings (_set_gpu_defaults): CPUs by default only where nobody said ``-c``."""
+        cpus = request.cpus_per_gpu or (0 if request.cpus_given else self.cpus or 0)
+        memory = request.mem_per_gpu_mib or self.memory or 0
+        asked = request.mem_per_node_mib is not None or request.mem_per_cpu_mib is not None
+        if not any(g.name == "gpu" for g in request.gres):
+            return PerGpu()
+        return PerGpu(cpus, memory, bool(request.cpus_per_gpu), bool(memory) and not asked)
+
+
+def gpu_cpus(wanted: Sequence[Demand], nodes: int | None) -> int:
+    """CPUs the GPUs of a job bring: on `nodes` nodes together, or on each of them at least where that is None.
+
+    Mirrors gres_select_util_job_min_cpus and gres_select_util_job_min_cpu_node.
+    """
+    found = 0
+    for scope in ("job", "node", "task"):
+        count = sum(d.most if scope == "task" else d.count for d in wanted if d.cpus and d.scope == scope)
+        if not count:
+            continue
+        cpus = max(d.cpus for d in wanted if d.scope == scope)
+        if scope == "node":
+            found = max(found, count * cpus * (1 if nodes is None else nodes))
+        elif nodes is None:
+            found = max(found, cpus if scope == "job" else 0)
+        else:
+            found = max(found, count * cpus)
+    return found
+
+
+def demands(request: ResourceRequest, table: NodeTable, each: PerGpu) -> tuple[Demand, ...] | None:
+    """What `request` asks for; None when no node has such a GRES. Raises SubmitError for a request Slurm refuses."""
+    found = []
+    for g in request.gres:
+        kinds = tuple(k for k, (name, kind) in enumerate(table.gres_kinds)
+                      if name == g.name and (not g.type or kind == g.type))  # fmt: skip
+        if not kinds:
+            return None
+        scope, count = g.scope, g.count
+        if scope == "task" and not (request.n_tasks or request.tasks_per_node):
+            raise SubmitError(BAD_GRES)
+        if scope == "socket":
+            scope, count = "node", count * request.sockets_per_node
+        is_gpu = g.name == "gpu"
+        total = count * request.tasks if scope == "task" else -int(g.scope == "socket")
+        found.append(Demand(kinds, count, scope, is_gpu, each.cpus if is_gpu else 0, each.reserved and is_gpu, total))
+    return tuple(found)
+
+
+def agreed(request: ResourceRequest) -> ResourceRequest:
+    """`request` with what follows from its GRES (`slurmsim.gres_counts`). Raises SubmitError where they contradict."""
+    if not (request.gres or request.mem_per_gpu_mib or request.cpus_per_gpu):
+        return request
+    counts = Counts(
+        request.n_tasks or None, request.min_nodes if request.max_nodes else None, request.max_nodes or None,
+        request.tasks_per_node or None, request.sockets_per_node,
+        request.cpus_per_task if request.cpus_given else None, request.cpus_per_gpu, request.mem_per_gpu_mib or 0,
+        [(g.name, g.type, g.count, g.scope) for g in request.gres],
+    )  # fmt: skip
+    try:
+        agree(counts)
+    except Disagreement:
+        raise SubmitError(BAD_GRES) from None
+    gres = _one_each(request.gres)
+    if request.cpus_per_gpu and not any(g.name == "gpu" for g in gres):
+        gres = (*gres, GresRequest("gpu", "", 0))  # it gets none, but a node that has some
+    return replace(
+        request, gres=gres, n_tasks=counts.tasks or 0, min_nodes=counts.min_nodes or request.min_nodes,
+        max_nodes=counts.max_nodes or 0, tasks_per_node=counts.tasks_per_node or 0,
+    )  # fmt: skip
+
+
+def _one_each(gres: tuple[GresRequest, ...]) -> tuple[GresRequest, ...]:
+    """Of each kind the narrowest count, from which the others follow once they agree (gres_select_filter.c)."""
+    order = ("node", "socket", "task", "job")
+    best: dict[tuple[str, str], int] = {}
+    for g in gres:
+        best[g.name, g.type] = min(best.get((g.name, g.type), len(order)), order.index(g.scope))
+    return tuple([g for g in gres if order.index(g.scope) == best[g.name, g.type]])
+
+
+def usable(wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, per_gpu: int, free_mem: IntArray) -> IntArray:
+    """What each node of `idx` has of each demand; shape (n_demands, len(idx)). Memory per GPU may leave some out."""
+    have = np.zeros((len(wanted), len(idx)), np.int64)
+    for k, demand in enumerate(wanted):
+        have[k] = free_gres[list(demand.kinds)][:, idx].sum(axis=0)
+        if per_gpu and demand.is_gpu:
+            have[k] = np.minimum(have[k], free_mem // per_gpu)
+    return have
+
+
+def offer(
+    wanted: Sequence[Demand], have: IntArray, cpus: IntArray, cpus_per_task: int, most_tasks: int | None,
+    grain: IntArray | int = 1, whole: bool = False,
+) -> tuple[IntArray, IntArray]:  # fmt: skip
+    """CPUs each node can offer a job with GRES, and what it has of each then.
+
+    No CPUs where some kind is short, else no more than the tasks there need, or the GPUs there bring.
+    Mirrors gres_select_filter_sock_core.
+
+    Parameters
+    ----------
+    most_tasks
+        Tasks a node may get at most, None when only its CPUs limit them.
+    grain
+        CPUs of the smallest share of a node.
+    """
+    tasks = cpus // cpus_per_task
+    if most_tasks is not None:
+        tasks = np.minimum(tasks, most_tasks)
+    enough = np.ones(len(cpus), np.bool_)
+    bring = False
+    for k, demand in enumerate(wanted):
+        least = max(demand.count, 1) if demand.scope != "job" else 1
+        usable = have[k]
+        if demand.cpus:
+            usable = np.minimum(usable, cpus // demand.cpus)
+            if demand.most and not whole:
+                usable = np.minimum(usable, demand.most)
+        enough &= usable >= least
+        if demand.scope == "task":
+            tasks = np.minimum(tasks, usable // demand.count)
+        if demand.cpus:
+            bring = True
+            gpus = usable if demand.scope == "job" else demand.count * (tasks if demand.scope == "task" else 1)
+            need = -(-np.maximum(tasks * cpus_per_task, gpus * demand.cpus) // grain) * grain
+            enough &= (need <= cpus) & (tasks > 0)
+            cpus = np.minimum(cpus, need)
+            have[k] = np.minimum(have[k], cpus // demand.cpus)
+            enough &= have[k] >= least
+    return np.where(enough, cpus if bring else np.minimum(cpus, tasks * cpus_per_task), 0), have
+
+
+def preference(wanted: Sequence[Demand], have: IntArray, cpus: IntArray, whole: bool) -> IntArray:
+    """What to add to 256 times a node's weight: nodes with more GPUs the job can use are lighter; shape (n_nodes,)."""
+    near = np.zeros(have.shape[1], np.int64)
+    for k, demand in enumerate(wanted):
+        if demand.is_gpu:
+            count = have[k] if whole or not demand.most else np.minimum(have[k], demand.most)
+            near += np.minimum(count, cpus // demand.cpus) if demand.cpus else count
+    return NEAR - np.minimum(near, NEAR)
+
+
+def totals(wanted: Sequence[Demand], have: IntArray, idx: IntArray) -> GresNeed | None:
+    """The totals to reach, None when the job asks for GRES per node only."""
+    counted = [k for k, demand in enumerate(wanted) if demand.scope != "node"]
+    if not counted:
+        return None
+    counts = tuple(wanted[k].most for k in counted)
+    reserved = tuple(wanted[k].cpus if wanted[k].reserved else 0 for k in counted)
+    nodes = idx.tolist()
+    gpus = sum((have[k] for k, demand in enumerate(wanted) if demand.is_gpu), np.zeros(len(idx), np.int64))
+    columns = zip(*(have[k].tolist() for k in counted), strict=True)
+    return GresNeed(
+        counts, dict(zip(nodes, columns, strict=True)), dict(zip(nodes, gpus.tolist(), strict=True)), reserved
+    )
+
+
+def grant(
+    wanted: Sequence[Demand], free_gres: IntArray, idx: IntArray, tasks: Sequence[int], cpus: IntArray,
+    most_gpus: IntArray | None = None,
+) -> tuple[tuple[int, IntArray], ...]:  # fmt: skip
+    """Per kind how many each node of the allocation gives; the first kind with enough first, spilling into the next.
+
+    A total is filled node after node, each node giving at least one, and as many as its CPUs are reserved for; what is
+    missing then comes from whoever has some. Tasks bring theirs. `most_gpus`: what the memory of each node reaches for,
+    which 22.05 looks at when it chooses nodes only, and so may promise more than there is.
+    """
+    given: dict[int, IntArray] = {}
+    for demand in wanted:
+        pool = [free_gres[k][idx] - given.get(k, 0) for k in demand.kinds]
+        have = np.sum(pool, axis=0)
+        if demand.is_gpu and most_gpus is not None:
+            have = np.minimum(have, most_gpus)
+        if demand.scope == "node":
+            missing = np.full(len(idx), demand.count, np.int64)
+        elif demand.scope == "task":
+            missing = _fill(have, [t * demand.count for t in tasks], demand.most)
+        else:
+            most = np.minimum(have, cpus // demand.cpus) if demand.reserved else have
+            missing = _fill(have, most.tolist(), demand.count, 0)
+            if missing.sum() < demand.count:
+                rest = np.minimum(np.cumsum(have - missing), demand.count - missing.sum())
+                missing += np.diff(rest, prepend=0)
+        for kind, left in zip(demand.kinds, pool, strict=True):
+            give = np.minimum(left, missing)
+            if give.any():
+                given[kind] = given.get(kind, 0) + give
+                missing = missing - give
+    return tuple(sorted(given.items()))
+
+
+def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:
+    """Everything the nodes of a job that shares them with nobody have (gres_ctld_job_alloc_whole_node)."""
+    return tuple((kind, row[idx]) for kind, row in enumerate(free_gres) if row[idx].any())
+
+
+def _fill(have: IntArray, most: Sequence[int], total: int, least: int = 1) -> IntArray:
+    """`total` dealt to the nodes in order, at least `least` and at most `most` to each."""
+    dealt = np.zeros(len(have), np.int64)
+    left = total
+    for k in range(len(have)):
+        after = len(have) - k - 1
+        dealt[k] = max(0, min(int(have[k]), max(int(most[k]), least), max(left - after, 1), left))
+        left -= int(dealt[k])
+    return dealt

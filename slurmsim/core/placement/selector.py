@@ -1,0 +1,256 @@
+"""The select plugin: can a job start on what is free, on which nodes, and when could it at the latest.
+
+`Placer.place` answers for the present or for any hypothetical free state; `Selector.future` is the test backfill
+uses (select/cons_tres _will_run_test, 22.05): take running jobs away in the order of their ends until the job fits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.free_state import FreeState, Supposed
+from slurmsim.core.placement.node_release_times import NodeReleaseTimes
+from slurmsim.core.placement.placer import Placer
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.value import Value
+
+Trim = Callable[[FreeState, int], FreeState]
+
+
+@dataclass(frozen=True, slots=True)
+class Try(Value):
+    """The instant a future test is about, and the one tried after it (0: none).
+
+    `chosen`: a job that ends with that instant is gone, and a start is the last end on the nodes chosen (25.11).
+    """
+
+    start: int
+    following: int
+    chosen: bool = False
+
+    def ended(self, releases: NodeReleaseTimes) -> int:
+        """How many jobs are gone at the instant tried."""
+        return (bisect_right if self.chosen else bisect_left)(releases.ends, self.start)
+
+    def begin(self, releases: NodeReleaseTimes, gone: int, nodes: Bitmap) -> int:
+        """The start on `nodes` with the first `gone` jobs taken away."""
+        return releases.last_end(self.ended(releases), gone, nodes) if self.chosen else releases.ends[gone - 1]
+
+    def suppositions(
+        self, releases: NodeReleaseTimes, now: int, reach: Bitmap, window_linear: int
+    ) -> Iterator[tuple[int, bool]]:
+        """How many jobs are supposed to be gone, in order (_will_run_test, 24.11).
+
+        And whether there are some among them that do not end before the try.
+        """
+        if self.start <= now:
+            yield 0, False
+        ended = self.ended(releases)
+        if ended or self.start > now:
+            yield ended, False
+        for gone in releases.in_batches(reach, window_linear, ended, self.following or None):
+            yield gone, True
+
+
+class Selector(Placer):
+    """Placement over one node table, now and in the future.
+
+    Parameters
+    ----------
+    table, memory_consumable, busy_first, serial_last
+        As `Placer` has them.
+    window_linear
+        bf_window_linear: seconds the future test's window grows by, 0 to double it.
+    deals_tasks
+        Beside --ntasks-per-node, CPUs are given for as many tasks as the job has, not as its nodes may have.
+    first_node_serves
+        A job that may have one node only gets the first that can serve it.
+    spreads_by_weight
+        --spread-job takes nodes of every weight.
+    """
+
+    def __init__(
+        self, table: NodeTable, *, memory_consumable: bool, busy_first: bool = False, serial_last: bool = False,
+        window_linear: int = 0, deals_tasks: bool = False, first_node_serves: bool = False,
+        spreads_by_weight: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            table, memory_consumable=memory_consumable, busy_first=busy_first, serial_last=serial_last,
+            deals_tasks=deals_tasks, first_node_serves=first_node_serves, spreads_by_weight=spreads_by_weight,
+        )  # fmt: skip
+        self.window_linear = window_linear
+        # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
+        self._releases: NodeReleaseTimes | None = None
+        self._forecasts: dict[tuple[Shape, Bitmap, bool], Forecast | None] = {}
+        self._states: list[Supposed] = []
+
+    def future(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False,
+        trim: Trim | None = None, about: Try | None = None,
+    ) -> Forecast | None:  # fmt: skip
+        """Earliest start on the nodes of `within`, by taking running jobs away in the order of their ends.
+
+        Parameters
+        ----------
+        running
+            (end by limit, id, job), ascending; ends may lie in the past.
+        exact
+            Test after every distinct end (what the literature means). Otherwise in Slurm's batches: up to 30, 60,
+            120, … seconds after the first end rounded up to 30, so the start may be later than strictly needed.
+        trim
+            Called with each supposition and how many of `running` are gone in it; returns what of it may be used.
+        about
+            The test is about that try (24.11): "now" is as good as its start then.
+
+        Returns
+        -------
+        The forecast, or None when the job would not fit even with all of them gone. Its start is `now`, or the end of
+        the last job taken away, which may lie in the past when that job is overdue.
+        """
+        if about is not None:
+            return self._future_about(shape, running, now, within, about, trim)
+        if trim is not None:
+            return self._future_by_placement(shape, running, now, within, exact, trim)
+        if shape.by_count and not self.table.mixed & shape.candidates:
+            return self._future_by_count(shape, running, now, within, exact)
+        key = (shape, within & shape.candidates, exact)
+        if key in self._forecasts:
+            return self._forecasts[key]
+        found = self._future_by_placement(shape, running, now, within, exact)
+        if found is None or found.start != now:  # "now" would be another instant next time
+            self._forecasts[key] = found
+        return found
+
+    def _future_by_placement(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,
+        trim: Trim = lambda free, gone: free,
+    ) -> Forecast | None:  # fmt: skip
+        found = self.place(shape, trim(self.table, 0), within, rough=True)
+        if found is not None:
+            return Forecast(now, found.mask)
+        releases = self.releases_of(running)
+        reach = within & shape.candidates
+        for gone in releases.at_ends(reach) if exact else releases.in_batches(reach, self.window_linear):
+            found = self.place(shape, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
+            if found is not None:
+                return Forecast(releases.ends[gone - 1], found.mask)
+        return None
+
+    def _future_about(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, about: Try,
+        trim: Trim | None,
+    ) -> Forecast | None:  # fmt: skip
+        releases = self.releases_of(running)
+        reach = within & shape.candidates
+        counted = trim is None and shape.by_count and not self.table.mixed & shape.candidates
+        if counted and shape.node_need > shape.max_nodes:
+            return None
+        usable, idle = reach & self.table.up, self.table.idle
+        for gone, later in about.suppositions(releases, now, reach, self.window_linear):
+            if counted:
+                free = usable & releases.free_after(gone)
+                nodes = self._pick_whole(shape, free, later, idle) if free.bit_count() >= shape.node_need else 0
+            else:
+                state: FreeState = self._supposed(running, gone) if gone else self.table
+                found = self.place(shape, trim(state, gone) if trim else state, within, rough=True, later=later)
+                nodes = 0 if found is None else found.mask
+            if nodes:
+                return Forecast(about.begin(releases, gone, nodes) if later else now, nodes)
+        return None
+
+    def _supposed(self, running: Sequence[tuple[int, int, Job]], taken: int) -> Supposed:
+        """The free state without the first `taken` running jobs, kept until the running jobs change."""
+        states = self._states
+        if not states:
+            states.append(Supposed(self.table))
+        while len(states) <= taken:
+            following = states[-1].copy()
+            following.release(running[len(states) - 1][2].alloc)  # type: ignore[arg-type]
+            states.append(following)
+        return states[taken]
+
+    def releases_of(self, running: Sequence[tuple[int, int, Job]]) -> NodeReleaseTimes:
+        """A snapshot of the running jobs and idle nodes, the same until either changes."""
+        if self._releases is None:
+            self._releases = NodeReleaseTimes(running, self.table.idle)
+        return self._releases
+
+    def _future_by_count(
+        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
+    ) -> Forecast | None:
+        """The same for whole, equal nodes where every running job holds whole nodes: only counts matter."""
+        return self.future_after(shape, self.releases_of(running), now, within, exact=exact)
+
+    def future_after(
+        self, shape: Shape, releases: NodeReleaseTimes, now: int, within: Bitmap, *, exact: bool = False
+    ) -> Forecast | None:
+        """`future` by counting, for the running jobs of a snapshot."""
+        need = shape.node_need
+        if need > shape.max_nodes:
+            return None
+        mask = within & shape.candidates & self.table.up
+        idle = releases.free_after(0)
+        if releases.most_free[0] >= need:
+            found = mask & idle
+            if found.bit_count() >= need:
+                return Forecast(now, None, lambda: self._pick_whole(shape, found, False, idle))
+        gone = releases.first_with(need, mask, self.window_linear, exact)
+        if gone is None:
+            return None
+        free = mask & releases.free_after(gone)
+        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(shape, free, not exact, idle))
+
+    def earliest_by_count(self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int) -> int:
+        """A lower bound of every forecast for `shape`, whatever nodes are left out; `now` where counting says nothing.
+
+        The end of the job with which, all nodes taken together, enough have been given back for the first time.
+        """
+        if not shape.by_count or self.table.mixed & shape.candidates:
+            return now
+        end = self.releases_of(running).earliest(shape.node_need)
+        return now if end is None else end
+
+    def too_few_by(self, shape: Shape, running: Sequence[tuple[int, int, Job]], within: Bitmap, time: int) -> bool:
+        """Whether `future` would name an instant after `time`, or none, as far as counting tells."""
+        if not shape.by_count or self.table.mixed & shape.candidates:
+            return False
+        return self.too_few_after(shape, self.releases_of(running), within, time)
+
+    def too_few_after(self, shape: Shape, releases: NodeReleaseTimes, within: Bitmap, time: int) -> bool:
+        """`too_few_by` for the running jobs of a snapshot."""
+        p = bisect_right(releases.ends, time)
+        if releases.most_free[p] < shape.node_need:
+            return True
+        return (within & shape.candidates & self.table.up & releases.free_after(p)).bit_count() < shape.node_need
+
+    def forget_future(self) -> None:
+        """The running jobs or usable nodes changed: what was remembered of them no longer holds."""
+        self._releases = None
+        if self._forecasts:
+            self._forecasts = {}
+        if self._states:
+            self._states = []
+        if self._fitting:
+            self._fitting = {}
+
+
+class Forecast:
+    """When a job could start, and on which nodes; those are chosen only when somebody asks for them."""
+
+    __slots__ = ("_choose", "_nodes", "start")
+
+    def __init__(self, start: int, nodes: Bitmap | None, choose: Callable[[], Bitmap] | None = None) -> None:
+        self.start, self._nodes, self._choose = start, nodes, choose
+
+    @property
+    def nodes(self) -> Bitmap:
+        """The nodes the selector would give then."""
+        if self._nodes is None:
+            assert self._choose is not None
+            self._nodes = self._choose()
+        return self._nodes

@@ -1,0 +1,204 @@
+"""OverSubscribe=YES:n and FORCE:n: several jobs on one core, in up to n rows a partition.
+
+Mirrors select/cons_tres (22.05): _verify_node_state (which nodes a job may enter at all), steps 1, 3 and 4 of _job_test
+(idle cores; idle among partitions of the same tier; row by row in the job's own partition, fullest row first) and the
+rows of part_data.c. A core here is the smallest share of a node a job can get (`NodeTable.grain`). Which cores a job
+gets decides which are left for the next: the lowest free ones, as the default distribution does on one socket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.records.node_table import Allocation, IntArray, Share
+from slurmsim.errors import InvariantError
+
+if TYPE_CHECKING:
+    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.records.node_table import NodeTable
+    from slurmsim.core.records.partition import Partition
+    from slurmsim.model.cluster import ClusterSpec
+
+Taken = dict[int, int]  # node -> cores that count as taken, as bits; nodes without are all free
+
+
+NO_ROW = -1
+
+
+def takes_turns(cluster: ClusterSpec) -> bool:
+    """Whether the configuration has a gang scheduler: PreemptMode with GANG, and not select/linear."""
+    return "GANG" in cluster.option("PreemptMode") and cluster.option("SelectType") != "select/linear"
+
+
+class SharedCores:
+    """Which cores are taken, by partition and row.
+
+    Parameters
+    ----------
+    table
+        The nodes.
+    partitions
+        All partitions, by index.
+    size
+        Cores of each node, if they are known already.
+    """
+
+    def __init__(self, table: NodeTable, partitions: Sequence[Partition], size: list[int] | None = None) -> None:
+        self.table = table
+        self.partitions = list(partitions)
+        self.n_rows = [p.spec.oversubscribe_max if p.spec.oversubscribe in ("YES", "FORCE") else 1 for p in partitions]
+        self.size: list[int] = (table.cpus // table.grain).tolist() if size is None else size
+        self.rows: dict[int, list[Taken]] = {}
+        self.sole_jobs: dict[int, int] = {}  # node -> jobs there that share no core
+        self.sole: Bitmap = 0
+
+    def copy(self) -> SharedCores:
+        """The same state, to be changed on its own."""
+        new = SharedCores(self.table, self.partitions, self.size)
+        new.rows = {index: [row.copy() for row in rows] for index, rows in self.rows.items()}
+        new.sole_jobs, new.sole = self.sole_jobs.copy(), self.sole
+        return new
+
+    def emptied(self) -> SharedCores:
+        """The state without any job."""
+        return SharedCores(self.table, self.partitions, self.size)
+
+    # -- choosing -------------------------------------------------------------------------------------------------
+
+    def trials(self, shape: Shape, mask: Bitmap) -> Iterator[tuple[Bitmap, Taken]]:
+        """(nodes, cores that count as taken) to try one after another for a job of `shape` on the nodes of `mask`."""
+        own = shape.partition
+        if shape.sharing == "one":
+            yield mask & ~self._shared_elsewhere(own.index), self._union(range(len(self.n_rows)))
+            return
+        mask &= ~self.sole
+        # with --exclusive only nodes with no core taken will do
+        yield self._trial(shape, mask, self._union(self.rows))
+        equal = [i for i in self.rows if self.partitions[i].tier == own.tier]
+        lower = [i for i in self.rows if self.partitions[i].tier < own.tier]
+        for without in range(len(lower), -1, -1):  # spare the jobs of lower tiers as far as possible
+            yield self._trial(shape, mask, self._union([*equal, *lower[:without]]))
+        rows = self.rows.get(own.index, [])
+        for row in sorted(rows, key=lambda row: -sum(cores.bit_count() for cores in row.values())):
+            if row:
+                yield self._trial(shape, mask, row)
+        if sum(bool(row) for row in rows) < self.n_rows[own.index]:
+            yield self._trial(shape, mask, {})
+
+    def _trial(self, shape: Shape, mask: Bitmap, busy: Taken) -> tuple[Bitmap, Taken]:
+        if shape.all_cores:
+            mask &= ~from_indices(sorted(node for node, cores in busy.items() if cores))
+        return mask, busy
+
+    def _union(self, indices: Sequence[int] | range | dict[int, list[Taken]]) -> Taken:
+        """Cores that jobs of the partitions `indices` use."""
+        found: Taken = {}
+        for index in indices:
+            for row in self.rows.get(index, ()):
+                for node, cores in row.items():
+                    found[node] = found.get(node, 0) | cores
+        return found
+
+    def _shared_elsewhere(self, own: int) -> Bitmap:
+        """Nodes where jobs of other partitions that share cores run."""
+        found: list[int] = []
+        for index, rows in self.rows.items():
+            if index != own and self.n_rows[index] > 1:
+                found += [node for row in rows for node, cores in row.items() if cores]
+        return from_indices(sorted(set(found)))
+
+    def left(self, idx: IntArray, busy: Taken) -> IntArray:
+        """CPUs of the nodes `idx` that `busy` leaves; shape (len(idx),)."""
+        cpus, grain = self.table.cpus, self.table.grain
+        free = cpus[idx].copy()
+        if busy:
+            for k, node in enumerate(idx.tolist()):
+                cores = busy.get(node)
+                if cores:
+                    free[k] -= cores.bit_count() * int(grain[node])
+        return free
+
+    def pick(self, a: Allocation, busy: Taken) -> Taken:
+        """The cores allocation `a` takes on its nodes: the lowest ones that `busy` leaves."""
+        cpus = a.cpus if not isinstance(a.cpus, int) else np.full(a.n_nodes, a.cpus, np.int64)
+        picked: Taken = {}
+        for node, n_cpus in zip(a.indices().tolist(), cpus.tolist(), strict=True):
+            need = -(-n_cpus // int(self.table.grain[node]))
+            free = ((1 << self.size[node]) - 1) & ~busy.get(node, 0)
+            cores = 0
+            for _ in range(need):
+                lowest = free & -free
+                cores |= lowest
+                free ^= lowest
+            if cores.bit_count() != need:
+                raise InvariantError(f"node {self.table.names[node]} has no {need} cores left")
+            picked[node] = cores
+        return picked
+
+    # -- bookkeeping ----------------------------------------------------------------------------------------------
+
+    def add(self, share: Share, *, crowd: bool = False) -> None:
+        """Take the cores of `share`, in the first row of its partition where they are free.
+
+        A job that is resumed (`crowd`) goes on where others have taken them meanwhile, and is then in no row: slurmctld
+        logs a "job overflow" (job_res_add_job).
+        """
+        rows = self.rows.setdefault(share.partition, [])
+        for at in range(self.n_rows[share.partition]):
+            if at == len(rows):
+                rows.append({})
+            row = rows[at]
+            if not any(row.get(node, 0) & cores for node, cores in share.cores.items()):
+                break
+        else:
+            if not crowd:
+                raise InvariantError("no row has these cores free")
+            share.row = NO_ROW
+            return
+        share.row = at
+        self.put(share)
+
+    def put(self, share: Share) -> None:
+        """Take the cores of `share` in the row it says."""
+        if share.row == NO_ROW:
+            return
+        rows = self.rows.setdefault(share.partition, [])
+        rows += [{} for _ in range(share.row + 1 - len(rows))]
+        row = rows[share.row]
+        if any(row.get(node, 0) & cores for node, cores in share.cores.items()):
+            raise InvariantError("two jobs have a core in one row")
+        for node, cores in share.cores.items():
+            row[node] = row.get(node, 0) | cores
+            if share.sole:
+                self.sole_jobs[node] = self.sole_jobs.get(node, 0) + 1
+                self.sole |= 1 << node
+
+    def remove(self, share: Share) -> None:
+        """Give the cores of `share` back."""
+        if share.row == NO_ROW:
+            return
+        row = self.rows[share.partition][share.row]
+        for node, cores in share.cores.items():
+            row[node] &= ~cores
+            if not row[node]:
+                del row[node]
+            if share.sole:
+                self.sole_jobs[node] -= 1
+                if not self.sole_jobs[node]:
+                    del self.sole_jobs[node]
+                    self.sole &= ~(1 << node)
+
+    def free_on(self, nodes: Sequence[int]) -> list[int]:
+        """CPUs of each node that no job has."""
+        free = []
+        for node in nodes:
+            used = 0
+            for rows in self.rows.values():
+                for row in rows:
+                    used |= row.get(node, 0)
+            free.append((self.size[node] - used.bit_count()) * int(self.table.grain[node]))
+        return free

@@ -1,0 +1,231 @@
+"""topology/tree: nodes as close together in the network as possible.
+
+Mirrors select/cons_tres _eval_nodes_topo (22.05): of the lowest-weight nodes that suffice, leaf switches are filled one
+after another; each time the leaf nearest to those used already, the tightest that holds all that is missing or, if
+none does, the one under the tightest parent, with the most nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from slurmsim.bitmap import Bitmap, from_indices, to_indices
+from slurmsim.core.placement.best_fit import Ask, Taking
+from slurmsim.model.switch import SwitchSpec
+
+APART = 1 << 30  # distance of switches that are not connected
+
+
+class SwitchTree:
+    """The switches of one cluster.
+
+    Parameters
+    ----------
+    switches
+        As topology.conf lists them; a forest, already checked.
+    index
+        Place of each node in the node table.
+    """
+
+    def __init__(self, switches: Sequence[SwitchSpec], index: dict[str, int]) -> None:
+        self.names = [s.name for s in switches]
+        at = {name: i for i, name in enumerate(self.names)}
+        self.n = len(switches)
+        self.parent = list(range(self.n))
+        for i, spec in enumerate(switches):
+            for name in spec.switches:
+                self.parent[at[name]] = i
+        self.level = [0] * self.n
+        self.nodes: list[Bitmap] = [from_indices(sorted(index[node] for node in s.nodes)) for s in switches]
+        for _ in range(self.n):  # as deep as the tree can be
+            for i in range(self.n):
+                up = self.parent[i]
+                if up != i:
+                    self.level[up] = max(self.level[up], self.level[i] + 1)
+                    self.nodes[up] |= self.nodes[i]
+        self.leaves = [i for i in range(self.n) if self.level[i] == 0]
+        self.distance = [[self._hops(i, j) for j in range(self.n)] for i in range(self.n)]
+
+    def _hops(self, i: int, j: int) -> int:
+        """Links between two switches, `APART` when there is no way."""
+        way: dict[int, int] = {}
+        steps = 0
+        while True:
+            way[i] = steps
+            if self.parent[i] == i:
+                break
+            i, steps = self.parent[i], steps + 1
+        steps = 0
+        while j not in way:
+            if self.parent[j] == j:
+                return APART
+            j, steps = self.parent[j], steps + 1
+        return way[j] + steps
+
+    def leaves_of(self, nodes: Bitmap) -> int:
+        """How many leaf switches `nodes` are on."""
+        return sum(1 for leaf in self.leaves if self.nodes[leaf] & nodes)
+
+    def evaluate(
+        self, ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]
+    ) -> dict[int, int] | None:
+        """One attempt (`slurmsim.core.placement.best_fit.choose`); lowers `left` for nodes taken in part."""
+        if len(left) < ask.min_nodes or any(node not in left for node in required):
+            return None
+        return _Search(self, ask, left, weight, required).run()
+
+
+class _Search:
+    """One evaluation."""
+
+    def __init__(
+        self, tree: SwitchTree, ask: Ask, left: dict[int, int], weight: dict[int, int], required: set[int]
+    ) -> None:
+        self.tree, self.left, self.weight, self.required = tree, left, weight, required
+        self.taking = Taking(ask, left)
+        usable = [node for node in left if left[node] >= max(ask.node_floor, 1) or node in required]
+        self.reach = [nodes & from_indices(usable) for nodes in tree.nodes]
+        self.forced = [False] * tree.n  # leaves that hold nodes the job gets in any case
+        # (weight, nodes) from the lightest on
+        order = sorted(usable, key=lambda node: (weight[node], node))
+        self.groups = [(w, list(nodes)) for w, nodes in groupby(order, key=weight.__getitem__)]
+
+    def run(self) -> dict[int, int] | None:
+        taking = self.taking
+        if not taking.take_required(self.required):
+            return taking.taken if taking.done else None
+        top = self._top()
+        if top < 0:
+            return None
+        needed = from_indices(sorted(self.required))
+        if needed & ~self.reach[top]:
+            return None
+        above = self.reach[top]
+        self.reach = [nodes & above for nodes in self.reach]
+        chosen = self._lightest(above)
+        if chosen is None:
+            return None
+        sure, best = chosen
+        for node in sure:
+            if taking.max_nodes > 0:
+                taking.take(node)
+        if sure:
+            self._force(from_indices(sorted(sure)))
+            if taking.done:
+                return taking.taken
+            if taking.max_nodes <= 0:
+                return None
+        self.reach = [nodes & (best | needed) for nodes in self.reach]
+        if self.required or sure:
+            for leaf in self.tree.leaves:
+                if self.forced[leaf] and self._fill(leaf):
+                    return taking.taken
+        if self._walk():
+            return taking.taken
+        return taking.taken if taking.min_rem <= 0 and taking.rem_cpus <= 0 and taking.has_gres else None
+
+    def _force(self, nodes: Bitmap) -> None:
+        for i in range(self.tree.n):
+            if self.reach[i] & nodes:
+                self.forced[i] = True
+
+    def _top(self) -> int:
+        """The switch the job stays below: over all required nodes, else over the lightest ones; -1 for none."""
+        tree, level = self.tree, self.tree.level
+        needed = from_indices(sorted(self.required))
+        masks = [(w, from_indices(nodes)) for w, nodes in self.groups]
+        top, lightest = -1, 0
+        for i in range(tree.n):
+            if needed & self.reach[i]:
+                self.forced[i] = True
+                if top < 0 or level[i] > level[top]:
+                    top = i
+            if needed or not self.taking.enough(self.reach[i].bit_count()):
+                continue
+            for w, mask in masks:
+                if mask & self.reach[i]:
+                    if top < 0 or (level[i] >= level[top] and w <= lightest):
+                        top, lightest = i, w
+                    break
+        return top
+
+    def _lightest(self, above: Bitmap) -> tuple[list[int], Bitmap] | None:
+        """Of the lightest nodes that suffice together: those certainly taken (all but the heaviest), and all."""
+        taking = self.taking
+        best: list[int] = []
+        sure: list[int] = []
+        cpus = 0
+        for _, nodes in self.groups:
+            if best:
+                sure = best.copy()
+            for node in nodes:
+                if above >> node & 1 and node not in self.required:
+                    best.append(node)
+                    cpus += self.left[node]
+            if cpus >= taking.rem_cpus and taking.enough(len(best)) and taking.would_have_gres(best):
+                return sorted(sure), from_indices(sorted(best))
+        return None
+
+    def _fill(self, leaf: int) -> bool:
+        """Take the nodes of one leaf in table order; whether the request is complete."""
+        taking = self.taking
+        for node in to_indices(self.reach[leaf]).tolist():
+            if taking.max_nodes <= 0:
+                return False
+            if node not in taking.taken and self.left[node] > 0:
+                taking.take(node)
+                if taking.done:
+                    return True
+        return False
+
+    def _walk(self) -> bool:
+        """Leaf after leaf until the request is complete; False when no leaf brings anything more."""
+        tree, taking = self.tree, self.taking
+        count = [nodes.bit_count() for nodes in self.reach]
+        far = [0] * tree.n
+        for i in range(tree.n):
+            if self.forced[i]:
+                self._move(far, i)
+        before = taking.rem_nodes + 1
+        while before != taking.rem_nodes:
+            before = taking.rem_nodes
+            best = -1
+            for i in tree.leaves:
+                if not self.forced[i]:
+                    best = self._nearer(i, best, far, count)
+            if best < 0:
+                return False
+            self._move(far, best)
+            if self._fill(best):
+                return True
+            count[best] = 0
+        return False
+
+    def _move(self, far: list[int], used: int) -> None:
+        for i, hops in enumerate(self.tree.distance[used]):
+            far[i] = APART if APART in (hops, far[i]) else far[i] + hops
+
+    def _nearer(self, i: int, best: int, far: list[int], count: list[int]) -> int:
+        if best < 0 or far[i] >= APART or not count[i]:
+            return i if count[i] and far[i] < APART and best < 0 else best
+        fit = self._compare(i, best, count)
+        return i if (far[i] < far[best] and fit >= 0) or (far[i] == far[best] and fit > 0) else best
+
+    def _compare(self, i: int, j: int, count: list[int]) -> int:
+        """Above 0 when leaf `i` fits better than `j`: by the first ancestors that tell them apart."""
+        parent, level, need = self.tree.parent, self.tree.level, self.taking.rem_nodes
+        while True:
+            holds_i, holds_j = count[i] >= need, count[j] >= need
+            if holds_i and holds_j:
+                if count[i] != count[j]:
+                    return 1 if count[i] < count[j] else -1
+                break
+            if holds_i != holds_j:
+                return 1 if holds_i else -1
+            if parent[i] == parent[j] or (parent[i] == i and parent[j] == j):
+                break
+            i, j = parent[i], parent[j]
+        if count[i] != count[j]:
+            return 1 if count[i] > count[j] else -1
+        return (level[i] < level[j]) - (level[i] > level[j])

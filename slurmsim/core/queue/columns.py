@@ -1,0 +1,141 @@
+"""The queue as columns, so that all priorities can be recalculated at once.
+
+One slot a record: what its priority is made of, weighted, and the priority it has. Adding the factors up column by
+column, in slurmctld's order of summation, costs 10,000 records half a millisecond; only records whose priority changes
+are touched one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.core.queue.priority import MAX_PRIORITY
+from slurmsim.core.records.job_queue import Watcher
+
+if TYPE_CHECKING:
+    from slurmsim.core.queue.priority import Multifactor
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.job_queue import JobQueue, Record
+
+NEVER = 2**62  # when a job that accrues no age began to
+FIRST_SLOTS = 64
+
+
+class QueueColumns(Watcher):
+    """Columns of all records of a queue, which tells of every record that comes and goes.
+
+    Parameters
+    ----------
+    plugin
+        The factors.
+    queue
+        Whose records.
+    n_branches
+        Associations; the place after the last stands for none.
+    """
+
+    def __init__(self, plugin: Multifactor, queue: JobQueue, n_branches: int) -> None:
+        self.plugin, self.queue = plugin, queue
+        self._nobody = n_branches
+        self._records: list[Record | None] = []
+        self._free: list[int] = []
+        self._weighted = np.zeros((0, 6))
+        self._since, self._branch, self._priority = (np.zeros(0, np.int64) for _ in range(3))
+        self._fixed, self._several = np.zeros(0, bool), np.zeros(0, bool)
+        self._grow(FIRST_SLOTS)
+        queue.watcher = self
+
+    def _grow(self, n: int) -> None:
+        """Room for `n` more slots."""
+        old = len(self._records)
+        self._records += [None] * n
+        self._free += range(old + n - 1, old - 1, -1)
+        self._weighted = np.concatenate([self._weighted, np.zeros((n, 6))])
+        self._since = np.concatenate([self._since, np.full(n, NEVER)])
+        self._branch = np.concatenate([self._branch, np.full(n, self._nobody)])
+        self._priority = np.concatenate([self._priority, np.zeros(n, np.int64)])
+        self._fixed = np.concatenate([self._fixed, np.ones(n, bool)])
+        self._several = np.concatenate([self._several, np.zeros(n, bool)])
+
+    # -- told by the queue ------------------------------------------------------------------------------------------
+
+    def added(self, record: Record, at: int) -> None:
+        """`record` of the partition in place `at` of its job's is in the queue."""
+        if not self._free:
+            self._grow(len(self._records))
+        slot = record.slot = self._free.pop()
+        self._records[slot] = record
+        self._priority[slot] = record.priority
+        self._fill(record, at)
+
+    def removed(self, record: Record) -> None:
+        """`record` has left the queue."""
+        slot = record.slot
+        self._records[slot] = None
+        self._fixed[slot] = True
+        self._branch[slot] = self._nobody
+        self._free.append(slot)
+
+    def edited(self, job: Job) -> None:
+        """What a queued job asks for, since when it accrues age, or its priority has changed."""
+        for record in self.queue.jobs.get(job.id, ()):
+            self._priority[record.slot] = record.priority
+            self._fill(record, job.partitions.index(record.partition))
+
+    def _fill(self, record: Record, at: int) -> None:
+        job, slot, plugin = record.job, record.slot, self.plugin
+        self._weighted[slot] = plugin.weighted(job, at)
+        since = plugin.accrued_since(job)
+        self._since[slot] = NEVER if since is None else since
+        self._branch[slot] = self._nobody if job.branch is None else job.branch.row
+        self._fixed[slot] = job.sub.priority is not None
+        self._several[slot] = len(job.partitions) > 1
+
+    def agrees(self) -> bool:
+        """Whether slots and records belong together, for checks."""
+        records = [record for records in self.queue.jobs.values() for record in records]
+        mine = sum(record is not None for record in self._records)
+        return mine == len(records) and all(
+            self._records[r.slot] is r and self._priority[r.slot] == r.priority for r in records
+        )
+
+    # -- recalculation ----------------------------------------------------------------------------------------------
+
+    def branches(self) -> list[int]:
+        """Rows of the associations that have jobs in the queue, ascending."""
+        rows: list[int] = np.unique(self._branch).tolist()
+        return [row for row in rows if row != self._nobody]
+
+    def changes(self, now: int, fairshare: npt.NDArray[np.float64] | None) -> list[tuple[Record, int]]:
+        """Records whose priority at `now` is not the one they have, with the new one.
+
+        `fairshare` holds the factors of all associations, shape (n_branches,).
+        """
+        plugin = self.plugin
+        assoc, size, part, qos, tres, nice = self._weighted.T
+        total = assoc
+        if plugin.w_age:
+            age = plugin.w_age * np.minimum(np.maximum(now - self._since, 0) / plugin.max_age, 1.0)
+            total = age + assoc
+        if fairshare is not None:
+            total = total + (plugin.w_fairshare * np.append(fairshare, 0.0))[self._branch]
+        value = total + size + part + qos + tres - nice
+        if self._several.any():
+            value = np.where(self._several, part + (total + size + qos + tres - nice), value)
+        new = np.clip(np.trunc(value), 1, MAX_PRIORITY).astype(np.int64)
+        old = self._priority
+        if plugin.increase_only:
+            new = np.maximum(new, old)
+        new[self._fixed] = old[self._fixed]
+        slots = np.flatnonzero(new != old)
+        self._priority = new
+        records = self._records
+        found = []
+        for slot, priority in zip(slots.tolist(), new[slots].tolist(), strict=True):
+            record = records[slot]
+            assert record is not None
+            found.append((record, priority))
+        return found

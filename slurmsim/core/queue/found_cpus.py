@@ -1,0 +1,108 @@
+"""CPUs slurmctld has found for jobs it could not start (job_ptr->total_cpus), by which it judges them from then on.
+
+Backfill tries every job that may start, to know when it could. What it would get is remembered: a job with nodes of
+its own has all their CPUs, one that shares takes whole cores. These count instead of the CPUs asked for in the size of
+the job, when its priority is next worked out (priority_multifactor.c, set_priority_factors), and against limits where
+no nodes are free (select_nodes). A main pass that found nodes for a job a limit held leaves the same behind.
+Mirrors _job_test of src/plugins/select/cons_common/job_test.c (22.05) and its callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import to_indices
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.queue.priority import Basic, Multifactor
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.job_queue import Record
+    from slurmsim.core.state.controller_state import ControllerState
+
+
+class FoundCpus:
+    """Who waits for backfill's first look.
+
+    Parameters
+    ----------
+    state, accounting, plugin
+        Whose jobs; `wanted` when CPUs found can matter: to limits, or to a priority by size.
+    """
+
+    def __init__(self, state: ControllerState, accounting: AccountingParts, plugin: Basic | Multifactor) -> None:
+        self.state, self._accounting, self._plugin = state, accounting, plugin
+        self.news: dict[int, int] = {}  # by job found since priorities were worked out: the CPUs that counted then
+        self._waiting: dict[int, Job] | None = None  # who is in it is told by the queue, so that nobody keeps it
+
+    @property
+    def waiting(self) -> dict[int, Job]:
+        """Jobs in the queue nobody has tried since they came or changed, by id; to begin with all of them."""
+        if self._waiting is None:
+            jobs = [records[0].job for records in self.state.queue.jobs.values()] if self.wanted else []
+            self._waiting = {job.id: job for job in jobs}
+        return self._waiting
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything asks what was found: a priority by size, or limits."""
+        return self._accounting.limits is not None or bool(getattr(self._plugin, "w_size", 0))
+
+    def came(self, job: Job) -> None:
+        """`job` is in the queue."""
+        if self.wanted and not job.tried_cpus:
+            self.waiting[job.id] = job
+
+    def altered(self, job: Job) -> None:
+        """`job` asks for something else, of which the CPUs found before know nothing."""
+        if self.wanted and job.queued and not self.state.event_driven:
+            self.waiting[job.id] = job
+
+    def still_counts(self, job: Job, n_cpus: int) -> None:
+        """`job` is in the queue again with the priority it had, in which so many CPUs found count."""
+        if n_cpus != job.tried_cpus:
+            self.news[job.id] = n_cpus
+
+    def left(self, job: Job) -> None:
+        """`job` is in the queue no more."""
+        self.news.pop(job.id, None)
+        if self._waiting is not None:
+            self._waiting.pop(job.id, None)
+
+    def counted(self, job: Job) -> int:
+        """The CPUs found that count in the priority of `job` as it was last worked out."""
+        return self.news.get(job.id, job.tried_cpus)
+
+    def cycle(self, looked_at: Callable[[Record], bool]) -> None:
+        """Backfill has tried all records it has `looked_at`."""
+        for job in list(self.waiting.values()):
+            records = [record for record in self.state.queue.jobs[job.id] if looked_at(record)]
+            if records:
+                self.test(records[-1])
+
+    def test(self, record: Record) -> None:
+        """A test that asks when the record's job could start has found nodes for it."""
+        if record.job.id in self.waiting:
+            self.found(record.job, self._cpus_found(record))
+
+    def found(self, job: Job, n_cpus: int) -> None:
+        """A test found nodes with so many CPUs for `job`."""
+        self.waiting.pop(job.id, None)
+        if job.tried_cpus != n_cpus:
+            self.news.setdefault(job.id, job.tried_cpus)
+            job.tried_cpus = n_cpus
+            self.state.queue.edited(job)
+
+    def _cpus_found(self, record: Record) -> int:
+        """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
+        job, shape, table = record.job, record.shape, self.state.table
+        members = to_indices(shape.candidates)
+        unit = table.cpus[members] if shape.whole else table.grain[members]
+        if len(unit) and (unit == unit[0]).all():
+            each = int(unit[0])
+            n_units = max(-(-shape.min_cpus // each), shape.min_nodes)
+            if shape.whole and shape.tasks_per_node and shape.n_tasks:
+                n_units = max(n_units, -(-shape.n_tasks // shape.tasks_per_node))
+            return n_units * each
+        return table.cpus_on(job.planned_nodes) if shape.whole and job.planned_nodes else shape.min_cpus

@@ -1,0 +1,132 @@
+"""What partitions limit jobs to: asked at submission, and by every pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slurmsim.core.accounting.accounts import refusal
+from slurmsim.core.queue.qos_flags import QosFlags
+from slurmsim.core.records.job import ONE_YEAR_S, Job
+from slurmsim.core.records.partition import Partition
+from slurmsim.core.state.controller_state import ControllerState
+from slurmsim.errors import SubmitError
+from slurmsim.states import Reason
+
+_ENFORCED: dict[str, str] = {
+    Reason.PARTITION_TIME_LIMIT: "Requested time limit is invalid (missing or exceeds some limit)",
+    Reason.PARTITION_NODE_LIMIT: "Node count specification invalid",
+    Reason.PARTITION_CONFIG: "More processors requested than permitted",
+}
+
+
+class PartitionLimits:
+    """What keeps a job out of a partition."""
+
+    def __init__(self, state: ControllerState, qos_flags: QosFlags) -> None:
+        self.state, self._qos_flags = state, qos_flags
+
+    def check_partition_limits(self, job: Job) -> None:
+        """EnforcePartLimits: refuse what the limits of all its partitions, or of any, keep out. Raises SubmitError.
+
+        A partition that starts nothing now has no limits (_part_access_check, job_mgr.c).
+        """
+        enforce = self.state.spec.option("EnforcePartLimits")
+        if enforce == "NO":
+            return
+        pairs = list(zip(job.partitions, job.shapes, strict=True))
+        reasons = [self.limit_reason(job, p, s) if p.state == "UP" else None for p, s in pairs]
+        reasons = [r if r in _ENFORCED else None for r in reasons]
+        texts = [None if r is None else _ENFORCED[r] for r in reasons]
+        for k, (p, s) in enumerate(pairs):
+            if texts[k] in (None, _ENFORCED[Reason.PARTITION_TIME_LIMIT]) and s.required & ~p.mask:
+                texts[k] = "Requested nodes not in this partition"
+        found = [text for text in texts if text is not None]
+        if found and (enforce == "ALL" or len(found) == len(texts)):
+            raise SubmitError(refusal(job, reasons) or found[0])
+        over = [s.memory.refusal for s in job.shapes if s.memory.over]
+        if over and (enforce == "ALL" or len(over) == len(job.shapes)):
+            raise SubmitError(over[0])
+
+    def set_time_limit(self, job: Job) -> bool:
+        """The time limit asked for, or the default one; False where there is neither."""
+        spec = job.partition.spec
+        asked = job.sub.time_limit_s
+        if asked is None:
+            asked = spec.default_time_s
+        if asked is None:
+            job.limit_fixed = False
+            job.time_limit_s = self.time_limit(job, job.partition)
+            return False
+        job.limit_fixed = True
+        # Slurm keeps whole minutes, rounded up; the literature's policies keep the second
+        job.time_limit_s = asked if self.state.event_driven else max(-(-asked // 60) * 60, 60)
+        return True
+
+    def time_limit(self, job: Job, partition: Partition) -> int:
+        """What the job may take in `partition`, seconds: its own limit, else MaxTime there."""
+        if job.limit_fixed:
+            return job.time_limit_s
+        most = partition.spec.max_time_s
+        return ONE_YEAR_S if most is None else most
+
+    def limit_reason(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
+        """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.
+
+        With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
+        """
+        spec = partition.spec
+        if len(job.partitions) > 1 and self._too_small(job, shape):
+            return Reason.PARTITION_NODE_LIMIT
+        if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
+            return None
+        bar = None if job.bars is None else job.bars.get(partition.index)
+        if bar is not None and bar.reason:
+            return bar.reason
+        too_long = False
+        if partition.state not in ("DOWN", "INACTIVE"):  # sizes and times count where jobs may start
+            if shape.asked_cpus > partition.total_cpus:
+                return Reason.PARTITION_CONFIG
+            if spec.max_cpus_per_node is not None and shape.asked_cpus > spec.max_cpus_per_node * partition.total_nodes:
+                return Reason.PARTITION_CONFIG
+            asked = shape.request
+            too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
+            too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
+            if shape.min_nodes > partition.total_nodes or too_few or too_many:
+                return Reason.PARTITION_NODE_LIMIT
+            most = shape.part_max_time_s
+            too_long = most is not None and job.limit_fixed and job.time_limit_s > most
+            if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
+                return Reason.PARTITION_TIME_LIMIT
+        if bar is not None and self.state.spec.option("EnforcePartLimits") != "NO":
+            return Reason.PARTITION_CONFIG
+        if partition.state == "DOWN":
+            return Reason.PARTITION_DOWN
+        if partition.state == "INACTIVE":
+            return Reason.PARTITION_INACTIVE
+        if job.threshold and self._qos_flags.too_low(job):
+            return Reason.QOS_USAGE_THRESHOLD
+        if shape.memory.over:
+            return Reason.MAX_MEM_PER_LIMIT
+        if partition.state == "UP" and not too_long:
+            shape.limits_met.add(job.time_limit_s)
+        return None
+
+    def _too_small(self, job: Job, shape: Any) -> bool:
+        """Whether a job asks one of its several partitions for fewer nodes than it gives (_part_access_check).
+
+        What it did not say is the least any of them gives.
+        """
+        least = min(p.spec.min_nodes for p in job.partitions)
+        return max(shape.request.min_nodes, least, 1) < int(shape.part_min_nodes)
+
+    def keeps_out(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
+        """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
+        reason = self.limit_reason(job, partition, shape, shortened=shortened)
+        if reason is None and job.bars is not None and partition.index in job.bars:
+            return job.bars[partition.index].text
+        return reason
+
+    def may_start(self, job: Job) -> tuple[bool, ...]:
+        """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
+        pairs = zip(job.partitions, job.shapes, strict=True)
+        return tuple([self.keeps_out(job, p, s) is None and self.state.selector.possible(s) for p, s in pairs])

@@ -1,0 +1,168 @@
+"""slurmctld's priority thread: every PriorityCalcPeriod usage decays and grows, fair shares and priorities follow.
+
+Mirrors _decay_thread and fair_tree_decay (priority/multifactor, 22.05). This is the one place where the seconds of a
+period are applied to what runs; whoever counts something by the second adds itself to `on_period`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from slurmsim.core.accounting.accrual import Accrual
+from slurmsim.core.accounting.fairshare import Classic, FairTree, ShareTree
+from slurmsim.core.accounting.usage_decay import UsageBook
+from slurmsim.core.queue.columns import QueueColumns
+from slurmsim.core.queue.priority import Multifactor
+from slurmsim.errors import InvariantError
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.queue.found_cpus import FoundCpus
+    from slurmsim.core.queue.priority import Basic
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.state.controller_state import ControllerState
+
+FAR = 2**62
+
+
+class Recalculation:
+    """The thread and what it keeps.
+
+    Attributes
+    ----------
+    next_at
+        When it runs next.
+    shares
+        Fair-share factors; None where PriorityWeightFairshare is 0.
+    on_period
+        Called in every run, after usage has been added, with the time of the run before and now. Runs nobody waits
+        for are made up for later, in order, before anything else happens; so a listener sees every one of them
+        (but for idle times, which are one run).
+    on_shares
+        Called when fair shares have been worked out anew.
+
+    Notes
+    -----
+    The first run is at slurmctld's start, the others follow in steps of the period.
+    """
+
+    def __init__(
+        self, state: ControllerState, plugin: Basic | Multifactor, accounting: AccountingParts, found_cpus: FoundCpus
+    ) -> None:
+        self.state, self._accounting, self._found_cpus = state, accounting, found_cpus
+        self.plugin = plugin
+        self.period_s = self.plugin.period_s
+        self.next_at = FAR if self.period_s is None else state.start_time
+        self.shares: FairTree | Classic | None = None
+        self.columns: QueueColumns | None = None
+        self.on_period: list[Callable[[int, int], None]] = []
+        self.on_shares: list[Callable[[], None]] = []
+        self._thresholds = False  # fair shares decide who may start
+        if isinstance(self.plugin, Multifactor) and self.period_s is not None:
+            self.open(self.plugin)
+
+    def open(self, plugin: Multifactor) -> None:
+        """Make what the controller's associations need, also when they have been replaced."""
+        state, option, parts = self.state, self.state.spec.option, self._accounting
+        tree = state.tree
+        if tree is not None:
+            flags = {flag.upper() for flag in option("PriorityFlags")}
+            parts.book = UsageBook(
+                tree, state.billing, half_life_s=option("PriorityDecayHalfLife") or 0,
+                reset=option("PriorityUsageResetPeriod"), limits=state.enforce.limits, start_time=state.start_time,
+            )  # fmt: skip
+            self._thresholds = any("EnforceUsageThreshold" in qos.flags for qos in tree.qos.values())
+            shares = ShareTree(tree)
+            self.shares = FairTree(shares) if "NO_FAIR_TREE" not in flags else Classic(
+                shares, damping=option("FairShareDampeningFactor"), depth_oblivious="DEPTH_OBLIVIOUS" in flags
+            )  # fmt: skip
+            plugin.use(parts.book, self.shares)
+            if state.enforce.limits and plugin.w_age and not plugin.accrue_always:
+                plugin.limited_accrual = True
+                parts.accrual = Accrual(self._accrues, self._room_to_accrue)
+        self.columns = QueueColumns(plugin, state.queue, len(tree.branches) if tree is not None else 0)
+
+    def _accrues(self, job: Job) -> None:
+        """A job in the queue has begun to accrue age."""
+        assert self.columns is not None
+        self.columns.edited(job)
+
+    def _room_to_accrue(self) -> None:
+        self.state.triggers.dirty = True  # the next full pass, which slurmctld makes in any case, is not to be left out
+
+    # -- when -------------------------------------------------------------------------------------------------------
+
+    def catch_up(self, now: int) -> None:
+        """Make the runs that were due before `now` and that nobody was woken for."""
+        assert self.period_s is not None
+        while self.next_at < now:
+            if self._accounting.book is not None and not self._accounting.book.busy:
+                self.next_at += (now - 1 - self.next_at) // self.period_s * self.period_s  # idle: one run is enough
+            self.state.at(self.next_at)
+            self.run(self.next_at, again=self.next_at + self.period_s >= now)
+
+    def run_if_due(self, now: int) -> None:
+        """Make the run of this instant."""
+        if now >= self.next_at:
+            self.run(now)
+
+    def wake_at(self) -> int | None:
+        """When the controller must be woken for a run, None when it makes no difference before the next fact."""
+        state = self.state
+        # with nothing running and nothing new to look at, another order of the queue starts nothing either
+        moves = state.queue.jobs and (state.running or state.suspended or state.triggers.dirty)
+        if state.period_wanted or (self.period_s and (moves or (self.on_shares and state.jobs))):
+            return max(self.next_at, state.now + 1)
+        return None
+
+    # -- one run ----------------------------------------------------------------------------------------------------
+
+    def run(self, now: int, *, again: bool = True) -> None:
+        """Usage, then fair shares and priorities; those not if `again` is false, when another run follows at once."""
+        assert self.period_s is not None
+        before = self.next_at - self.period_s
+        self.next_at += self.period_s
+        if self._accounting.book is not None and self.shares is not None:
+            self.shares.settle(self._accounting.book.used)
+            self._accounting.book.period(now)
+        for listener in self.on_period:
+            listener(before, now)
+        if again:
+            if self._accounting.accrual is not None:
+                self._accounting.accrual.look(now)
+            self._reprioritise(now)
+            for notice in self.on_shares:
+                notice()
+
+    def _reprioritise(self, now: int) -> None:
+        state, plugin = self.state, self.plugin
+        assert isinstance(plugin, Multifactor) and self.columns is not None
+        factors = None
+        if self._accounting.book is not None and self.shares is not None and (plugin.w_fairshare or self._thresholds):
+            self.shares.update(self._accounting.book.used, self.columns.branches())
+            factors = self.shares.factors
+        if plugin.running_too:
+            for _, _, job in state.running:
+                value = plugin.of_running(job, now)
+                job.priority = max(value, job.priority) if plugin.increase_only else value
+        self._found_cpus.news.clear()
+        if not state.queue.jobs:
+            return
+        changed = self.columns.changes(now, factors)
+        if changed:
+            state.queue.reprioritise(changed)
+            state.generation += 1
+            state.edits += 1
+            state.triggers.dirty = True
+            state.triggers.changed = True
+
+    def check(self) -> None:
+        """Recount; raises InvariantError on any difference."""
+        book, accrual = self._accounting.book, self._accounting.accrual
+        if book is not None:
+            book.check({entry[1] for entry in (*self.state.running, *self.state.suspended)})
+        if accrual is not None and not accrual.recount(iter(self.state.jobs.values())):
+            raise InvariantError("jobs that accrue age differ from a recount")
+        if self.columns is not None and not self.columns.agrees():
+            raise InvariantError("the columns of the queue differ from its records")

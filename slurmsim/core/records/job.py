@@ -1,0 +1,147 @@
+"""The controller's record of one job. It has a time limit and no actual run time: that belongs to the driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.errors import InvariantError
+from slurmsim.model.submission import Submission
+from slurmsim.states import TRANSITIONS, JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.associations import Branch
+    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.records.barred_partitions import Bars
+    from slurmsim.core.records.node_table import Allocation
+    from slurmsim.core.records.partition import Partition
+    from slurmsim.core.records.reservation import Reservation
+    from slurmsim.model.accounting import Qos
+
+# An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
+ONE_YEAR_S = 365 * 86400
+UNSPLIT = 2**32  # added to the index of a task that still is in the record of its array
+
+
+class Job:
+    """One job or array task from submission to its final state.
+
+    `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
+    in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
+    from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
+    `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
+    that happened again), `preempt_time` when it was told to make way; `preempt_start` is when
+    it last made others do so; `likely_nodes` is how many nodes were found when only a limit held it. `branch` is its
+    association and `qos_spec` its QOS, None without accounting data;
+    `bars` has the partitions that do not take its account or QOS, None when all do.
+    """
+
+    __slots__ = (
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims", "deadline",
+        "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
+        "licenses", "likely_nodes", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition",
+        "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec",
+        "queued", "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape",
+        "shapes", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold",
+        "time_limit_s", "time_min_s", "tried_cpus", "user", "waits_for", "within_limits",
+    )  # fmt: skip
+
+    def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
+        self.sub = sub
+        self.id = sub.job_id
+        self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
+        self.branch: Branch | None = None
+        self.qos_spec: Qos | None = None
+        self.bars: Bars | None = None
+        self.threshold = 0.0  # fair share below which its QOS lets it wait
+        self.partitions, self.shapes = partitions, shapes
+        self.partition, self.shape = partitions[0], shapes[0]
+        self.submit_time = self.first_submit = now
+        task = sub.array_task_id
+        self.rank = -1 if task is None else task + UNSPLIT  # among the tasks of its array
+        self.order = 0  # place in slurmctld's job table: order of creation
+        self.begin = sub.begin
+        self.eligible_time: int | None = None
+        self.accrue_time: int | None = None  # since when it accrues age where limits are enforced (`accrual`)
+        self.start_time: int | None = None
+        self.held_since: int | None = None  # its nodes: since its start, the boot before it, or its last resize
+        self.end_time: int | None = None
+        self.end_limit: int | None = None
+        self.time_limit_s: int = ONE_YEAR_S
+        self.limit_fixed = False
+        self.priority = 0
+        self.state: str = JobState.PENDING
+        self.reason: str = Reason.NONE
+        self.restarts = 0
+        self.special = False  # requeued into SPECIAL_EXIT, not released since
+        self.exit_code = "0:0"
+        self.alloc: Allocation | None = None
+        self.nodes: Bitmap = 0
+        self.n_nodes = self.shape.min_nodes
+        self.n_cpus = self.shape.min_cpus
+        self.array_key = sub.array_job_id if sub.array_job_id is not None else sub.job_id
+        self.array_limit = sub.array_limit
+        self.planned_start: int | None = None
+        self.planned_nodes: Bitmap = 0
+        self.tried_cpus = 0  # of the whole nodes it has been planned on: they count in its priority
+        self.likely_nodes = 0
+        self.scheduler = ""
+        self.depth = 0
+        self.waits_for: list[tuple[str, int, int]] = []
+        self.queued = False
+        self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
+        self.key: tuple[int, ...] = ()
+        # whether it asks for a reservation, licenses or a deadline: most do not, and need not be asked more
+        self.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
+        self.time_min_s, self.deadline = sub.time_min_s, sub.deadline
+        self.licenses: tuple[tuple[str, int], ...] = ()
+        self.reservations: tuple[Reservation, ...] = ()  # those it named
+        self.reservation: Reservation | None = None  # the one it runs in
+        self.reservation_name = ""  # as %v prints it
+        self.suspended_at: int | None = None
+        self.suspended_s = 0
+        self.preempt_time: int | None = None
+        self.preempt_start: int | None = None
+
+    @property
+    def part_qos(self) -> Qos | None:
+        """The QOS of the partition it runs in, or of the first while pending."""
+        return self.partition.qos
+
+    @property
+    def array_task_id(self) -> int | None:
+        """Its place in its array, None outside of one."""
+        return self.sub.array_task_id
+
+    @property
+    def holds_whole_nodes(self) -> bool:
+        """Whether it runs on nodes it has to itself."""
+        return self.alloc is not None and self.alloc.whole
+
+    @property
+    def nodes_asked(self) -> int:
+        """Nodes it asks for: the fewest it may have in one of its partitions."""
+        return min(shape.min_nodes for shape in self.shapes)
+
+    @property
+    def never_asked(self) -> bool:
+        """Whether it is a task of an array of which nobody has found out that it may start: its submission did not.
+
+        True before the first pass alone, for jobs that wait for one (`JobQueue.unasked`).
+        """
+        kept_out = self.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY, Reason.ARRAY_TASK_LIMIT)
+        return self.sub.array_task_id is not None and self.eligible_time == self.submit_time and not kept_out
+
+    def split(self) -> None:
+        """A task that is held, requeued or changed gets a record of its own, which sorts before that of its array."""
+        if self.rank >= UNSPLIT:
+            self.rank -= UNSPLIT
+
+    def move(self, state: str) -> None:
+        """Change state by the one table of legal moves; anything else raises and changes nothing."""
+        if state not in TRANSITIONS[self.state]:
+            raise InvariantError(f"job {self.id} cannot go from {self.state} to {state}")
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} {self.state} {self.partition.name}>"

@@ -1,0 +1,256 @@
+"""The queue of jobs that may start: one record per job, partition and reservation, always in Slurm's order.
+
+Order (job_scheduler.c sort_job_queue, without preemption): records with a reservation first, higher partition tier,
+higher priority, earlier submit, lower job id (array tasks by array id, split ones first, then index), then earlier
+reservation.
+Under sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of
+creation, whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.partition import Partition
+
+if TYPE_CHECKING:
+    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.records.reservation import Reservation
+
+Key = tuple[int, int, int, int, int, int]
+RESERVED_FIRST = 1 << 40  # beyond any partition tier
+_key = attrgetter("key")
+
+
+class Record:
+    """One job in one partition, as the scheduler walks it.
+
+    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
+    the same job in another partition). `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
+    """
+
+    __slots__ = (
+        "alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing",
+        "unreserved",
+    )  # fmt: skip
+
+    key: Key
+
+    def __init__(
+        self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool,
+        reservation: Reservation | None = None,
+    ) -> None:  # fmt: skip
+        self.job, self.partition, self.shape, self.reservation = job, partition, shape, reservation
+        self.need = shape.unit_need  # asked for at every pass
+        plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
+        qos = job.qos_spec
+        self.unreserved = qos is not None and "NoReserve" in qos.flags
+        self.alone = plain and shape.by_count and not self.unreserved
+        self.standing: Any = None  # what limits know of it
+        self.slot = -1  # place in the columns that watch the queue
+        self.set_priority(priority, fifo)
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs the job will hold here: all of nodes it has to itself, where they are alike, else those asked for."""
+        shape = self.shape
+        return shape.node_need * shape.cpus_each if shape.whole and shape.uniform else shape.min_cpus
+
+    def set_priority(self, priority: int, fifo: bool) -> None:
+        """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
+        job = self.job
+        self.priority = priority
+        tier, last = -self.partition.tier, self.partition.index
+        r = self.reservation
+        if r is not None:
+            tier -= RESERVED_FIRST
+            last += (r.start * 1_000_000 + r.order) * 10_000
+        if fifo:
+            self.key = (0, job.order, 0, 0, 0, last)
+            return
+        self.key = (tier, -priority, job.submit_time, job.array_key, job.rank, last)
+
+
+class PoolQueue:
+    """The records of one pool in order; two parallel lists, so that a place is found by bisection."""
+
+    __slots__ = ("gone", "keys", "new", "per_partition", "records", "watched")
+
+    def __init__(self) -> None:
+        self.watched = False  # somebody reads `new` and `gone`, and clears them
+        self.keys: list[Key] = []
+        self.records: list[Record] = []
+        # records that came since somebody last cleared it, in order of arrival
+        self.new: list[Record] = []
+        # since somebody last cleared it: jobs that gave nodes back, with the end of their limit, and jobs that left
+        # the queue unstarted, with None
+        self.gone: list[tuple[Job, int | None]] = []
+        self.per_partition: defaultdict[int, int] = defaultdict(int)
+
+    def insert(self, record: Record) -> None:
+        keys, key = self.keys, record.key
+        at = len(keys) if not keys or keys[-1] < key else bisect_left(keys, key)
+        keys.insert(at, key)
+        self.records.insert(at, record)
+        if self.watched:
+            self.new.append(record)
+        self.per_partition[record.partition.index] += 1
+
+    def leave(self, job: Job, end_limit: int | None) -> None:
+        """Note that `job` gave its nodes back (`end_limit`: until when it could have kept them) or left unstarted."""
+        if self.watched:
+            self.gone.append((job, end_limit))
+
+    def delete(self, record: Record) -> int:
+        """Take `record` out; returns how many were ahead of it."""
+        at = bisect_left(self.keys, record.key)
+        del self.keys[at], self.records[at]
+        self.per_partition[record.partition.index] -= 1
+        return at
+
+    def position(self, record: Record) -> int:
+        return bisect_left(self.keys, record.key)
+
+    def resort(self) -> None:
+        self.records.sort(key=_key)
+        self.keys = [r.key for r in self.records]
+
+
+class Watcher:
+    """Told of every record that comes and goes, and of jobs whose priority is made of something else now."""
+
+    def added(self, record: Record, at: int) -> None:
+        """`record` is in the queue, for the job's partition number `at`."""
+        raise NotImplementedError
+
+    def removed(self, record: Record) -> None:
+        """`record` is in it no more."""
+        raise NotImplementedError
+
+    def edited(self, job: Job) -> None:
+        """What the priority of `job` is made of has changed."""
+        raise NotImplementedError
+
+
+class JobQueue:
+    """All pools' queues.
+
+    `generation` counts every change except arrivals; `fresh` holds the queued jobs whose shown reason the next main
+    pass may have to turn into Priority. `fifo` keeps everything in order of creation.
+    """
+
+    def __init__(self, n_pools: int, *, fifo: bool = False) -> None:
+        self.fifo = fifo
+        self.pools = [PoolQueue() for _ in range(n_pools)]
+        self.jobs: dict[int, tuple[Record, ...]] = {}
+        self.fresh: dict[int, Job] = {}
+        self.unasked: dict[int, Job] = {}  # may start, and still show what kept them out
+        # puts a list in order by rules a key cannot tell (preempt/qos); None for none
+        self.arrange: Callable[[list[Record]], list[Record]] | None = None
+        self.watcher: Watcher | None = None  # told of every record that comes and goes
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __contains__(self, job_id: int) -> bool:
+        return job_id in self.jobs
+
+    def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> None:
+        """Put `job` in, for its `wanted` partitions."""
+        fifo = self.fifo
+        fields = zip(job.partitions, job.shapes, priorities, strict=True)
+        records = [Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields]
+        kept = tuple(records if wanted is None else [r for r, ok in zip(records, wanted, strict=True) if ok])
+        for record in kept:
+            self.pools[record.partition.pool].insert(record)
+        self.jobs[job.id] = kept
+        if self.watcher is not None:
+            for at, record in enumerate(records):
+                if wanted is None or wanted[at]:
+                    self.watcher.added(record, at)
+        self.fresh[job.id] = job
+
+    def add_through(
+        self, reservations: Sequence[Reservation | None], job: Job, priorities: tuple[int, ...],
+        wanted: tuple[bool, ...] | None,
+    ) -> None:  # fmt: skip
+        """The same with a record for each of `reservations` (None: outside of any)."""
+        records = []
+        for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
+            for reservation in reservations if wanted is None or wanted[at] else ():
+                record = Record(job, partition, shape, priority, self.fifo, reservation)
+                self.pools[partition.pool].insert(record)
+                records.append(record)
+                if self.watcher is not None:
+                    self.watcher.added(record, at)
+        self.jobs[job.id] = tuple(records)
+        self.fresh[job.id] = job
+
+    def priorities(self, job: Job) -> tuple[int, ...]:
+        """The priority `job` has in each of its partitions, in their order; none if one has no record of it."""
+        found = {record.partition.index: record.priority for record in self.jobs.get(job.id, ())}
+        values = [found.get(partition.index) for partition in job.partitions]
+        return tuple(value for value in values if value is not None) if None not in values else ()
+
+    def leave_only(self, job: Job, partition: Partition) -> bool:
+        """Take out the record `job` has in `partition`, if it has others; whether it has."""
+        kept = tuple(r for r in self.jobs.get(job.id, ()) if r.partition is not partition)
+        if kept:
+            for record in self.jobs[job.id]:
+                if record.partition is partition:
+                    self.pools[partition.pool].leave(job, None)
+                    self.pools[partition.pool].delete(record)
+                    if self.watcher is not None:
+                        self.watcher.removed(record)
+            self.jobs[job.id] = kept
+        return bool(kept)
+
+    def edited(self, job: Job) -> None:
+        """What the priority of `job` is made of has changed."""
+        if self.watcher is not None:
+            self.watcher.edited(job)
+
+    def remove(self, job: Job) -> int:
+        """Take `job` out if it is in; returns how many were ahead of it in the last of its pools."""
+        ahead = 0
+        for record in self.jobs.pop(job.id, ()):
+            ahead = self.pools[record.partition.pool].delete(record)
+            if self.watcher is not None:
+                self.watcher.removed(record)
+        self.fresh.pop(job.id, None)
+        if self.unasked:
+            self.unasked.pop(job.id, None)
+        return ahead
+
+    def records(self) -> Iterator[Record]:
+        """All records in order over all pools. The queue may lose records while this runs only if one pool exists
+        and the caller holds a copy; callers that start jobs iterate `snapshot` instead."""
+        if len(self.pools) == 1:
+            return iter(self.pools[0].records)
+        return merge(*(p.records for p in self.pools), key=lambda r: r.key)
+
+    def snapshot(self) -> list[Record]:
+        """All records in order, as a list of its own."""
+        found = self.pools[0].records.copy() if len(self.pools) == 1 else list(self.records())
+        return found if self.arrange is None else self.arrange(found)
+
+    def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:
+        """Give records new priorities and restore the order. A job shows the lowest of its records' priorities."""
+        fifo = self.fifo
+        pools = set()
+        for record, value in changes:
+            record.priority = value
+            if not fifo:
+                key = record.key
+                record.key = (key[0], -value, key[2], key[3], record.job.rank, key[5])
+            job = record.job
+            job.priority = value if len(job.partitions) == 1 else min(r.priority for r in self.jobs[job.id])
+            pools.add(record.partition.pool)
+        for pool in sorted(pools):
+            self.pools[pool].resort()

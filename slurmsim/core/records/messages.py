@@ -1,0 +1,472 @@
+"""Facts the controller is told and actions it answers with. The order of facts at one instant is fixed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from slurmsim.core.records.job import Job
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.node import Gres
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.model.reservation import ReservationSpec
+from slurmsim.model.submission import Submission
+
+
+@dataclass(slots=True)
+class JobEnded:
+    """A job's processes are gone. `state` is COMPLETED, FAILED, OUT_OF_MEMORY or NODE_FAIL; `exit_code` code:signal."""
+
+    order: ClassVar[int] = 0
+    job_id: int
+    state: str
+    exit_code: str
+    restarts: int
+
+
+@dataclass(slots=True)
+class NodesDown:
+    """Nodes stop answering or are set DOWN: their jobs end or are requeued. `nodes` by name."""
+
+    order: ClassVar[int] = 0
+    nodes: tuple[str, ...]
+    reason: str = "Not responding"
+
+
+@dataclass(slots=True)
+class NodesDrain:
+    """Nodes take no new jobs; running ones finish."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesFail:
+    """State=FAIL: expected to fail; no new jobs, running ones finish. Only a resume clears it."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesResume:
+    """Nodes are usable again (clears DOWN, DRAIN and FAIL)."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesUndrain:
+    """State=UNDRAIN: clears DRAIN alone."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesMute:
+    """State=NORESP: taken for silent until slurmctld asks them the next time whether they are there."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesRegister:
+    """Nodes answer again by themselves; ReturnToService says whether that brings them back."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesReboot:
+    """scontrol reboot: when no job is on them; with `asap` they take no new jobs until then."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    asap: bool = False
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class NodesRebootCancel:
+    """scontrol cancel_reboot: of nodes that wait for it; what ASAP drained is undrained."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesBooted:
+    """The answer to `Boot`: the nodes are up."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NodesPower:
+    """State=POWER_UP or POWER_DOWN (when idle); without power saving nothing happens."""
+
+    order: ClassVar[int] = 1
+    nodes: tuple[str, ...]
+    up: bool
+
+
+@dataclass(slots=True)
+class LaunchFailed:
+    """slurmd could not launch the job; it is requeued."""
+
+    order: ClassVar[int] = 0
+    job_id: int
+    restarts: int
+
+
+@dataclass(slots=True)
+class StartAtOnce:
+    """A job somebody sits waiting for (srun, salloc) was submitted: it may start before any pass."""
+
+    order: ClassVar[int] = 4
+    job_id: int
+
+
+@dataclass(slots=True)
+class Cancel:
+    """scancel of a pending or running job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Requeue:
+    """scontrol requeue of a running job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class RequeueHold:
+    """scontrol requeuehold of a running job, `special` with State=SpecialExit."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    special: bool = False
+
+
+@dataclass(slots=True)
+class ResizeJob:
+    """scontrol update NumNodes of a running job, to fewer nodes; `nodes` names those it keeps."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    n_nodes: int
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Suspend:
+    """scontrol suspend of a running job by an administrator: it gives its CPUs away and keeps its memory."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Resume:
+    """scontrol resume of a suspended job."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class Hold:
+    """scontrol hold (priority 0, by the user or an administrator)."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    admin: bool = False
+
+
+@dataclass(slots=True)
+class Release:
+    """scontrol release."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+
+
+@dataclass(slots=True)
+class SetTimeLimit:
+    """scontrol update TimeLimit: `time_limit_s` seconds."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    time_limit_s: int
+
+
+@dataclass(slots=True)
+class SetArrayLimit:
+    """scontrol update ArrayTaskThrottle: so many tasks of the array at a time, None for any number."""
+
+    order: ClassVar[int] = 2
+    array_job_id: int
+    limit: int | None
+
+
+@dataclass(slots=True)
+class SetDependency:
+    """scontrol update Dependency of a pending job; "" for none."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    dependency: str
+
+
+@dataclass(slots=True)
+class SetPriority:
+    """scontrol update Priority by an administrator: a job keeps that one; 0 holds it."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    priority: int
+
+
+@dataclass(slots=True)
+class SetNice:
+    """scontrol update Nice."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    nice: int
+
+
+@dataclass(slots=True)
+class RankAnew:
+    """The end of any scontrol update of a job: its priority is worked out anew, and the loop is asked for a pass
+    unless the update was `refused`."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    refused: bool = False
+
+
+@dataclass(slots=True)
+class AlterJob:
+    """scontrol update of what a pending job asks for: `sub` takes the place of its submission. A running job gets
+    the licenses it names, nothing else."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    sub: Submission
+
+
+@dataclass(slots=True)
+class AlterNodes:
+    """scontrol update of nodes' Weight, Features or Gres; None leaves a thing as it is.
+
+    Features that are `active` are those jobs are given nodes by; all of `features`, where only these are given.
+    """
+
+    order: ClassVar[int] = 2
+    nodes: tuple[str, ...]
+    weight: int | None = None
+    features: tuple[str, ...] | None = None
+    gres: tuple[Gres, ...] | None = None
+    active: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True)
+class AlterPartition:
+    """scontrol update or create partition: `spec` is what it is from now on."""
+
+    order: ClassVar[int] = 2
+    spec: PartitionSpec
+
+
+@dataclass(slots=True)
+class ReplaceAccounting:
+    """sacctmgr: these are the associations and QOS from now on. Every partition's QOS is among them."""
+
+    order: ClassVar[int] = 2
+    accounting: Accounting
+
+
+@dataclass(slots=True)
+class DeletePartition:
+    """scontrol delete partition; its jobs have been looked for."""
+
+    order: ClassVar[int] = 2
+    name: str
+
+
+@dataclass(slots=True)
+class SetPartitionState:
+    """scontrol update PartitionName State: UP, DOWN, DRAIN or INACTIVE."""
+
+    order: ClassVar[int] = 2
+    partition: str
+    state: str
+
+
+@dataclass(slots=True)
+class Maintain:
+    """scontrol create reservation with the flags MAINT and IGNORE_JOBS: `nodes` are closed over [start, end)."""
+
+    order: ClassVar[int] = 2
+    nodes: tuple[str, ...]
+    start: int
+    end: int
+    reason: str = ""
+    name: str = ""
+
+
+@dataclass(slots=True)
+class CreateReservation:
+    """scontrol create reservation; `restored`: it was there when slurmctld started, so it may have begun."""
+
+    order: ClassVar[int] = 2
+    spec: ReservationSpec
+    restored: bool = False
+
+
+@dataclass(slots=True)
+class UpdateReservation:
+    """scontrol update reservation; None (or nothing) leaves a thing as it is. Times are absolute seconds."""
+
+    order: ClassVar[int] = 2
+    name: str
+    start: int | None = None
+    end: int | None = None
+    duration_s: int | None = None
+    nodes: tuple[str, ...] = ()
+    node_count: int | None = None
+    users: tuple[str, ...] | None = None
+    accounts: tuple[str, ...] | None = None
+    licenses: tuple[tuple[str, int], ...] | None = None
+    set_flags: frozenset[str] = frozenset()
+    clear_flags: frozenset[str] = frozenset()
+    partition: str | None = None  # "": none
+
+
+@dataclass(slots=True)
+class DeleteReservation:
+    """scontrol delete reservation."""
+
+    order: ClassVar[int] = 2
+    name: str
+
+
+@dataclass(slots=True)
+class Submit:
+    """sbatch; `again`: a job that has ended is requeued, which no limit refuses (_job_requeue_op) and which leaves it
+    the priority it `had`, if any."""
+
+    order: ClassVar[int] = 3
+    sub: Submission
+    again: bool = False
+    had: int = 0
+
+
+Fact = (
+    JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
+    | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
+    | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
+    | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | RankAnew | StartAtOnce | AlterJob
+    | AlterNodes | AlterPartition | DeletePartition | NodesRebootCancel | NodesMute | ReplaceAccounting
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Launch:
+    """Start the job's processes on its allocation (``job.alloc``)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Kill:
+    """Take the job's processes away; the controller has already given back its nodes."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Pause:
+    """Stop the job's processes where they are; its run time stands still until `Continue` (or a `Kill`)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Continue:
+    """Let the paused job's processes go on."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Finished:
+    """The job reached its final state; nothing more will be said of it."""
+
+    job: Job
+
+
+@dataclass(slots=True)
+class Requeued:
+    """The job lost its nodes and is pending again. `run` is a copy of its record as it was at the end of that run,
+    with the state Slurm's accounting gives it: REQUEUED, NODE_FAIL or PREEMPTED."""
+
+    run: Job
+
+
+@dataclass(slots=True)
+class Resized:
+    """The job has other nodes from now on. `run` is a copy of its record with those it had until now."""
+
+    run: Job
+    job: Job
+
+
+@dataclass(slots=True)
+class Boot:
+    """Start these nodes, off or to be rebooted; say `NodesBooted` when they are up."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Refused:
+    """The submission was refused with Slurm's text; it never became a job."""
+
+    sub: Submission
+    text: str
+
+
+@dataclass(slots=True)
+class EditRefused:
+    """A job was not changed; Slurm's text."""
+
+    job_id: int
+    text: str
+
+
+@dataclass(slots=True)
+class ReservationRefused:
+    """A reservation was not created, changed or deleted; Slurm's text."""
+
+    name: str
+    text: str
+
+
+Action = (
+    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | EditRefused
+    | ReservationRefused
+)  # fmt: skip

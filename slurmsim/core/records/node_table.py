@@ -1,0 +1,257 @@
+"""The node table: what each node has, what is free on it, and the masks that make asking cheap.
+
+Truth is split so that whole-node jobs never touch an array: a node is *idle* (no job: everything free), *mixed* (some
+job, counts in `free_cpus`, `free_mem`, `free_gres`) or whole-taken (in neither mask). For idle nodes the arrays hold
+the full amounts, for whole-taken nodes they mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.bitmap import Bitmap, from_indices, to_bools, to_indices
+from slurmsim.errors import InvariantError
+from slurmsim.model.node import NodeSpec
+
+if TYPE_CHECKING:
+    from slurmsim.core.placement.sharing import SharedCores
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Share:
+    """Cores of an allocation: per node as bits, in row `row` of partition `partition` (-1: in none).
+
+    `sole`: no other job has them, too.
+    """
+
+    cores: dict[int, int]
+    partition: int
+    sole: bool
+    row: int = 0
+
+
+class Allocation:
+    """What one job holds. Uniform values are ints; per-node ones arrays in node order, shape (n_nodes,).
+
+    `share` tells its very cores where some partition lets jobs share cores.
+    """
+
+    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "share", "whole")
+
+    def __init__(
+        self,
+        mask: Bitmap,
+        whole: bool,
+        n_nodes: int,
+        n_cpus: int,
+        cpus: int | IntArray,
+        mem: int | IntArray,
+        gres: tuple[tuple[int, int | IntArray], ...] = (),
+        idx: IntArray | None = None,
+        runs: list[tuple[int, int]] | None = None,
+        quota: int = -1,
+    ) -> None:
+        self.quota = quota  # partition whose MaxCPUsPerNode these CPUs count against, -1 for none
+        self.names: str | None = None  # its nodes as Slurm prints them, once somebody has asked
+        self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
+        self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
+        self.share: Share | None = None
+
+    def indices(self) -> IntArray:
+        """Allocated nodes in table order."""
+        if self.idx is None:
+            self.idx = to_indices(self.mask)
+        return self.idx
+
+
+class NodeTable:
+    """All nodes of the cluster, in table order.
+
+    Parameters
+    ----------
+    nodes
+        As configured, sorted by name (numeric-aware).
+    unit
+        ``"core"``, ``"cpu"``, ``"socket"`` or ``"node"``: the smallest share of a node a job can get.
+    """
+
+    def __init__(self, nodes: Sequence[NodeSpec], unit: str) -> None:
+        self.specs = tuple(nodes)
+        self.n = len(nodes)
+        self.unit = unit
+        self.names = [s.name for s in nodes]
+        self.index = {s.name: i for i, s in enumerate(nodes)}
+        self.cpus = np.array([s.cpus - reserved_cpus(s) for s in nodes], np.int64)
+        self.mem = np.array([max(0, s.real_memory_mib - s.mem_spec_limit_mib) for s in nodes], np.int64)
+        self.weight = np.array([s.weight for s in nodes], np.int64)
+        self.grain = np.array([grain_cpus(s, unit) for s in nodes], np.int64)
+        # One column per GRES (name, type); an untyped request may take from any type of the name.
+        kinds = sorted({(g.name, g.type) for s in nodes for g in s.gres})
+        self.gres_kinds: list[tuple[str, str]] = kinds
+        self.gres = np.zeros((len(kinds), self.n), np.int64)
+        for i, s in enumerate(nodes):
+            for g in s.gres:
+                self.gres[kinds.index((g.name, g.type)), i] += g.count
+        self.everything: Bitmap = (1 << self.n) - 1
+        together: dict[int, list[int]] = {}
+        for i, spec in enumerate(nodes):
+            together.setdefault(spec.line, []).append(i)
+        self.lines = [from_indices(line) for line in together.values() if len(line) > 1]  # of slurm.conf
+        self.active: dict[int, tuple[str, ...]] = {}  # features, where they are not all of the available ones
+        self.past_features: tuple[str, ...] = ()  # no node has them any more; jobs may still name them
+        self.free_cpus = self.cpus.copy()
+        self.free_mem = self.mem.copy()
+        self.free_gres = self.gres.copy()
+        self.n_jobs = np.zeros(self.n, np.int64)
+        self.idle: Bitmap = self.everything
+        self.mixed: Bitmap = 0
+        self.up: Bitmap = self.everything
+        self.down: Bitmap = 0  # down, drained or in maintenance
+        self.uniform_cpus: int | None = int(self.cpus[0]) if self.n and (self.cpus == self.cpus[0]).all() else None
+        self.total_cpus = int(self.cpus.sum())
+        self.alloc_cpus = 0
+        # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
+        self.used_by: dict[int, IntArray] = {}
+        self.cores: SharedCores | None = None  # where some partition lets jobs share cores
+
+    def active_features(self) -> list[frozenset[str]]:
+        """By which features jobs are given nodes, of each node."""
+        return [frozenset(self.active.get(i, spec.features)) for i, spec in enumerate(self.specs)]
+
+    def present_features(self) -> frozenset[str]:
+        """Features some node has, active or not."""
+        return frozenset(feature for spec in self.specs for feature in spec.features)
+
+    def known_features(self) -> frozenset[str]:
+        """Features a job may name: slurmctld forgets none that a node had."""
+        return self.present_features().union(self.past_features)
+
+    def cpus_on(self, mask: Bitmap) -> int:
+        """Configured CPUs on the nodes of `mask`."""
+        if self.uniform_cpus is not None:
+            return self.uniform_cpus * mask.bit_count()
+        return int(self.cpus[to_indices(mask)].sum())
+
+    def with_free_cpus(self) -> Bitmap:
+        """Nodes not all of whose CPUs are in use, idle ones too."""
+        return from_indices(np.flatnonzero(self.free_cpus > 0))
+
+    def allocate(self, a: Allocation, *, crowd: bool = False) -> Bitmap:
+        """Take what `a` says; returns the nodes that were idle before. `crowd`: others may have its cores."""
+        newly = a.mask & self.idle
+        if a.whole:
+            if newly != a.mask:
+                raise InvariantError("whole-node allocation on a node that is not idle")
+            self.idle ^= a.mask
+        else:
+            idx = a.indices()
+            if a.share is None:
+                self.free_cpus[idx] -= a.cpus
+            else:
+                assert self.cores is not None
+                self.cores.add(a.share, crowd=crowd)
+                self.free_cpus[idx] = self.cores.free_on(idx.tolist())
+            self.free_mem[idx] -= a.mem
+            for kind, count in a.gres:
+                self.free_gres[kind][idx] -= count
+            self.n_jobs[idx] += 1
+            if a.quota >= 0:
+                self.used_by[a.quota][idx] += a.cpus
+            self.idle &= ~a.mask
+            self.mixed |= a.mask
+        self.alloc_cpus += a.n_cpus
+        return newly
+
+    def release(self, a: Allocation) -> Bitmap:
+        """Give back what `a` held; returns the nodes that became idle."""
+        self.alloc_cpus -= a.n_cpus
+        if a.whole:
+            self.idle |= a.mask
+            return a.mask
+        idx = a.indices()
+        if a.share is None:
+            self.free_cpus[idx] += a.cpus
+        else:
+            assert self.cores is not None
+            self.cores.remove(a.share)
+            self.free_cpus[idx] = self.cores.free_on(idx.tolist())
+        self.free_mem[idx] += a.mem
+        for kind, count in a.gres:
+            self.free_gres[kind][idx] += count
+        self.n_jobs[idx] -= 1
+        if a.quota >= 0:
+            self.used_by[a.quota][idx] -= a.cpus
+        if len(idx) == 1:
+            freed = a.mask if self.n_jobs[idx[0]] == 0 else 0
+        else:
+            freed = from_indices(idx[self.n_jobs[idx] == 0])
+        if freed:
+            self.mixed &= ~freed
+            self.idle |= freed
+        return freed
+
+    def counted(self, a: Allocation) -> Allocation:
+        """The same holding as counts on its nodes, which may then be shared although it was given whole nodes."""
+        return Allocation(a.mask, False, a.n_nodes, a.n_cpus, a.cpus, a.mem, a.gres, a.indices()) if a.whole else a
+
+    def check(self, running: Sequence[Any], crowded: Bitmap = 0) -> None:
+        """Recount everything from the running jobs' allocations; raises InvariantError on any difference.
+
+        On `crowded` nodes jobs share CPUs: some are suspended there, or were resumed without looking.
+        """
+        cpus, mem, gres = self.cpus.copy(), self.mem.copy(), self.gres.copy()
+        jobs = np.zeros(self.n, np.int64)
+        whole = 0
+        shared = None if self.cores is None else self.cores.emptied()
+        for job in running:
+            a = job.alloc
+            idx = a.indices()
+            if a.whole:
+                if whole & a.mask or jobs[idx].any():
+                    raise InvariantError(f"job {job.id} shares nodes it should own")
+                whole |= a.mask
+                continue
+            jobs[idx] += 1
+            if a.share is None:
+                cpus[idx] -= a.cpus
+            else:
+                assert shared is not None
+                shared.put(a.share)
+                cpus[idx] = shared.free_on(idx.tolist())
+            mem[idx] -= a.mem
+            for kind, count in a.gres:
+                gres[kind][idx] -= count
+        mixed = from_indices(np.flatnonzero(jobs))
+        if mixed & whole or mixed != self.mixed or self.idle != self.everything & ~(mixed | whole):
+            raise InvariantError("node masks differ from a recount")
+        apart = ~to_bools(crowded, self.n)
+        if (cpus[apart] < 0).any() or (mem < 0).any() or (gres < 0).any():
+            raise InvariantError("a node is over-booked")
+        ok = (cpus == self.free_cpus).all() and (mem == self.free_mem).all() and (gres == self.free_gres).all()
+        if not ok or (jobs != self.n_jobs).any():
+            raise InvariantError("free counts differ from a recount")
+
+
+def reserved_cpus(spec: NodeSpec) -> int:
+    """CPUs of the cores CoreSpecCount keeps from jobs."""
+    cores = spec.sockets * spec.cores_per_socket
+    return min(spec.core_spec_count * max(1, spec.cpus // max(1, cores)), spec.cpus - 1)
+
+
+def grain_cpus(spec: NodeSpec, unit: str) -> int:
+    """CPUs of the smallest share of a node: one CPU, a core, a socket or all of it."""
+    if unit == "cpu":
+        return 1
+    if unit == "socket":
+        return max(1, spec.cpus // max(1, spec.sockets))
+    if unit == "node":
+        return spec.cpus - reserved_cpus(spec)
+    cores = spec.sockets * spec.cores_per_socket
+    return max(1, spec.cpus // cores) if cores and spec.cpus % cores == 0 else 1

@@ -1,0 +1,20 @@
+"""Which nodes are switched off, and which are on their way."""
+
+from __future__ import annotations
+
+from slurmsim.bitmap import Bitmap
+
+
+class PowerStates:
+    """Masks of nodes.
+
+    Attributes
+    ----------
+    off, going, coming
+        Powered down; powering down (no job gets them); powering up (for a job, or by request).
+    """
+
+    def __init__(self) -> None:
+        self.off: Bitmap = 0
+        self.going: Bitmap = 0
+        self.coming: Bitmap = 0

@@ -1,0 +1,116 @@
+"""Where releases of Slurm decide differently: rows by release, looked up once by who decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slurmsim.core.records.value import Value
+from slurmsim.releases import RELEASES, row
+from slurmsim.states import Reason
+
+_PARTITION_LIMITS = frozenset({Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT})
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRules(Value):
+    """One release.
+
+    Attributes
+    ----------
+    walks_job_table
+        sched/builtin has no queue of its own making but walks the table of jobs, so that what a job's start lets go
+        starts in the same pass (_schedule, job_scheduler.c).
+    tries_over_limits
+        A submission looks for nodes in a partition whose limits keep the job out, too, and refuses what no nodes
+        could ever serve (_select_nodes_base, job_mgr.c); `but_limits` are those with which it does not.
+    unknown_refused
+        ``afterok`` and ``afternotok`` of a job nobody remembers are refused (job_scheduler.c).
+    list_may_be_longer
+        Of a node list longer than the nodes asked for as many as needed are taken, and no others (_job_create).
+    deals_tasks
+        A job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have
+        (dist_tasks.c).
+    drained_unnamed
+        Of required nodes that are not available only those that are down are named (select_nodes).
+    license_choice
+        ``-L a|b`` asks for any one of them.
+    groups_late
+        Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.
+    one_separator
+        Dependencies joined by both ``,`` and ``?`` are refused.
+    recalculates_always
+        The priority thread runs without slurmdbd as well (priority_p_thread_start). What it finds then is that a job
+        with nodes of its own, once backfill has tried it, counts with all their CPUs.
+    tests_from_try
+        Backfill's future test is about the instant it tries: jobs that end before are gone from the beginning, and none
+        are taken away that end after the next try. Plans end with a slot of bf_resolution, rounded up, and there is one
+        more try where the node space goes on (will_run_data, _attempt_backfill).
+    ends_where_chosen
+        A start found by the future test is the last end on the nodes chosen, not the last one supposed; and a job that
+        ends with the instant tried is gone (_get_last_relevant_job, since 25.11).
+    tasks_reach_nodes
+        A number of tasks below the nodes, also those of a partition's MinNodes, is refused (_job_create, job_mgr.c).
+    first_node_serves
+        A job that may have one node only gets the first of the lightest that can serve it, not the tightest fit
+        (_get_one_res, job_test.c).
+    spreads_by_weight
+        --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread).
+    """
+
+    walks_job_table: bool = False
+    tries_over_limits: bool = False
+    but_limits: frozenset[str] = frozenset()
+    unknown_refused: bool = False
+    list_may_be_longer: bool = False
+    deals_tasks: bool = False
+    drained_unnamed: bool = False
+    license_choice: bool = False
+    one_separator: bool = False
+    recalculates_always: bool = False
+    tests_from_try: bool = False
+    ends_where_chosen: bool = False
+    tasks_reach_nodes: bool = False
+    first_node_serves: bool = False
+    spreads_by_weight: bool = False
+    groups_late: bool = False
+
+
+_ROWS = {
+    "22.05": ReleaseRules(walks_job_table=True),
+    "24.11": ReleaseRules(
+        tries_over_limits=True,
+        unknown_refused=True,
+        list_may_be_longer=True,
+        deals_tasks=True,
+        drained_unnamed=True,
+        groups_late=True,
+        recalculates_always=True,
+        tests_from_try=True,
+    ),
+    "26.05": ReleaseRules(
+        tries_over_limits=True,
+        but_limits=_PARTITION_LIMITS,
+        unknown_refused=True,
+        list_may_be_longer=True,
+        drained_unnamed=True,
+        license_choice=True,
+        one_separator=True,
+        groups_late=True,
+        recalculates_always=True,
+        tests_from_try=True,
+        ends_where_chosen=True,
+        tasks_reach_nodes=True,
+        first_node_serves=True,
+        spreads_by_weight=True,
+    ),
+}
+
+
+def rules_of(release: str) -> ReleaseRules:
+    """The row of `release`: the newest that is not newer, the first for older releases.
+
+    >>> [rules_of(release).unknown_refused for release in ("21.08", "22.05", "25.05")]
+    [False, False, True]
+    """
+    rules: ReleaseRules = row(_ROWS, max(release, RELEASES[0]))
+    return rules

@@ -1,0 +1,166 @@
+"""One advance reservation while the cluster runs: what it holds, for whom, and when it comes again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.model.reservation import REPEATING, ReservationSpec
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.partition import Partition
+
+DAY = 86_400
+HOUR = 3_600
+WEEK_DAYS = 7
+FRIDAY, SATURDAY, SUNDAY = 4, 5, 6
+
+
+class Reservation:
+    """A reservation Slurm has accepted.
+
+    Attributes
+    ----------
+    nodes
+        Its nodes; 0 for one of licenses only.
+    cores
+        CPUs kept on each node (by index) where it has only part of the nodes, else None.
+    start, end
+        Of the present period.
+    order
+        Order of creation.
+    opened, began, over
+        It may be used; its begin has been noticed (by the look every 5 s); its end has passed.
+    idle_since
+        With PURGE_COMP: since when no job has used or named it.
+    """
+
+    __slots__ = (
+        "accounts", "began", "cores", "end", "flags", "idle_since", "licenses", "name", "nodes", "opened", "order",
+        "over", "partition", "purge_comp_s", "spec", "start", "users",
+    )  # fmt: skip
+
+    def __init__(
+        self, spec: ReservationSpec, name: str, order: int, nodes: Bitmap, cores: dict[int, int] | None,
+        flags: frozenset[str], partition: Partition | None,
+    ) -> None:  # fmt: skip
+        self.spec, self.name, self.order = spec, name, order
+        self.nodes, self.cores, self.flags, self.partition = nodes, cores, flags, partition
+        self.start, self.end = spec.start, spec.end
+        self.users, self.accounts, self.licenses = spec.users, spec.accounts, spec.licenses
+        self.purge_comp_s = spec.purge_comp_s
+        self.opened = self.began = self.over = False
+        self.idle_since: int | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether it has whole nodes."""
+        return self.cores is None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it comes again after its end."""
+        return not REPEATING.isdisjoint(self.flags)
+
+    def covers(self, begin: int, end: int) -> bool:
+        """Whether its period meets [begin, end)."""
+        return self.start < end and self.end > begin
+
+    def admits(self, user: str, accounts: Iterable[str]) -> bool:
+        """Whether that user and one of those accounts, a job's own and perhaps those above it, may use it."""
+        if not _listed((user,), self.users):
+            return False
+        if self.users and not self.accounts:
+            return True
+        return _listed(accounts, self.accounts)
+
+    def next_period(self, now: int) -> tuple[int, int] | None:
+        """Start and end of the period after the present one, None for a reservation that does not repeat.
+
+        Weekdays are those of UTC; the step depends on the day on which somebody looks, `now`, as in slurmctld.
+        """
+        if "HOURLY" in self.flags:
+            step = HOUR
+        elif "DAILY" in self.flags:
+            step = DAY
+        elif "WEEKDAY" in self.flags:
+            step = DAY * {FRIDAY: 3, SATURDAY: 2}.get(_weekday(now), 1)
+        elif "WEEKEND" in self.flags:
+            day = _weekday(now)
+            step = DAY * {SUNDAY: 6, SATURDAY: 1}.get(day, SATURDAY - day)
+        elif "WEEKLY" in self.flags:
+            step = DAY * WEEK_DAYS
+        else:
+            return None
+        return self.start + step, self.end + step
+
+    def describe(self) -> str:
+        """Name and flags, as the trace keeps them; CORES for one that has only part of its nodes."""
+        words = sorted(self.flags | ({"CORES"} if self.cores is not None else set()))
+        return f"{self.name} {','.join(words)}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"<Reservation {self.name}>"
+
+
+def _listed(who: Iterable[str], names: tuple[str, ...]) -> bool:
+    """Whether a list lets one of `who` in: no list, on a list of names, or none on one of excluded names."""
+    if not names:
+        return True
+    if names[0].startswith("-"):
+        return not any(f"-{name}" in names for name in who)
+    return any(name in names for name in who)
+
+
+def _weekday(now: int) -> int:
+    """0 for Monday."""
+    return datetime.fromtimestamp(now, UTC).weekday()
+
+
+def collide(spec: ReservationSpec, flags: frozenset[str], other: Reservation) -> bool:
+    """Whether a new reservation's periods meet another's within the coming week (_resv_time_overlap).
+
+    As in slurmctld only HOURLY and DAILY are looked at more than once.
+    """
+    i_step, i_count = (HOUR, 7 * 24) if "HOURLY" in flags else (DAY, 7)
+    j_step, j_count = (HOUR, 7 * 24) if "HOURLY" in other.flags else (DAY, 7)
+    if flags.isdisjoint({"HOURLY", "DAILY"}) or i_count == j_count:
+        i_count = 1
+    if other.flags.isdisjoint({"HOURLY", "DAILY"}):
+        j_count = 1
+    return any(
+        spec.start + i * i_step < other.end + j * j_step and spec.end + i * i_step > other.start + j * j_step
+        for i in range(i_count)
+        for j in range(j_count)
+    )
+
+
+class ReservationLists:
+    """The reservations there are.
+
+    Attributes
+    ----------
+    all
+        In order of creation.
+    partial, magnetic
+        Those of cores; those jobs join unasked.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[Reservation] = []
+        self.partial: list[Reservation] = []
+        self.magnetic: list[Reservation] = []
+
+    def find(self, name: str) -> Reservation | None:
+        """The reservation of that name."""
+        return next((r for r in self.all if r.name == name), None)
+
+    def active(self, now: int, *, maintenance: bool = False) -> Bitmap:
+        """Nodes reserved whole now; with `maintenance` only those under MAINT."""
+        mask = 0
+        for r in self.all:
+            if r.full and r.covers(now, now + 1) and ("MAINT" in r.flags or not maintenance):
+                mask |= r.nodes
+        return mask

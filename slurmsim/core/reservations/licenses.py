@@ -1,0 +1,147 @@
+"""Licenses: how many there are, who holds them, what reservations keep back.
+
+Mirrors slurmctld's licenses.c (22.05). A job holds its licenses from its start until it leaves RUNNING; a suspended
+job keeps them. One that lacks a license blocks nobody.
+
+Event-driven policies know nothing of licenses. A job enters their queue only with its licenses set aside for it, and
+waits outside until then; so whatever the policy starts may start, and no job that lacks a license is in its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from slurmsim.core.records.observer import Observer
+from slurmsim.errors import InvariantError, SubmitError
+from slurmsim.states import JobState, Reason
+from slurmsim.tres import parse_license_choice, parse_licenses
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.reservation import Reservation
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import QueueWay
+
+Counts = tuple[tuple[str, int], ...]
+INVALID = "Invalid license specification"
+
+
+class Licenses(Observer):
+    """The cluster's licenses.
+
+    Parameters
+    ----------
+    state, queue_way
+        Whose jobs and reservations; their way back into the queue.
+    """
+
+    def __init__(self, state: ControllerState, queue_way: QueueWay) -> None:
+        self.state, self._queue_way = state, queue_way
+        self.used = dict.fromkeys(state.license_totals, 0)
+        # under event-driven policies: set aside for queued jobs; eligible jobs that wait outside of the queue, by id
+        self.earmarked = dict.fromkeys(self.state.license_totals, 0)
+        self.lacking: dict[int, Job] = {}
+
+    def wanted(self, text: str) -> Counts:
+        """What ``-L text`` asks for, at first. Raises SubmitError for an unknown name or more than there are."""
+        choices = self._choices(text)
+        if any(count > self.state.license_totals.get(name, -1) for asked in choices for name, count in asked):
+            raise SubmitError(INVALID)
+        return choices[0] if choices else ()
+
+    def _choices(self, text: str) -> tuple[Counts, ...]:
+        try:
+            return parse_license_choice(text) if self.state.rules.license_choice else (parse_licenses(text),)
+        except ValueError:
+            raise SubmitError(INVALID) from None
+
+    def free(self, job: Job, reservation: Reservation | None = None) -> bool:
+        """Whether `job` could take its licenses now and keep them to its limit (license_job_test).
+
+        Of licenses any one of which will do, it takes the first that is free.
+        """
+        now = self.state.now
+        for asked in self._choices(job.sub.licenses) if "|" in job.sub.licenses else (job.licenses,):
+            job.licenses = asked
+            if self._enough(job, reservation, now, now + job.time_limit_s):
+                return True
+        return False
+
+    def _enough(self, job: Job, own: Reservation | None, begin: int, end: int) -> bool:
+        for name, count in job.licenses:
+            left = self.state.license_totals[name] - self.used[name] - self.earmarked[name]
+            if self.state.reserved.all:
+                left -= self.kept(name, begin, end, own)
+            if left < count:
+                return False
+        return True
+
+    def kept(self, name: str, begin: int, end: int, own: Reservation | None) -> int:
+        """Licenses of that name which reservations other than `own` keep over some of [begin, end)."""
+        return sum(
+            count for r in self.state.reserved.all if r is not own and r.covers(begin, end)
+            for held, count in r.licenses if held == name
+        )  # fmt: skip
+
+    def take(self, job: Job) -> None:
+        """`job` starts."""
+        for name, count in job.licenses:
+            self.used[name] += count
+
+    def released(self, job: Job, now: int) -> None:
+        if job.claims:
+            self.give_back(job)
+
+    def give_back(self, job: Job) -> None:
+        """`job` holds its licenses no more."""
+        for name, count in job.licenses:
+            self.used[name] -= count
+        self.retry()
+
+    # -- event-driven policies ------------------------------------------------------------------------------------
+
+    def enter(self, job: Job) -> bool:
+        """Set licenses aside for `job`, which then may be queued; False when it must wait outside for them.
+
+        What any reservation keeps at any time counts as gone, so that a start is never refused later.
+        """
+        if not self._enough(job, None, 0, 1 << 60):
+            self.lacking[job.id] = job
+            self.state.set_reason(job, Reason.LICENSES)
+            return False
+        for name, count in job.licenses:
+            self.earmarked[name] += count
+        return True
+
+    def leave(self, job: Job) -> None:
+        """`job` leaves the queue: what was set aside for it is taken now, or free for others."""
+        for name, count in job.licenses:
+            self.earmarked[name] -= count
+
+    def retry(self) -> None:
+        """Licenses came back: those that waited for them try again, in queue order."""
+        for job in sorted(self.lacking.values(), key=lambda job: (-job.priority, job.submit_time, job.id)):
+            del self.lacking[job.id]
+            self._queue_way.enqueue(job)
+
+    # -- checks ---------------------------------------------------------------------------------------------------
+
+    def holders(self, jobs: Iterable[Job]) -> Iterator[tuple[str, int]]:
+        """(name, count) of every license `jobs` hold."""
+        return (pair for job in jobs for pair in job.licenses)
+
+    def check(self, jobs: Collection[Job]) -> None:
+        """Raise InvariantError unless what is in use equals a recount and none is over-used. For tests."""
+        used = dict.fromkeys(self.state.license_totals, 0)
+        for name, count in self.holders(j for j in jobs if j.state in (JobState.RUNNING, JobState.SUSPENDED)):
+            used[name] += count
+        if used != self.used:
+            raise InvariantError(f"licenses in use {self.used} differ from a recount {used}")
+        aside = dict.fromkeys(self.state.license_totals, 0)
+        for name, count in self.holders(j for j in jobs if j.queued and self.state.event_driven):
+            aside[name] += count
+        if aside != self.earmarked:
+            raise InvariantError(f"licenses set aside {self.earmarked} differ from a recount {aside}")
+        if any(count > self.state.license_totals[name] for name, count in used.items()):
+            raise InvariantError(f"licenses over-used: {used} of {self.state.license_totals}")

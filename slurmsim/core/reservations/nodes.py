@@ -1,0 +1,281 @@
+"""Which nodes, or cores of nodes, a new reservation gets, and what Slurm refuses (reservation.c create_resv, 22.05)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, from_bools, from_indices, lowest, to_indices
+from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
+from slurmsim.core.placement.constraints import parse_constraint
+from slurmsim.core.records.node_table import grain_cpus
+from slurmsim.core.records.reservation import Reservation, collide
+from slurmsim.errors import SubmitError
+from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.partition import Partition
+    from slurmsim.core.state.controller_state import ControllerState
+
+OVERLAPS = "Requested reservation overlaps with another reservation"
+NODES_BUSY = "Requested nodes are busy"
+INVALID = "Requested reservation is invalid"
+BAD_TIME = "Invalid time specified"
+BAD_NODE = "Invalid node name specified"
+BAD_PARTITION = "Invalid partition name specified"
+BAD_CPUS = "CPU count specification invalid"
+BAD_CORES = "Core count for reservation node list is not consistent!"
+EMPTY = "Reservation request lacks users, groups or accounts"
+NO_DEFAULT = "No partition specified or system default partition"
+MAX_PAST_S = 60  # a start or end further in the past is refused
+
+Chosen = tuple[Bitmap, dict[int, int] | None, frozenset[str], "Partition | None"]
+
+
+def choose(state: ControllerState, spec: ReservationSpec, *, restored: bool = False) -> Chosen:
+    """Nodes, cores (None: whole nodes), final flags and partition for `spec`.
+
+    One that is `restored` may have begun, and has nodes Slurm may replace unless SPEC_NODES says otherwise.
+
+    Raises
+    ------
+    SubmitError
+        With Slurm's text, in Slurm's order of checks; nothing has changed then.
+    """
+    flags = set(spec.flags)
+    _check(state, spec, flags, restored)
+    partition = state.cluster.by_name[spec.partition] if spec.partition else None
+    if spec.nodes:
+        if not restored:
+            flags.add("SPEC_NODES")
+        nodes = _named(state, spec, flags, partition)
+        if not flags & {"MAINT", "OVERLAP"} and overlapping(state, spec, frozenset(flags), nodes):
+            raise SubmitError(OVERLAPS)
+        if spec.core_counts:
+            if len(spec.core_counts) < nodes.bit_count():
+                raise SubmitError(BAD_CORES)
+            return *_cores(state, spec, flags, nodes), frozenset(flags), partition
+        if "IGNORE_JOBS" not in flags and used_by_jobs(state, spec.start, nodes):
+            raise SubmitError(NODES_BUSY)
+        return nodes, None, frozenset(flags), partition
+    if "ANY_NODES" in flags and not spec.node_counts and not spec.core_counts:
+        if not spec.licenses:
+            raise SubmitError(INVALID)
+        return 0, None, frozenset(flags), partition
+    flags.discard("PART_NODES")
+    if not any(spec.node_counts) and not spec.core_counts:
+        raise SubmitError(BAD_NODE)
+    if partition is None:
+        if state.cluster.default is None:
+            raise SubmitError(NO_DEFAULT)
+        partition = state.cluster.default
+    base = partition.mask
+    if spec.features:
+        base &= _with_features(state, spec.features)
+        if _pools(state, spec, frozenset(flags), base)[-1].bit_count() < sum(spec.node_counts):
+            raise SubmitError(NOT_AVAILABLE)
+    if spec.core_counts:
+        return *_cores(state, spec, flags, base), frozenset(flags), partition
+    return count_nodes(state, spec, frozenset(flags), base), None, frozenset(flags), partition
+
+
+def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], restored: bool) -> None:
+    """What can be told without choosing nodes."""
+    for flag in sorted(flags & NOT_MODELLED):
+        raise SubmitError(f"slurmsim: reservation flag {flag} is not modelled")
+    past = not restored and min(spec.start, spec.end) < state.now - MAX_PAST_S
+    if past or spec.end <= spec.start:
+        raise SubmitError(BAD_TIME)
+    if "REPLACE_DOWN" in flags:
+        if spec.nodes and not restored:
+            raise SubmitError(BAD_NODE)
+        if spec.core_counts:
+            raise SubmitError(BAD_CPUS)
+    if spec.partition and spec.partition not in state.cluster.by_name:
+        raise SubmitError(BAD_PARTITION)
+    if "PART_NODES" in flags and not spec.partition:
+        raise SubmitError(BAD_PARTITION)
+    if "PART_NODES" in flags and not is_all(spec.nodes):
+        raise SubmitError(BAD_NODE)
+    if not spec.users and not spec.accounts:
+        raise SubmitError(EMPTY)
+    if any(count > state.license_totals.get(name, -1) for name, count in spec.licenses):
+        raise SubmitError("Invalid license specification")
+    if spec.core_counts and state.event_driven:
+        raise SubmitError(f"slurmsim: reservations of cores are not modelled under policy {state.policy.name}")
+    if spec.core_counts and state.table.cores is not None:
+        raise SubmitError("slurmsim: reservations of cores are not modelled where partitions share cores")
+    if spec.core_counts and state.table.unit == "node":
+        raise SubmitError(BAD_CPUS)
+
+
+def is_all(nodes: tuple[str, ...]) -> bool:
+    """Whether a node list is the word ALL."""
+    return len(nodes) == 1 and nodes[0].upper() == "ALL"
+
+
+def _named(state: ControllerState, spec: ReservationSpec, flags: set[str], partition: Partition | None) -> Bitmap:
+    if is_all(spec.nodes):
+        if partition is not None and "PART_NODES" in flags:
+            return partition.mask
+        flags.discard("PART_NODES")
+        flags.add("ALL_NODES")
+        return state.table.everything
+    flags.discard("PART_NODES")
+    if any(name not in state.table.index for name in spec.nodes):
+        raise SubmitError(BAD_NODE)
+    return from_indices(sorted(state.table.index[name] for name in spec.nodes))
+
+
+def _with_features(state: ControllerState, features: str) -> Bitmap:
+    asked = parse_constraint(features, state.table.known_features())
+    if asked.kinds or asked.counts:
+        raise SubmitError(f"slurmsim: counts and [] are not modelled in a reservation's features: {features}")
+    return from_bools(np.array([asked.test(active) for active in state.table.active_features()], np.bool_))
+
+
+def overlapping(
+    state: ControllerState, spec: ReservationSpec, flags: frozenset[str], nodes: Bitmap, but: Reservation | None = None
+) -> bool:
+    """Whether another reservation of whole nodes, without MAINT or OVERLAP, has some of `nodes` at the same time."""
+    return any(
+        other is not but and other.full and not other.flags & {"MAINT", "OVERLAP"}
+        and other.nodes & nodes and collide(spec, flags, other)
+        for other in state.reserved.all
+    )  # fmt: skip
+
+
+def used_by_jobs(state: ControllerState, start: int, nodes: Bitmap, but: Reservation | None = None) -> bool:
+    """Whether a running job may still be on some of `nodes` at `start`."""
+    return any(
+        job.nodes & nodes and end > start and (but is None or job.reservation is not but)
+        for end, _, job in state.running
+    )
+
+
+def _staying(state: ControllerState, start: int) -> Iterator[Job]:
+    """Running jobs that may last until `start` or longer, in order of creation."""
+    return iter(sorted((job for end, _, job in state.running if end >= start), key=lambda job: job.order))
+
+
+def count_nodes(
+    state: ControllerState, spec: ReservationSpec, flags: frozenset[str], base: Bitmap, wanted: int | None = None
+) -> Bitmap:
+    """The first nodes in table order that are up and neither reserved nor used then; with IGNORE_JOBS used ones too.
+
+    MAINT and OVERLAP may fall back on reserved nodes, MAINT on unavailable ones. Counts are served largest first. As
+    slurmctld does, fewer nodes than wanted are accepted when at least one is found.
+    """
+    pools = _pools(state, spec, flags, base)
+    picked = 0
+    for count in [wanted] if wanted is not None else sorted(spec.node_counts, reverse=True):
+        missing = count
+        for pool in pools:
+            found = _pick(state, spec, flags, pool & ~picked, missing)
+            picked |= found
+            missing -= found.bit_count()
+            if missing <= 0:
+                break
+    if not picked:
+        raise SubmitError(NODES_BUSY)
+    return picked
+
+
+def _pools(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], base: Bitmap) -> list[Bitmap]:
+    """Of `base`, what may be picked from: one pool after the other, each with all of the one before."""
+    available = base & state.table.everything & ~state.unusable
+    unreserved = available
+    for other in state.reserved.all:
+        if other.full and other.nodes and collide(spec, flags, other):
+            unreserved &= ~other.nodes
+    pools = [unreserved]
+    if flags & {"MAINT", "OVERLAP"}:
+        pools.append(available)
+    if "MAINT" in flags:
+        pools.append(base)
+    return pools
+
+
+def _pick(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], pool: Bitmap, count: int) -> Bitmap:
+    count = min(count, pool.bit_count())
+    if not count:
+        return 0
+    if count == pool.bit_count() and "IGNORE_JOBS" in flags:
+        return pool
+    jobs = list(_staying(state, spec.start))
+    free = pool
+    for job in jobs:
+        free &= ~job.nodes
+    if free.bit_count() >= count:
+        return lowest(free, count)
+    if "IGNORE_JOBS" not in flags:
+        return 0
+    for job in jobs:
+        free |= pool & job.nodes
+        if free.bit_count() >= count:
+            return lowest(free, count)
+    return 0
+
+
+def replaceable(r: Reservation) -> bool:
+    """Whether Slurm looks for other nodes when some cannot be used."""
+    return r.cores is None and bool(r.nodes) and r.flags.isdisjoint({"SPEC_NODES", "STATIC"})
+
+
+def replacements(state: ControllerState, r: Reservation, lost: Bitmap) -> Bitmap:
+    """Other nodes for `lost` ones of `r`, as many as there are (_validate_node_choice)."""
+    partition = r.partition or state.cluster.default
+    base = (partition.mask if partition is not None else state.table.everything) & ~r.nodes
+    try:
+        return count_nodes(state, ReservationSpec(r.name, r.start, r.end), r.flags, base, lost.bit_count())
+    except SubmitError:
+        return 0
+
+
+def _cores(
+    state: ControllerState, spec: ReservationSpec, flags: set[str], base: Bitmap
+) -> tuple[Bitmap, dict[int, int]]:
+    """CPUs on nodes of `base` for core counts (select plugin's _sequential_pick): in table order."""
+    table = state.table
+    pool = base if "MAINT" in flags else base & ~state.unusable
+    free = table.cpus.copy()
+    for other in state.reserved.all:
+        if not collide(spec, frozenset(flags), other):
+            continue
+        if other.cores is None:
+            pool &= ~other.nodes
+        else:
+            for node, cpus in other.cores.items():
+                free[node] -= cpus
+    if "IGNORE_JOBS" not in flags:
+        for job in _staying(state, spec.start):
+            assert job.alloc is not None
+            free[job.alloc.indices()] -= job.alloc.cpus
+    counts = list(spec.core_counts)
+    n_nodes = sum(spec.node_counts)
+    chosen: dict[int, int] = {}
+    if len(counts) == 1 and not n_nodes and not spec.nodes:  # so many in all, wherever they are
+        left = counts[0]
+        for node in to_indices(pool).tolist():
+            core = grain_cpus(table.specs[node], "core")
+            give = min(left, int(free[node]) // core)
+            if give > 0:
+                chosen[node] = give * core
+                left -= give
+        if left:
+            raise SubmitError(NODES_BUSY)
+        return from_indices(sorted(chosen)), chosen
+    if len(counts) == 1 and n_nodes > 1:
+        each = max(counts[0] // n_nodes, 1)
+        counts = [each] * n_nodes
+        counts[0] += max(sum(spec.core_counts) - each * n_nodes, 0)
+    for node in to_indices(pool).tolist():
+        core = grain_cpus(table.specs[node], "core")
+        if len(chosen) < len(counts) and int(free[node]) // core >= counts[len(chosen)]:
+            chosen[node] = counts[len(chosen)] * core
+    if len(chosen) < len(counts):
+        raise SubmitError(NODES_BUSY)
+    return from_indices(sorted(chosen)), chosen

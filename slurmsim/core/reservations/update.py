@@ -1,0 +1,97 @@
+"""``scontrol update reservation``: what may be changed, and what Slurm refuses (reservation.c update_resv, 22.05)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import from_indices, lowest
+from slurmsim.core.records.messages import UpdateReservation
+from slurmsim.core.records.reservation import Reservation
+from slurmsim.core.reservations import nodes as nodes_of
+from slurmsim.errors import SubmitError
+from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec
+
+if TYPE_CHECKING:
+    from slurmsim.core.state.controller_state import ControllerState
+
+CORES_FIXED = "Core-based reservation can not be updated"
+STARTED = "Reservation already started"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+
+
+def update(state: ControllerState, r: Reservation, fact: UpdateReservation) -> None:
+    """Carry out an update. Raises SubmitError with Slurm's text, changing nothing."""
+    if r.cores is not None and (fact.nodes or fact.node_count is not None):
+        raise SubmitError(CORES_FIXED)
+    for flag in sorted(fact.set_flags & NOT_MODELLED):
+        raise SubmitError(f"slurmsim: reservation flag {flag} is not modelled")
+    flags = (r.flags | fact.set_flags) - fact.clear_flags
+    if "REPLACE_DOWN" in fact.set_flags and ("SPEC_NODES" in r.flags or r.cores is not None):
+        raise SubmitError(NOT_SUPPORTED)
+    if fact.nodes and "REPLACE_DOWN" in flags:
+        raise SubmitError(NOT_SUPPORTED)
+    start, end = _times(state, r, fact)
+    nodes = r.nodes
+    if fact.nodes:
+        flags |= {"SPEC_NODES"}
+        if nodes_of.is_all(fact.nodes):
+            flags |= {"ALL_NODES"}
+            nodes = state.table.everything
+        elif any(name not in state.table.index for name in fact.nodes):
+            raise SubmitError(nodes_of.BAD_NODE)
+        else:
+            flags -= {"ALL_NODES", "PART_NODES"}
+            nodes = from_indices(sorted(state.table.index[name] for name in fact.nodes))
+    if fact.node_count is not None:
+        flags -= {"ALL_NODES", "PART_NODES"}
+        nodes = _resized(state, r, flags, fact.node_count)
+    spec = ReservationSpec(r.name, start, end)
+    if not flags & {"MAINT", "OVERLAP"} and nodes_of.overlapping(state, spec, flags, nodes, but=r):
+        raise SubmitError(nodes_of.OVERLAPS)
+    if "IGNORE_JOBS" not in flags and nodes_of.used_by_jobs(state, start, nodes, but=r):
+        raise SubmitError(nodes_of.NODES_BUSY)
+    users = r.users if fact.users is None else fact.users
+    accounts = r.accounts if fact.accounts is None else fact.accounts
+    if not users and not accounts:
+        raise SubmitError(nodes_of.EMPTY)
+    licenses = r.licenses if fact.licenses is None else fact.licenses
+    if any(count > state.license_totals.get(name, -1) for name, count in licenses):
+        raise SubmitError("Invalid license specification")
+    if fact.partition is not None:
+        r.partition = state.cluster.by_name.get(fact.partition)
+    r.start, r.end, r.nodes, r.flags = start, end, nodes, flags
+    r.users, r.accounts, r.licenses = users, accounts, licenses
+
+
+def _times(state: ControllerState, r: Reservation, fact: UpdateReservation) -> tuple[int, int]:
+    start, end = r.start, r.end
+    if fact.start is not None:
+        if r.start <= state.now:
+            raise SubmitError(STARTED)
+        if fact.start < state.now - nodes_of.MAX_PAST_S:
+            raise SubmitError(nodes_of.BAD_TIME)
+        start, end = fact.start, fact.start + r.end - r.start
+    if fact.end is not None:
+        if fact.end < state.now - nodes_of.MAX_PAST_S:
+            raise SubmitError(nodes_of.BAD_TIME)
+        end = fact.end
+    if fact.duration_s is not None:
+        end = max(start + fact.duration_s, state.now)
+    if start >= end:
+        raise SubmitError(nodes_of.BAD_TIME)
+    return start, end
+
+
+def _resized(state: ControllerState, r: Reservation, flags: frozenset[str], count: int) -> int:
+    """Fewer nodes: idle ones go first, from the beginning of the table; more: chosen as for a new one."""
+    have = r.nodes.bit_count()
+    if count <= have:
+        idle = r.nodes & state.table.idle
+        left = r.nodes & ~lowest(idle, min(have - count, idle.bit_count()))
+        return lowest(left, count)
+    partition = r.partition or state.cluster.default
+    base = (partition.mask if partition is not None else state.table.everything) & ~r.nodes
+    more = nodes_of.count_nodes(state, ReservationSpec(r.name, r.start, r.end), flags, base, count - have)
+    if more.bit_count() < count - have:
+        raise SubmitError(nodes_of.NODES_BUSY)
+    return r.nodes | more

@@ -1,0 +1,278 @@
+"""One pass of slurmctld's main scheduler: a walk over the queue in order of priority.
+
+Mirrors the loop of _schedule in src/slurmctld/job_scheduler.c (22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.reservations.access import MAINTENANCE_TEXT
+from slurmsim.core.scheduling.may_start import MAIN
+from slurmsim.core.state.triggers import number
+from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.reservation import Reservation
+    from slurmsim.core.scheduling.may_start import StartTest
+    from slurmsim.core.scheduling.pending_reason import PendingReasons
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import RunWay
+
+SCHEDULER = "Main"
+MAX_BLOCKED_RESERVATIONS = 10
+_key = attrgetter("key")
+_MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
+
+
+class WalkParts:
+    """What walks over the queue share: whom they ask, whom they tell, and SchedulerParameters.
+
+    Parameters
+    ----------
+    state, test, runs
+        Whose queue, the test of a start, and what starts jobs.
+    pending_reasons
+        What names the reason where no nodes are found.
+    dequeue
+        Takes a job out of the queue that can never start.
+    in_order
+        The order in which the policy wants the queue walked.
+    """
+
+    def __init__(
+        self, state: ControllerState, test: StartTest, runs: RunWay, pending_reasons: PendingReasons,
+        dequeue: Callable[[Job], int], in_order: Callable[[list[Record]], list[Record]],
+    ) -> None:  # fmt: skip
+        parameters = state.spec.scheduler_parameters
+        self.state, self.test, self.runs, self.pending_reasons = state, test, runs, pending_reasons
+        self.dequeue, self.in_order = dequeue, in_order
+        self.depth = number(parameters, "default_queue_depth", 100)
+        self.part_depth = number(parameters, "partition_job_depth", 0)
+        self.max_start = number(parameters, "sched_max_job_start", 0)
+        self.min_age_reserve = number(parameters, "bf_min_age_reserve", 0)
+        self.min_prio_reserve = number(parameters, "bf_min_prio_reserve", 0)
+        self.bf_licenses = "bf_licenses" in parameters
+
+
+class MainPass:
+    """What one walk knows: the nodes nobody ahead waits for, and which partitions are blocked.
+
+    Parameters
+    ----------
+    parts
+        What a walk asks and tells.
+    full
+        To the end of the queue; else default_queue_depth + 1 candidates.
+    """
+
+    def __init__(self, parts: WalkParts, full: bool) -> None:
+        self.s, self.state, self.test = parts, parts.state, parts.test
+        state = self.state
+        queue = state.queue.snapshot()
+        self.records: list[Record] = parts.in_order(queue)
+        self.reordered = self.records is not queue
+        self.limit = None if full else parts.depth
+        self.usable: Bitmap = state.table.up
+        self.blocked: set[int] = set()  # partitions in which somebody waits for nodes
+        self.blocked_reservations: list[Reservation] = []
+        self.waiting = {
+            p.index for p in state.partitions if any(q.per_partition.get(p.index) for q in state.queue.pools)
+        }
+        self.per_partition: dict[int, int] = {}
+        self.examined = self.started = 0
+        self.cut = False  # somebody was not looked at
+        # (array, partition, reservation) of the record before, when its task was rejected
+        self.array: tuple[int, int, Reservation | None] | None = None
+
+    def walk(self) -> bool:
+        """Start what can start, and say of the others why not. True when the whole queue has been looked at."""
+        state, blocked = self.state, self.blocked
+        limits_of = self.test.partition_limits
+        if self.test.preemption is not None:
+            self.test.preemption.in_progress.clear()
+        for at, record in enumerate(self.records):
+            job = record.job
+            if job.state != JobState.PENDING or not job.queued or self._passed_over(at, record):
+                continue
+            if self.limit is not None and self.examined > self.limit:
+                return False
+            self.examined += 1
+            limited = limits_of.limit_reason(job, record.partition, record.shape)
+            if limited is not None:
+                state.set_reason(job, limited)
+            elif record.reservation is None and record.partition.index in blocked:
+                if job.reason in _MAY_BECOME_PRIORITY:
+                    self._behind(record)
+                if len(blocked) >= len(self.waiting) and self._settle_rest(at):
+                    break
+            elif record.reservation is not None and record.reservation in self.blocked_reservations:
+                state.set_reason(job, Reason.PRIORITY)
+            elif self._turned_away(record):
+                if job.reason == Reason.LICENSES and self.s.bf_licenses:
+                    return False
+            elif not self._try(at, record):
+                self._must_wait(record)
+            elif self.s.max_start and self.started >= self.s.max_start:
+                return False
+        return not self.cut and (self.limit is None or self.examined <= self.limit)
+
+    # -- who is not looked at ---------------------------------------------------------------------------------------
+
+    def _passed_over(self, at: int, record: Record) -> bool:
+        """Whether the record is no candidate of this pass."""
+        state, job = self.state, record.job
+        if self.test.being_made_room_for(job):
+            return True  # others make room for it in another partition
+        index, own = record.partition.index, record.reservation
+        if own is not None and self.test.reservations.access.too_small(record):
+            return True
+        if job.sub.array_task_id is None:
+            self.array = None
+        else:
+            array = (job.array_key, index, own)
+            if self.array == array:
+                state.set_reason(job, self.records[at - 1].job.reason)
+                return True
+            self.array = array
+        if self.s.part_depth:
+            count = self.per_partition[index] = self.per_partition.get(index, 0) + 1
+            if count > self.s.part_depth:
+                self.cut = True
+                if job.reason == Reason.NONE:
+                    state.set_reason(job, Reason.PRIORITY)
+                return True
+        return False
+
+    def _behind(self, record: Record) -> None:
+        self.state.set_reason(record.job, Reason.PRIORITY)
+        self.state.queue.fresh.pop(record.job.id, None)
+
+    def _settle_rest(self, at: int) -> bool:
+        """Every partition with records is blocked: what is left can only get its reason set.
+
+        Equal to walking on, and proved so by a test: nothing starts, partition limits were seen when the job came or
+        changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
+        """
+        state, limits_of = self.state, self.test.partition_limits
+        if self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit:
+            return False  # the pass ends before the queue does
+        if self.s.part_depth or self.reordered or len(state.queue.pools) > 1 or state.queue.arrange is not None:
+            return False
+        key = self.records[at].key
+        rest = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id] if record.key > key]
+        for record in sorted(rest, key=_key):
+            job = record.job
+            limited = limits_of.limit_reason(job, record.partition, record.shape)
+            if limited is not None:
+                state.set_reason(job, limited)
+            elif job.reason in _MAY_BECOME_PRIORITY:
+                self._behind(record)
+        return True
+
+    # -- one candidate ----------------------------------------------------------------------------------------------
+
+    def _turned_away(self, record: Record) -> bool:
+        """Whether something known without looking for nodes holds the job."""
+        state, test, job, shape = self.state, self.test, record.job, record.shape
+        limits = test.accounting.limits
+        if job.deadline is not None and test.deadlines.missed(job):
+            return True
+        if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
+            state.set_reason(job, held)
+            return True
+        if shape.required & ~self.usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+            return True
+        if (self.usable & record.partition.mask).bit_count() < shape.min_nodes:
+            state.set_reason(job, NODES_REQUIRED_TEXT)
+            self._block(record, exempt=False)
+            return True
+        if job.licenses and not test.licenses.free(job, record.reservation):
+            state.set_reason(job, Reason.LICENSES)
+            return True
+        if (
+            job.bars is not None and record.partition.index in job.bars
+        ):  # asked after the limits of accounts; blocks nobody
+            state.set_reason(job, job.bars[record.partition.index].text)
+            return True
+        return False
+
+    def _try(self, at: int, record: Record) -> bool:
+        """Look for nodes and start the job. True when that is all there is to say, also if a limit holds it."""
+        state, test, job = self.state, self.test, record.job
+        if record.shape.switches:
+            test.switch_wait.look(job)
+        held = test.early(record)
+        alloc, time_limit = None, None
+        if held is None:
+            own = test.time_limit(record)
+            time_limit = None if job.deadline is None else test.deadlines.limit(job, own)
+            alloc, held = test.find(record, self.usable, time_limit or own, MAIN)
+        if held is not None:
+            self._held(record, held)
+            return True
+        if alloc is None:
+            return False
+        waited = len(state.queue)
+        self.s.runs.start(record, alloc, SCHEDULER, time_limit)
+        if state.queue.fifo and len(state.queue) >= waited:
+            # no queue was built before the walk: who may start since this start (after:ID) has its turn too
+            self.records[at + 1 :] = [r for r in state.queue.snapshot() if r.key > record.key]
+            self.waiting |= {r.partition.index for r in self.records[at + 1 :]}
+        self.array = None
+        self.started += 1
+        return True
+
+    def _held(self, record: Record, reason: str) -> None:
+        """A limit holds a job: it blocks nobody, unless assoc_limit_stop says so or it requires its nodes by name."""
+        shape, limits = record.shape, self.test.accounting.limits
+        self.state.set_reason(record.job, reason)
+        named = shape.required and shape.required.bit_count() >= shape.min_nodes
+        if named or (limits is not None and limits.stop):
+            self._block(record, exempt=True)
+
+    def _must_wait(self, record: Record) -> None:
+        """No nodes were found: say why, and keep those behind off the nodes it waits for."""
+        state, job, own, shape = self.state, record.job, record.reservation, record.shape
+        if state.reserved.all:
+            outcome = self.test.reservations.access.classify(record, self.usable, self.s.pending_reasons.classify)
+        else:
+            outcome = self.s.pending_reasons.classify(record, self.usable)
+        if outcome == Reason.RESOURCES:
+            state.set_reason(job, Reason.RESOURCES)
+            if own is None or shape.required.bit_count() >= shape.min_nodes:
+                self._block(record, exempt=True)
+            elif len(self.blocked_reservations) < MAX_BLOCKED_RESERVATIONS:
+                self.blocked_reservations.append(own)
+        elif outcome == Reason.BAD_CONSTRAINTS:
+            if len(job.partitions) == 1:
+                self.s.dequeue(job)
+                job.priority = 0
+                state.set_reason(job, Reason.BAD_CONSTRAINTS)
+        else:
+            state.set_reason(job, outcome)
+            if own is not None and outcome in (Reason.RESERVATION, MAINTENANCE_TEXT):
+                self.usable &= ~own.nodes
+
+    def _block(self, record: Record, *, exempt: bool) -> None:
+        """Rule B: a job that must wait keeps those behind it off its partition's nodes."""
+        state, job, shape = self.state, record.job, record.shape
+        limits = self.test.accounting.limits
+        if shape.required and shape.required.bit_count() >= shape.min_nodes:
+            self.usable &= ~shape.required
+            return
+        if exempt:
+            since = job.eligible_time
+            if self.s.min_age_reserve and (since is None or state.now - since < self.s.min_age_reserve):
+                return
+            least = (0 if limits is None else limits.min_prio(record)) or self.s.min_prio_reserve
+            if record.priority < least:
+                return
+        self.blocked.add(record.partition.index)
+        self.usable &= ~record.partition.mask

@@ -1,0 +1,154 @@
+"""Why no nodes were found for a job: busy ones, missing ones, or an impossible request (select_nodes, 22.05)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap, runs
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
+from slurmsim.core.placement.free_state import Supposed
+from slurmsim.core.records.job_queue import Record
+from slurmsim.states import Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.occupancy.node_states import NodeStates
+    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.queue.partition_limits import PartitionLimits
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.state.controller_state import ControllerState
+
+
+_BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGIN_TIME)
+_AFTER_THE_TEST = (Reason.RESOURCES, Reason.PARTITION_CONFIG)
+
+
+class PendingReasons:
+    """Names what stands between a job and its nodes."""
+
+    def __init__(self, state: ControllerState, partition_limits: PartitionLimits, node_states: NodeStates) -> None:
+        self.state, self._partition_limits, self._node_states = state, partition_limits, node_states
+        # whether requests, by their shape, could be served by the nodes that were up when last asked
+        self._up_then: Bitmap = 0
+        self._served: dict[Shape, bool] = {}
+        # nodes of jobs that share with nobody, and when that was worked out
+        self._taken: Bitmap = 0
+        self._taken_at = -1
+        self._watched = state.spec.watched
+        self._hidden: dict[int, str] = {}  # what jobs say that wait for no nodes, but were found to lack them at first
+
+    def classify(self, record: Record, usable: Bitmap) -> str:
+        """Why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
+        state, shape = self.state, record.shape
+        table = state.table
+        group = shape.candidates & usable & table.up
+        if shape.required & ~usable:
+            return self._not_available(record, usable)
+        empty = Supposed.empty(table)
+        empty.up = table.up
+        if state.selector.place(shape, empty, usable) is not None:
+            return Reason.RESOURCES
+        if not state.selector.possible(shape):
+            return Reason.BAD_CONSTRAINTS
+        return Reason.RESOURCES if group & self._in_the_way(shape) else self._not_available(record, usable)
+
+    def _in_the_way(self, shape: Shape) -> Bitmap:
+        """Nodes whose jobs keep `shape` off them altogether: exclusive ones, or any if it shares nodes with none.
+
+        With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
+        """
+        state = self.state
+        if state.spec.option("PreemptType") != "preempt/none":
+            return 0
+        if shape.exclusive:
+            return state.table.everything & ~state.table.idle
+        if self._taken_at != state.generation:
+            self._taken_at, self._taken = state.generation, 0
+            for _, _, job in (*state.running, *state.suspended):
+                if job.shape.exclusive:
+                    self._taken |= job.nodes
+        return self._taken
+
+    def show_unavailable(self, job: Job) -> None:
+        """sbatch's own test of `job`, now queued: it names the nodes that are down if the others could not serve it.
+
+        Nothing is said about jobs in the way, or of a limit that is named already. Array tasks are not tested.
+        """
+        state = self.state
+        record = max(state.queue.jobs[job.id], key=lambda record: record.partition.tier)
+        shape = record.shape
+        if self._partition_limits.limit_reason(job, record.partition, shape) is not None or job.reason in LIMIT_REASONS:
+            return
+        up = state.table.up
+        if shape.candidates & ~up and state.selector.possible(shape) and not self._could_run(shape, up):
+            state.set_reason(job, self._not_available(record, up))
+
+    def show_busy(self, job: Job) -> None:
+        """sbatch's own test of `job` fails where jobs that share with nobody leave it too few nodes to look at.
+
+        Or not all of those it names; or where nodes for one user alone have jobs of others.
+        It says so whoever is ahead of it, and also of a job that waits for another job or a time, which says that
+        again in the next pass.
+        """
+        state = self.state
+        if not self._watched or job.reason not in _BEFORE_THE_TEST:
+            return
+        for partition, shape in zip(job.partitions, job.shapes, strict=True):
+            nodes = shape.candidates & state.table.up
+            if partition.state != "UP":
+                return
+            closed = state.exclusive_users.closed_to(job, partition) if state.exclusive_users is not None else 0
+            if shape.required & nodes & (closed | ~state.table.idle & self._in_the_way(shape)):
+                continue
+            nodes &= ~closed
+            if (nodes & state.table.idle).bit_count() >= shape.min_nodes:
+                return
+            nodes &= ~self._in_the_way(shape)
+            if nodes.bit_count() >= shape.min_nodes or shape.candidates.bit_count() < shape.min_nodes:
+                return
+        if not job.queued:
+            self._hidden[job.id] = job.reason
+        state.set_reason(job, Reason.RESOURCES)
+
+    def show_limit(self, job: Job) -> None:
+        """sbatch's own test of `job` ends at a limit of its only partition, whichever it is (_select_nodes_parts).
+
+        The next pass names the limit; that the partition is down it names itself.
+        """
+        if not self._watched or len(job.partitions) > 1:
+            return
+        if self._partition_limits.limit_reason(job, job.partition, job.shape) not in (None, Reason.PARTITION_DOWN):
+            if not job.queued:
+                self._hidden.setdefault(job.id, job.reason)
+            self.state.set_reason(job, Reason.PARTITION_CONFIG)
+
+    def show_hidden(self) -> None:
+        """A pass begins: who waits for a job or a time says so again."""
+        state = self.state
+        for job_id, reason in self._hidden.items():
+            job = state.jobs.get(job_id)
+            if job is not None and not job.queued and job.reason in _AFTER_THE_TEST:
+                state.set_reason(job, reason)
+        self._hidden.clear()
+
+    def _could_run(self, shape: Shape, up: Bitmap) -> bool:
+        """Whether the nodes `up`, were they free, could serve `shape`; remembered until others are."""
+        if self._up_then != up:
+            self._up_then = up
+            self._served.clear()
+        known = self._served.get(shape)
+        if known is None:
+            empty = Supposed.empty(self.state.table)
+            known = self._served[shape] = self.state.selector.place(shape, empty, up) is not None
+        return known
+
+    def _not_available(self, record: Record, usable: Bitmap) -> str:
+        state, shape = self.state, record.shape
+        missing = record.partition.mask & ~state.table.up
+        if shape.required:
+            missing &= shape.required
+        if state.rules.drained_unnamed:
+            missing &= self._node_states.down
+        if not missing:
+            return f"{Reason.REQ_NODE_NOT_AVAIL}, May be reserved for other job"
+        names = state.cluster.namer.runs(runs(missing))
+        return f"{Reason.REQ_NODE_NOT_AVAIL}, UnavailableNodes:{names}"

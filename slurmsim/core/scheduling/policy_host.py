@@ -1,0 +1,227 @@
+"""Runs a policy: each of its decisions is checked and carried out as it is yielded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from slurmsim.bitmap import runs
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.scheduling.may_start import POLICY, StartTest
+from slurmsim.core.scheduling.policy_view import View
+from slurmsim.errors import PolicyError, SlurmSimError
+from slurmsim.policy import Plan, Reject, Resize, SlurmView, Start, Tested, WakeAt
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.occupancy.resize import Resizes
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.interfaces import RunWay
+
+
+class PolicyHost:
+    """Calls the policy when it is due and carries out what it decides.
+
+    An event-driven policy is due whenever something happened; another one only at the times it asked for, first at
+    the controller's start.
+    """
+
+    def __init__(self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes) -> None:
+        self.state, self.policy, self.view = state, state.policy, view
+        self._test, self._runs, self._resizes = test, runs, resizes
+        self._given = cast("SlurmView", self.view)  # whose records and jobs are ours
+        self.passes = 0
+        self.wake: int | None = None
+        self._label = self.policy.label or self.policy.name
+        self.policy.watched = state.spec.watched
+        self.policy.configure(state.spec.scheduler_parameters, state.start_time)
+
+    def count_no_more(self, job: Job) -> None:
+        """`job` is suspended: from now on counting units does not tell what its pool can do."""
+        self.view.pools[job.partition.pool].units = None
+
+    def next_time(self, now: int) -> int | None:
+        """When the policy must be called next, None if only a new event can matter."""
+        if self.wake is not None:
+            return max(self.wake, now)
+        return (
+            self.policy.next_time(self._given, now, self.state.triggers.changed)
+            if not self.policy.event_driven
+            else None
+        )
+
+    def is_due(self, now: int) -> bool:
+        """Whether the policy is to be called at `now`, whatever else happens then."""
+        at = self.next_time(now)
+        return at is not None and at <= now
+
+    def run_if_due(self, now: int) -> None:
+        """Call the policy if something happened (event-driven) or its time has come."""
+        due = self.wake is not None and self.wake <= now
+        if self.state.event_driven:
+            if not self.state.triggers.changed and not due:
+                return
+        else:
+            at = self.policy.next_time(self._given, now, self.state.triggers.changed)
+            if not due and (at is None or at > now):
+                return
+        test, triggers, limits = self._test, self.state.triggers, self._test.accounting.limits
+        if (held := test.completing.held_until()) > now:
+            self.wake = held
+            return
+        self.wake = None
+        if test.deadlines.jobs:
+            test.deadlines.sweep()
+        while True:
+            if self.policy.event_driven and limits is not None:
+                limits.sweep()
+            # slurmctld compares whole seconds: what happened in the second of a cycle is news to the next one too
+            triggers.seen_by_policy(whole_seconds=not self.state.event_driven)
+            self.passes += 1
+            self.run()
+            if self.policy.event_driven and limits is not None:
+                limits.sweep()
+            if not (triggers.changed and self.state.event_driven):
+                return  # else a job started that had also waited in another pool
+
+    def run(self) -> None:
+        """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""
+        if self._test.preemption is not None:
+            self._test.preemption.in_progress.clear()
+        try:
+            decisions = self.policy.schedule(self._given, self.state.now)
+            if type(decisions) is tuple and not decisions:
+                return
+            decisions = iter(decisions)
+        except Exception as error:
+            raise self._broken(error) from error
+        send: Any = getattr(decisions, "send", None) or (lambda _: next(decisions))
+        outcome: Any = None
+        while True:
+            try:
+                decision = send(outcome)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise self._broken(error) from error
+            outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+
+    def in_order(self, records: list[Record]) -> list[Record]:
+        """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""
+        try:
+            wanted: Any = self.policy.order(self._given, cast("list[Any]", records), self.state.now)
+        except Exception as error:
+            raise self._broken(error) from error
+        if wanted is records:
+            return records
+        if len(wanted) != len(records) or set(wanted) != set(records):
+            raise PolicyError(self.policy.name, "gave an order that has not the same jobs")
+        return list(wanted)
+
+    def _forbidden(self, job: Job, target: Any, reason: str) -> None:
+        """A limit forbids the start of `target`. A policy that is the scheduler does not see it until it may."""
+        limits = self._test.accounting.limits
+        if self.policy.event_driven and limits is not None:
+            limits.refuse(job, reason, target.partition if isinstance(target, Record) else None)
+        else:
+            self.state.set_reason(job, reason)
+
+    def _broken(self, error: Exception) -> SlurmSimError:
+        """`error`, raised by the policy's code, as one line that says where."""
+        if isinstance(error, SlurmSimError):
+            return error
+        at = error.__traceback__
+        where = ""
+        while at is not None:
+            where = f" ({at.tb_frame.f_code.co_filename.rpartition('/')[2]}:{at.tb_lineno})"
+            at = at.tb_next
+        return PolicyError(self.policy.name, f"{type(error).__name__}: {error}{where}")
+
+    def _carry_out(self, decision: Any) -> Any:
+        kind = type(decision)
+        if kind is Start:
+            return self._start(decision)
+        if kind is Plan:
+            job = decision.job
+            if isinstance(job, Record):
+                job = job.job
+            if decision.start is None:
+                job.planned_start, job.planned_nodes = None, 0
+                return None
+            self._check_time(decision, decision.start, self.state.now)
+            if job.planned_start != decision.start:
+                first = job.planned_start is None
+                job.planned_start, job.planned_nodes = decision.start, decision.nodes
+                if not (first or decision.promise):
+                    return None
+                nodes = self.state.cluster.namer.runs(runs(decision.nodes)) if decision.nodes else ""
+                self.state.record("PLAN", job, nodes=nodes, value=decision.start, scheduler=self._label)
+            return None
+        if kind is Reject:
+            job = decision.job.job if isinstance(decision.job, Record) else decision.job
+            self.state.set_reason(job, decision.reason)
+            return None
+        if kind is Tested:
+            if decision.record is None:
+                self._test.found_cpus.cycle(self._test.looked_at)
+            else:
+                self._test.found_cpus.test(decision.record)
+            return None
+        if kind is Resize:
+            if not isinstance(decision.job, Job):
+                raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
+            return self._resizes.to(decision.job, decision.n_nodes, decision.within)
+        if kind is WakeAt:
+            self._check_time(decision, decision.time, self.state.now + 1)
+            self.wake = decision.time if self.wake is None else min(self.wake, decision.time)
+            return None
+        raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
+
+    def _check_time(self, decision: Any, time: Any, earliest: int) -> None:
+        """Times are whole seconds (a float would spread through the core) that are still to come."""
+        if not isinstance(time, int) or time < earliest:
+            text = f"yielded {type(decision).__name__} for {time!r} (expected whole seconds, at least {earliest})"
+            raise PolicyError(self.policy.name, text)
+
+    def _start(self, decision: Start) -> bool | None:
+        """Start the job if it fits; False if it does not, None if a limit forbids it."""
+        target = decision.job
+        state, test = self.state, self._test
+        limits = test.accounting.limits
+        records: Sequence[Record]
+        if isinstance(target, Record):
+            records, job = (target,), target.job
+        elif isinstance(target, Job):
+            records, job = state.queue.jobs.get(target.id, ()), target
+        else:
+            raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
+        if decision.partition is not None:
+            records = [record for record in records if record.partition is decision.partition]
+        if limits is not None and job.id in limits.waiting:
+            return None  # refused in this very pass
+        if job.state != JobState.PENDING or not job.queued:
+            raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
+        held: str | None = None
+        for record in records:
+            if test.keeps_out(record, shortened=True) is not None:
+                continue
+            limit = decision.time_limit_s
+            if job.claims:
+                if not state.event_driven and not test.licensed(record):
+                    continue
+                if test.deadlines.missed(job):  # it came into the queue while the policy was at work
+                    return False
+                if limit is None and job.deadline is not None:
+                    limit = test.deadlines.limit(job, test.time_limit(record))
+            if (held := test.early(record)) is not None:
+                continue
+            within = state.table.everything if decision.within is None else decision.within
+            alloc, held = test.find(record, within, test.time_limit(record) if limit is None else limit, POLICY)
+            if alloc is not None:
+                self._runs.start(record, alloc, self._label, limit)
+                return True
+        if held is not None:
+            self._forbidden(job, target, held)
+            return None
+        return False

@@ -1,0 +1,305 @@
+"""What a policy sees of the cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.placement.running_snapshot import RunningSnapshot
+from slurmsim.core.placement.selector import Forecast, Try
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.reservations.access import Access
+from slurmsim.core.scheduling.pool_view import PoolView
+
+if TYPE_CHECKING:
+    from slurmsim.core.accounting.limits import Limits
+    from slurmsim.core.occupancy.suspension import Suspension
+    from slurmsim.core.queue.job_array import JobArrays
+    from slurmsim.core.scheduling.may_start import StartTest
+    from slurmsim.core.state.controller_state import ControllerState
+
+
+class View:
+    """The whole cluster as policies see it (slurmsim.policy.SlurmView)."""
+
+    def __init__(self, state: ControllerState, test: StartTest, arrays: JobArrays) -> None:
+        self.state, self._test, self._arrays = state, test, arrays
+        self._accounting, self._partition_limits = test.accounting, test.partition_limits
+        self.pools = [PoolView(state, test, i) for i in range(state.cluster.n_pools)]
+
+    @property
+    def now(self) -> int:
+        return self.state.now
+
+    @property
+    def pending(self) -> list[Job]:
+        """Jobs that may start, in order, each once."""
+        seen: dict[int, Job] = {}
+        for record in self.state.queue.records():
+            seen.setdefault(record.job.id, record.job)
+        return list(seen.values())
+
+    @property
+    def running(self) -> list[Job]:
+        """Running jobs by the end of their limit."""
+        return [entry[2] for entry in self.state.running]
+
+    @property
+    def generation(self) -> int:
+        return self.state.generation
+
+    def records(self) -> list[Record]:
+        """All (job, partition) records in order."""
+        return self.state.queue.snapshot()
+
+    def fits(self, job: Job) -> bool:
+        """Whether `job` could start now in any of its partitions."""
+        return any(
+            self._partition_limits.keeps_out(job, partition, shape) is None
+            and self.state.selector.fits(shape, self._open(job, at))
+            for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True))
+        )
+
+    def _open(self, job: Job, at: int) -> Bitmap | None:
+        """Nodes reservations leave `job` in its partition of that number, None for all."""
+        if not self.state.reserved.all:
+            return None
+        record = Record(job, job.partitions[at], job.shapes[at], job.priority, False)
+        return self._test.reservations.open_to(record, self.state.table.everything)
+
+    def earliest_start(self, job: Job) -> int | None:
+        """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
+        state = self.state
+        occupants = state.occupants()
+        found = [
+            max(forecast.start, state.now)
+            for partition, shape in zip(job.partitions, job.shapes, strict=True)
+            if self._partition_limits.keeps_out(job, partition, shape) is None
+            and (
+                forecast := state.selector.future(
+                    shape, occupants, state.now, partition.mask & state.table.up, exact=True
+                )
+            )
+        ]
+        return min(found, default=None)
+
+    @property
+    def untried(self) -> bool:
+        """Whether a job in the queue has not been tried, where that can matter."""
+        return bool(self._test.found_cpus.waiting)
+
+    @property
+    def n_cpus(self) -> int:
+        """CPUs of the cluster."""
+        return self.state.table.total_cpus
+
+    @property
+    def free_nodes(self) -> int:
+        """Usable nodes without a job."""
+        return (self.state.table.idle & self.state.table.up).bit_count()
+
+    @property
+    def free_cpus(self) -> int:
+        """CPUs free on usable nodes."""
+        if self._test.preemption is not None:
+            return self.state.table.cpus_on(self.state.table.up)
+        return sum_free_cpus(self.state, self._test.suspension)
+
+    @property
+    def free_nodes_or_mixed(self) -> int:
+        """Usable nodes that are not taken whole."""
+        table = self.state.table
+        if self._test.preemption is not None:
+            return table.up.bit_count()  # whoever has them may have to go
+        return ((table.idle | table.mixed) & table.up).bit_count()
+
+    @property
+    def n_queued(self) -> int:
+        """Jobs in the queue."""
+        return len(self.state.queue)
+
+    @property
+    def kill_wait(self) -> int:
+        """KillWait, seconds."""
+        return int(self.state.spec.option("KillWait"))
+
+    @property
+    def over_limit(self) -> int:
+        """OverTimeLimit, seconds."""
+        return self.state.over_limit_s
+
+    def next_limit(self, now: int) -> int | None:
+        """The next instant after `now` at which a running job reaches its limit, None if there is none."""
+        for end, _, _ in self.state.running:
+            if end > now:
+                return end
+        return None
+
+    def closed(self) -> list[tuple[int, int, Bitmap]]:
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+        return self._test.reservations.closed() if self.state.reserved.all else []
+
+    @property
+    def reserved(self) -> bool:
+        """Whether there are reservations, so that `access` must be asked."""
+        return bool(self.state.reserved.all)
+
+    def reserved_now(self) -> bool:
+        """Whether a reservation is in force."""
+        now = self.state.now
+        return any(r.covers(now, now + 1) for r in self.state.reserved.all)
+
+    def access(self, record: Record, when: int, limit: int) -> Access:
+        """What reservations leave the record's job from `when` on, or from a later start."""
+        return self._test.reservations.access.examine(record, when, limit, move=True)
+
+    def next_reservation_end(self, when: int) -> int:
+        """The first end of a reservation at or after `when`, 0 for none."""
+        return self._test.reservations.next_end(when)
+
+    def licensed(self, record: Record) -> bool:
+        """Whether the licenses of the record's job are free now."""
+        return self._test.licenses.free(record.job, record.reservation)
+
+    def throttled(self, record: Record) -> int:
+        """How many tasks of the array of the record's job wait because of its ``%N``."""
+        return len(self._arrays.by_id[record.job.array_key].waiting)
+
+    def license_holds(self) -> tuple[dict[str, int], list[tuple[Any, int, int, str, int]]]:
+        """Licenses there are, and (owner, begin, end, name, count) held.
+
+        By running jobs (owner None) to their limits, by reservations over their periods (FLEX: always).
+        """
+        state = self.state
+        held: list[tuple[Any, int, int, str, int]] = [
+            (None, state.now, end, name, n) for end, _, job in state.running for name, n in job.licenses
+        ]
+        for r in state.reserved.all:
+            begin, end = (0, 1 << 60) if "FLEX" in r.flags else (r.start, r.end)
+            held += [(r, begin, end, name, n) for name, n in r.licenses]
+        return dict(state.license_totals), held
+
+    def deadline_limit(self, record: Record, limit: int) -> int:
+        """`limit` cut to what is left before the deadline of the record's job."""
+        return self._test.deadlines.limit(record.job, limit)
+
+    def available(self) -> Bitmap:
+        """Nodes that are neither down nor drained."""
+        return self.state.table.up
+
+    def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no other user's job closes to the record's job as things are."""
+        return self.state.free_to(record, nodes)
+
+    @property
+    def completing(self) -> bool:
+        """Whether there are nodes without a job that no job may enter yet."""
+        return bool(self._test.completing.nodes)
+
+    @property
+    def owned(self) -> bool:
+        """Whether users may have nodes to themselves, so that `free_to` must be asked."""
+        return self.state.exclusive_users is not None
+
+    def time_limit(self, record: Record) -> int:
+        """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
+        own, most = self._partition_limits.time_limit(record.job, record.partition), record.partition.spec.max_time_s
+        return own if most is None or own < most else most
+
+    def limit_reason(self, record: Record) -> str | None:
+        """The partition limit that keeps this record from starting.
+
+        Of a job with a minimum time (--time-min) only that counts against MaxTime.
+        """
+        return self._partition_limits.limit_reason(record.job, record.partition, record.shape, shortened=True)
+
+    def qos_bar(self, record: Record) -> str | None:
+        """Why the record's partition does not take the QOS of its job, as the reason to show; None if it does."""
+        if record.job.bars is None:
+            return None
+        bar = record.job.bars.get(record.partition.index)
+        return bar.text if bar is not None and bar.by_qos else None
+
+    @property
+    def limits(self) -> Limits | None:
+        """Association and QOS limits, None where none are enforced."""
+        return self._accounting.limits
+
+    def earliest_possible(self, record: Record) -> int:
+        """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
+        if self._test.preemption is not None:
+            return self.state.now
+        return self.state.selector.earliest_by_count(record.shape, self.state.occupants(), self.state.now)
+
+    def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
+        """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
+        if self._test.preemption is not None:
+            return False
+        return self.state.selector.too_few_by(record.shape, self.state.occupants(), within, time)
+
+    def could_start(self, record: Record, within: Bitmap) -> bool:
+        """Whether the record's job would fit now on the nodes of `within`."""
+        state = self.state
+        if state.selector.could_start(record.shape, within):
+            return True
+        preemption = self._test.preemption
+        return preemption is not None and preemption.could(record, within)
+
+    @property
+    def tests_from_try(self) -> bool:
+        """Whether backfill's future test is about the instant it tries (24.11), and not about any later one."""
+        return self.state.rules.tests_from_try
+
+    def future(
+        self, record: Record, within: Bitmap, when: int = 0, limit: int = 0, following: int = 0
+    ) -> Forecast | None:
+        """Slurm's future test: earliest start on the nodes of `within` (Selector.future).
+
+        A start at `when` is tried, for `limit` seconds, and after it one at `following` (0: none): that says which
+        reservations of parts of nodes matter, and, where it `tests_from_try`, all that is asked.
+        """
+        state = self.state
+        about = Try(when, following, self.state.rules.ends_where_chosen) if self.tests_from_try else None
+        if record.shape.switches:
+            self._test.switch_wait.look(record.job)
+        trim = self._test.reservations.access.trimmer(record, when, limit) if state.reserved.partial else None
+        preemption = self._test.preemption
+        if preemption is not None:
+            return preemption.future(record, within, trim, about)
+        return state.selector.future(record.shape, state.occupants(), state.now, within, trim=trim, about=about)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether jobs may have to make way for others."""
+        return self._test.preemption is not None
+
+    def preempting(self, record: Record) -> bool:
+        """Whether others were stopped for the record's job in this cycle: it is tried in no other partition."""
+        return self._test.being_made_room_for(record.job)
+
+    def may_be_preempted(self, job: Job) -> bool:
+        """Whether running `job` might have to make way for somebody."""
+        return self._test.preemption is not None and self._test.preemption.modes.mode(job) != "OFF"
+
+    def outlook(self) -> RunningSnapshot:
+        """What running jobs will give back when, as it is now: holds while further jobs start."""
+        return RunningSnapshot(self.state.selector, self.state.running, self.state.now)
+
+    @property
+    def whole_nodes_only(self) -> bool:
+        """Whether every running job holds whole nodes."""
+        return not self.state.table.mixed
+
+
+def sum_free_cpus(state: ControllerState, suspension: Suspension) -> int:
+    """CPUs free on usable nodes; where jobs may share cores all there are, since none tells what fits."""
+    table = state.table
+    if table.cores is not None:
+        return table.total_cpus
+    crowded = suspension.crowded
+    if table.up == table.everything and not crowded:
+        return table.total_cpus - table.alloc_cpus
+    mixed = table.mixed & table.up
+    free = table.free_cpus[to_indices(mixed)] if mixed else table.free_cpus[:0]
+    return table.cpus_on(table.idle & table.up) + int(free.clip(min=0).sum())

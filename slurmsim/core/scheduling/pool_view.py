@@ -1,0 +1,160 @@
+"""What a policy sees of one pool: partitions that share nodes with each other and with no other partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.placement.selector import Forecast
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+
+if TYPE_CHECKING:
+    from slurmsim.core.scheduling.may_start import StartTest
+    from slurmsim.core.state.controller_state import ControllerState
+
+_CPUS, _NODES = attrgetter("n_cpus"), attrgetter("n_nodes")
+
+
+class PoolView:
+    """One pool as policies see it (slurmsim.policy.Pool).
+
+    `pending`: records in order; the list itself, so copy before starting jobs while iterating.
+    """
+
+    __slots__ = ("_queue", "_shapes_seen", "_test", "index", "mask", "name", "partitions", "pending", "state", "units")
+
+    def __init__(self, state: ControllerState, test: StartTest, index: int) -> None:
+        self.state, self._test = state, test
+        self.index = index
+        self.partitions = [p for p in state.partitions if p.pool == index]
+        self.name = ",".join(p.name for p in self.partitions)
+        self.mask: Bitmap = 0
+        for p in self.partitions:
+            self.mask |= p.mask
+        self._queue = state.queue.pools[index]
+        self.pending: Sequence[Record] = self._queue.records
+        self.units: str | None = ""
+        self._shapes_seen = 0
+
+    @property
+    def new(self) -> Sequence[Record]:
+        """Records that arrived since `seen`."""
+        return self._queue.new
+
+    @property
+    def gone(self) -> Sequence[tuple[Job, int | None]]:
+        """Since `seen`: (job, end of its limit) that gave nodes back, (job, None) that left the queue unstarted."""
+        return self._queue.gone
+
+    def seen(self) -> None:
+        """The policy has taken note of `new` and `gone`; they are kept from the first such call on."""
+        self._queue.watched = True
+        self._queue.new = []
+        self._queue.gone = []
+
+    @property
+    def generation(self) -> int:
+        """Changes with every start, end, cancel, edit or node event; not with arrivals."""
+        return self.state.generation
+
+    @property
+    def edits(self) -> int:
+        """Changes with node events, new priorities and edits of jobs or partitions: what a plan does not survive."""
+        return self.state.edits
+
+    @property
+    def counts(self) -> bool:
+        """Whether counting units decides everything here.
+
+        True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
+        reservation or maintenance is to come, which closes some nodes and not others.
+        """
+        if self.units is None or self.state.reserved.all:
+            return False
+        cluster = self.state.cluster
+        if cluster.n_compiled != self._shapes_seen:
+            self._shapes_seen = cluster.n_compiled
+            for shape in cluster.shapes.values():
+                if shape.partition.pool != self.index:
+                    continue
+                same = shape.units is not None and self.units in ("", shape.units)
+                if not same or shape.partition.mask != self.mask:
+                    self.units = None
+                    return False
+                self.units = shape.units
+        return True
+
+    @property
+    def free_units(self) -> int:
+        """Units free now on usable nodes; only meaningful while `counts`."""
+        table = self.state.table
+        if self.units == "cpu":
+            mask = self.mask & table.up
+            if mask == table.everything:
+                return table.total_cpus - table.alloc_cpus
+            idle = mask & table.idle
+            mixed = mask & table.mixed
+            return table.cpus_on(idle) + (int(table.free_cpus[to_indices(mixed)].sum()) if mixed else 0)
+        return (table.idle & table.up & self.mask).bit_count()
+
+    @property
+    def returning(self) -> Callable[[Job], int]:
+        """Units that are usable again when a running job ends: none on nodes that are down or draining."""
+        if self.state.table.up == self.state.table.everything:
+            return _CPUS if self.units == "cpu" else _NODES
+        return self._returning_up
+
+    def _returning_up(self, job: Job) -> int:
+        usable = job.nodes & self.state.table.up
+        if usable == job.nodes:
+            return job.n_cpus if self.units == "cpu" else job.n_nodes
+        if self.units == "node":
+            return usable.bit_count()
+        a = job.alloc
+        assert a is not None
+        cpus = a.cpus if not isinstance(a.cpus, int) else [a.cpus] * a.n_nodes
+        return sum(int(n) for n, i in zip(cpus, a.indices().tolist(), strict=True) if usable >> i & 1)
+
+    def releases(self) -> Iterator[tuple[int, int, Job]]:
+        """Running jobs of this pool as (end by limit, id, job), earliest first."""
+        if len(self.state.queue.pools) == 1:
+            return iter(self.state.running)
+        return (entry for entry in self.state.running if entry[2].partition.pool == self.index)
+
+    def turns(self, records: Sequence[Record]) -> Sequence[Record]:
+        """`records` in the order in which a pass is to take them."""
+        return records
+
+    def fits(self, record: Record, within: Bitmap | None = None) -> bool:
+        """Whether the record's job could start now, if need be by preemption."""
+        state = self.state
+        if state.selector.fits(record.shape, within):
+            return True
+        preemption = self._test.preemption
+        return preemption is not None and preemption.could(record, within)
+
+    def closed(self) -> list[tuple[int, int, Bitmap]]:
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+        return self._test.reservations.closed() if self.state.reserved.all else []
+
+    def available(self) -> Bitmap:
+        """Usable nodes of the pool, busy or not."""
+        return self.mask & self.state.table.up
+
+    def busy(self) -> Bitmap:
+        """Usable nodes with at least one job."""
+        return self.mask & self.state.table.up & ~self.state.table.idle
+
+    def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
+        """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
+        state = self.state
+        if record.shape.switches:
+            self._test.switch_wait.look(record.job)
+        return state.selector.future(record.shape, state.occupants(), state.now, within, exact=exact)
+
+    def need_of(self, job: Job) -> int:
+        """Units a job takes in the partition it ran in, or the first it asked for."""
+        return job.shape.unit_need

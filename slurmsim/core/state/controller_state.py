@@ -1,0 +1,231 @@
+"""What a controller knows, and the questions of time that need nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from heapq import heappush, merge
+
+from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.accounting.accounts import Enforcement
+from slurmsim.core.accounting.associations import AssociationTree
+from slurmsim.core.accounting.billing import Billing
+from slurmsim.core.placement.cluster_state import ClusterState
+from slurmsim.core.placement.exclusive_user import ExclusiveUsers
+from slurmsim.core.records.job import ONE_YEAR_S, Job
+from slurmsim.core.records.job_queue import JobQueue, Record
+from slurmsim.core.records.messages import Action
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.observer import Observer
+from slurmsim.core.records.power_states import PowerStates
+from slurmsim.core.records.reservation import ReservationLists
+from slurmsim.core.records.timers import Timers
+from slurmsim.core.records.usage_totals import UsageTotals
+from slurmsim.core.state.triggers import Triggers
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy
+from slurmsim.states import NODES_REQUIRED_TEXT, Reason
+
+LIMIT_SCAN_S = 30  # slurmctld looks for jobs over their limit that often
+Entry = tuple[int, int, Job]
+Event = tuple[int, str, int | None, str, str, str, str, int | None, str]
+
+
+class ControllerState:
+    """What one controller knows, and the notes it takes. Every part of it has this, and changes what is its own.
+
+    Parameters
+    ----------
+    spec
+        Validated configuration.
+    policy
+        The scheduler plugin.
+    start_time
+        When slurmctld starts; the phase of every periodic work.
+    tree
+        The associations; None as without slurmdbd.
+    enforce_limits
+        False leaves ending jobs at their limit to the driver.
+
+    Attributes
+    ----------
+    jobs
+        Every job that has not ended, by id.
+    running, suspended
+        (end by limit, id, job) of the running and of the suspended ones, ascending.
+    parked
+        What jobs suspended by an administrator still hold in the node table, by id; None for nothing.
+    reserved
+        The advance reservations.
+    license_totals
+        Licenses there are, by name.
+    owners
+        Whose jobs run where; None while nobody wants nodes for his user alone.
+    unusable
+        Nodes that are down or drained.
+    generation
+        Counts every change but an arrival; `edits` node events, new priorities and edits: changes no plan survives.
+    limited
+        Pending jobs an event-driven policy may not see in all their partitions, because of limits or states.
+    observers
+        Who hears of starts and ends, in this order.
+    begin_heap
+        (when, id) of pending jobs to consider again.
+    period_wanted
+        Somebody waits for the next run of the priority thread, also while nothing is pending.
+    events, actions
+        Rows of the trace since somebody took them, and the answer to the present step.
+    """
+
+    def __init__(
+        self, spec: ClusterSpec, policy: Policy, start_time: int, tree: AssociationTree | None, enforce_limits: bool
+    ) -> None:
+        self.spec, self.policy = spec, policy
+        self.now = self.start_time = start_time
+        self.cluster = ClusterState(spec)
+        self.rules = self.cluster.rules
+        self.table, self.selector, self.partitions = self.cluster.table, self.cluster.selector, self.cluster.partitions
+        self.tree = tree
+        enforced = spec.option("AccountingStorageEnforce") if tree is not None else None
+        self.enforce = Enforcement.parse(enforced or ())
+        self.queue = JobQueue(self.cluster.n_pools, fifo=self.rules.walks_job_table and _walks_job_table(spec, policy))
+        self.billing = Billing(spec, self.table)
+        self.triggers = Triggers(spec, self.queue, start_time, policy)
+        self.power = PowerStates()
+        self.usage = UsageTotals(self.table, self.partitions, self.power)
+        self.reserved = ReservationLists()
+        self.license_totals = dict(spec.option("Licenses"))
+        self.exclusive_users: ExclusiveUsers | None = (
+            ExclusiveUsers() if any(p.exclusive_user for p in spec.partitions) else None
+        )
+        self.created = 0
+        self.jobs: dict[int, Job] = {}
+        self.running: list[Entry] = []
+        self.suspended: list[Entry] = []
+        self.parked: dict[int, Allocation | None] = {}
+        self.limited: dict[int, Job] = {}
+        self.observers: list[Observer] = []
+        self.begin_heap: list[tuple[int, int]] = []
+        self.timers = Timers()
+        self.unusable: Bitmap = self.table.everything & ~self.table.up
+        self.generation = self.edits = self.backfilled = 0
+        self.events: list[Event] = []
+        self.actions: list[Action] = []
+        self.enforce_limits = enforce_limits
+        self.period_wanted = False
+        self.event_driven: bool = policy.event_driven
+        over = spec.option("OverTimeLimit")
+        self.over_limit_s: int = ONE_YEAR_S if over is None else over
+        self._one_over_limit = self.event_driven or all(
+            p.over_time_limit_s in (None, self.over_limit_s) for p in spec.partitions
+        )
+
+    def record(self, event: str, job: Job, *, nodes: str = "", value: int | None = None, scheduler: str = "") -> None:
+        """Note a state change or decision for the trace (schema EVENTS)."""
+        self.events.append(
+            (self.now, event, job.id, job.state, job.reason, job.partition.name, nodes, value, scheduler)
+        )
+
+    def set_reason(self, job: Job, reason: str) -> None:
+        """Show `reason` for a pending job; recorded when it differs."""
+        if job.reason != reason:
+            job.reason = reason
+            self.events.append((self.now, "REASON", job.id, job.state, reason, job.partition.name, "", None, ""))
+            unsettled = reason in (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT) or len(job.partitions) > 1
+            if unsettled and job.id in self.queue:
+                self.queue.fresh[job.id] = job
+
+    def at(self, now: int) -> None:
+        """It is `now`."""
+        self.now = self.triggers.now = now
+
+    def changed(self) -> None:
+        """What is free, or usable, is not what plans were made from."""
+        self.selector.forget_future()
+        self.generation += 1
+        self.edits += 1
+        self.triggers.changed = True
+
+    def own_nodes(self) -> None:
+        """From now on users may have nodes to themselves; who runs already came in without."""
+        if self.exclusive_users is None:
+            self.exclusive_users = ExclusiveUsers(job for _, _, job in self.running)
+            self.observers.insert(0, self.exclusive_users)
+
+    def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Of `nodes`, those no other user's job closes to the record's job."""
+        return nodes if self.exclusive_users is None else self.exclusive_users.open_to(record, nodes)
+
+    def look_again(self) -> None:
+        """Something changed that plans do not survive: everything is looked at again."""
+        self.changed()
+        self.triggers.request()
+
+    def held(self, job: Job) -> Allocation | None:
+        """What `job`, running or suspended, holds in the node table."""
+        return self.parked.get(job.id, job.alloc)
+
+    def occupants(self) -> Sequence[Entry]:
+        """All that holds something, running or suspended, by the end of its limit."""
+        if not self.suspended:
+            return self.running
+        return list(merge(self.running, [e for e in map(self._holding, self.suspended) if e is not None]))
+
+    def _holding(self, entry: Entry) -> Entry | None:
+        """A suspended job as the future test may take it away: with what it holds; None when that is nothing."""
+        end, job_id, job = entry
+        if job_id not in self.parked:
+            return entry
+        rest = self.parked[job_id]
+        if rest is None:
+            return None
+        rest_of_it = copy(job)
+        rest_of_it.alloc = rest
+        return end, job_id, rest_of_it
+
+    def alone(self, job: Job) -> Bitmap:
+        """The nodes on which no other job runs than `job`."""
+        others = 0
+        for _, _, other in self.running:
+            if other is not job:
+                others |= other.nodes
+        return job.nodes & ~others
+
+    @property
+    def suspended_nodes(self) -> Bitmap:
+        """Nodes with a suspended job."""
+        mask = 0
+        for _, _, job in self.suspended:
+            mask |= job.nodes
+        return mask
+
+    def nodes_named(self, names: Sequence[str]) -> Bitmap:
+        """The nodes of these names."""
+        return from_indices(sorted(self.table.index[n] for n in names))
+
+    def wait_until(self, job: Job, begin: int) -> None:
+        """Consider `job` again at `begin`."""
+        heappush(self.begin_heap, (begin, job.id))
+
+    def limit_time(self, end: int, job: Job) -> int:
+        """When `job`, with that end, is found over its limit."""
+        if self.event_driven:
+            return end
+        own = job.partition.spec.over_time_limit_s
+        return self.scan_after(end + (self.over_limit_s if own is None else own))
+
+    def scan_after(self, due: int) -> int:
+        """The first time-limit scan at or after `due`."""
+        return due + (self.start_time - due) % LIMIT_SCAN_S
+
+    def next_limit_time(self) -> int:
+        """When the next running job is found over its limit, if none ends before."""
+        if self._one_over_limit:
+            return self.limit_time(self.running[0][0], self.running[0][2])
+        return min(self.limit_time(end, job) for end, _, job in self.running)
+
+
+def _walks_job_table(spec: ClusterSpec, policy: Policy) -> bool:
+    """Whether slurmctld sorts no queue: sched/builtin, priority/basic and one tier (job_scheduler.c, FIFO mode)."""
+    basic = spec.option("PriorityType") != "priority/multifactor"
+    return policy.name == "builtin" and basic and len({p.priority_tier for p in spec.partitions}) == 1

@@ -1,0 +1,81 @@
+"""What parts may ask of a job's way through the controller: two small interfaces, so that no part holds the controller.
+
+`controller.waiting` is the one way into the queue and out of it, `controller.life_cycle` the one to start and end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.states import REQUEUED, Reason
+
+
+class Standing(NamedTuple):
+    """What a job in the queue has by its last priority: one a partition, and the CPUs found that count in it."""
+
+    priorities: tuple[int, ...]
+    counted: int
+
+
+class QueueWay:
+    """Into the queue and out of it."""
+
+    def enqueue(self, job: Job, standing: Standing | None = None) -> None:
+        """`job` is independent and not held: it may start from now on, with the `standing` it had or a new one."""
+        raise NotImplementedError
+
+    def withdraw(self, job: Job) -> None:
+        """`job` leaves the queue unstarted."""
+        raise NotImplementedError
+
+    def set_aside(self, job: Job) -> Standing:
+        """`job` leaves the queue, to be put back once something else has changed."""
+        raise NotImplementedError
+
+    def consider(self, job: Job) -> None:
+        """`job` is pending: into the queue, if nothing keeps it out."""
+        raise NotImplementedError
+
+    def put_off(self, job: Job) -> None:
+        """`job` was held: it waits for nothing but its release. What was met before stays so."""
+        raise NotImplementedError
+
+    def edited(self) -> None:
+        """A job or a partition may start where it could not, or not where it could: everything is looked at again."""
+        raise NotImplementedError
+
+
+class RunWay:
+    """Starts, ends and what lies between."""
+
+    def start(self, record: Record, alloc: Allocation, scheduler: str, limit: int | None = None) -> None:
+        """Give `record`'s job its allocation and launch it; with `limit` that becomes its time limit, seconds."""
+        raise NotImplementedError
+
+    def ready(self, job: Job) -> None:
+        """The nodes of `job` have booted: its processes start, and its limit counts from now."""
+        raise NotImplementedError
+
+    def finish(self, job: Job, state: str, reason: str) -> None:
+        """`job` reaches a final state now."""
+        raise NotImplementedError
+
+    def may_requeue(self, job: Job) -> bool:
+        """Whether `job` goes back into the queue when it loses its nodes."""
+        raise NotImplementedError
+
+    def requeue(self, job: Job, state: str = REQUEUED, reason: str = Reason.NONE) -> None:
+        """Put a running job back: PENDING, eligible later, Restarts + 1."""
+        raise NotImplementedError
+
+    def keep(self, job: Job, nodes: Bitmap) -> None:
+        """Running `job` goes on on those of its nodes alone."""
+        raise NotImplementedError
+
+    def move_end(self, job: Job, end: int) -> None:
+        """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        raise NotImplementedError

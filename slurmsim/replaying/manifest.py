@@ -1,0 +1,92 @@
+"""``run.json``: enough to repeat a run bit for bit, and the facts the validator judges on."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from slurmsim import __version__, compiled
+from slurmsim.core.placement.cluster_state import allocation_unit
+from slurmsim.core.placement.sharing import takes_turns
+from slurmsim.core.records.node_names import NodeNamer, index_runs
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.replaying.preparation import Prepared
+from slurmsim.sim.accounting_data import enforcement, takes_facts
+
+LIMIT_SCAN_S = 30
+
+
+def manifest(prepared: Prepared) -> dict[str, Any]:
+    """run.json: enough to repeat the run bit for bit, and the facts the validator judges on."""
+    cluster, workload, options = prepared.cluster, prepared.workload, prepared.options
+    quality = workload.quality
+    over = cluster.option("OverTimeLimit")
+    slack = (
+        None if over is None else LIMIT_SCAN_S + max([over, *(p.over_time_limit_s or 0 for p in cluster.partitions)])
+    )
+    return {
+        "slurmsim": __version__,
+        "python": sys.version.split()[0],
+        "compiled": compiled(),
+        "policy": prepared.policy_name,
+        "policy_options": {k: str(v) for k, v in prepared.policy.options.items()},
+        "seed": options.seed,
+        "options": options.as_dict(),
+        **prepared.hashes,
+        "workload": {
+            "file": options.workload, "format": workload.header.format, "epoch": workload.header.epoch,
+            "records": quality.records, "jobs": len(workload), "repaired": quality.repaired,
+            "dropped": quality.dropped, "examples": quality.examples,
+        },
+        "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
+        "cluster": cluster_facts(cluster, prepared.accounting),
+        "findings": [
+            {"severity": f.severity, "file": f.file, "line": f.line, "key": f.key, "value": f.value,
+             "message": f.message}
+            for f in prepared.findings
+        ],
+    }  # fmt: skip
+
+
+def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) -> dict[str, Any]:
+    """Nodes and partitions as the manifest keeps them (docs/validation.md)."""
+    enforce = enforcement(cluster)
+    namer = NodeNamer([n.name for n in cluster.nodes])
+    index = {n.name: i for i, n in enumerate(cluster.nodes)}
+    unit, memory = allocation_unit(cluster)
+    runs: list[list[Any]] = []
+    first = 0
+    for i in range(1, len(cluster.nodes) + 1):
+        if i < len(cluster.nodes) and _same_size(cluster.nodes[i], cluster.nodes[first]):
+            continue
+        node = cluster.nodes[first]
+        gres: dict[str, int] = {}
+        for g in node.gres:
+            gres[g.name] = gres.get(g.name, 0) + g.count
+            if g.type:
+                gres[f"{g.name}:{g.type}"] = gres.get(f"{g.name}:{g.type}", 0) + g.count
+        usable = max(0, node.real_memory_mib - node.mem_spec_limit_mib)
+        runs.append([namer.runs([(first, i - first)]), node.cpus, usable, gres])
+        first = i
+    partitions = {}
+    for p in cluster.partitions:
+        members = sorted(index[n] for n in p.nodes)
+        partitions[p.name] = {
+            "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
+            "exclusive": p.oversubscribe == "EXCLUSIVE",
+            "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
+            **takes_facts(p, accounting, enforce),
+        }  # fmt: skip
+        if takes_turns(cluster):  # those of an equal tier run on the same CPUs
+            equals = [q for q in cluster.partitions if q.priority_tier == p.priority_tier]
+            partitions[p.name]["jobs_per_cpu"] = sum(not set(q.nodes).isdisjoint(p.nodes) for q in equals)
+    used_up = {"used_up_ends": True} if accounting is not None and enforce.limits and not enforce.safe else {}
+    return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
+            "memory_tracked": memory, "licenses": dict(cluster.option("Licenses")), **used_up}  # fmt: skip
+
+
+def _same_size(a: Any, b: Any) -> bool:
+    return (a.cpus, a.real_memory_mib, a.mem_spec_limit_mib, a.gres) == (
+        b.cpus, b.real_memory_mib, b.mem_spec_limit_mib, b.gres,
+    )  # fmt: skip

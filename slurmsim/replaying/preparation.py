@@ -1,0 +1,287 @@
+"""The inputs of a run read and checked: options in, a cluster, a workload, a policy and all that happens out.
+
+Nothing is written here, and nothing simulated: see `slurmsim.replaying.replay`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slurmsim.config.accounting.missing import warn_missing
+from slurmsim.config.findings import Finding, Report
+from slurmsim.config.groups import warn_missing_groups
+from slurmsim.config.load import examine, make_cluster
+from slurmsim.errors import ConfigError
+from slurmsim.model.accounting import Accounting
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.replaying.until import parse_until
+from slurmsim.sim.account_changes import account_changes
+from slurmsim.sim.accounting_data import AccountingData, read_accounting
+from slurmsim.sim.claims import drop_unknown_claims
+from slurmsim.sim.group_data import with_groups
+from slurmsim.sim.impossible_jobs import settle_impossible
+from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
+from slurmsim.sim.reservation_file import read_reservations
+from slurmsim.sim.simulation import Timed
+from slurmsim.workload import Workload
+
+FRAME = "a DataFrame"
+"""The name of a workload that is no file."""
+_time = attrgetter("time")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything a run depends on, as the command line names it."""
+
+    workload: str
+    out: str
+    conf: str | None = None
+    nodes: int | None = None
+    cpus_per_node: int | None = None
+    format: str | None = None
+    policy: str | None = None
+    set: tuple[tuple[str, str], ...] = ()
+    seed: int = 0
+    until: str | None = None
+    jobs: int | None = None
+    option: tuple[tuple[str, str], ...] = ()
+    node_events: str | None = None
+    mtbf_s: int | None = None
+    mttr_s: int | None = None
+    accounting: tuple[str, ...] = ()
+    unknown_accounts: str = "stop"
+    shares_s: int | None = None
+    boot_s: int | None = None
+    reservations: str | None = None
+    impossible_jobs: str = "stop"
+    as_live: bool | None = None
+    groups: tuple[str, ...] = ()
+    epilog_s: int = 0
+    term_s: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The options that are not at their default, for the manifest."""
+        found: dict[str, Any] = {}
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if name in ("set", "option"):
+                value = [f"{k}={v}" for k, v in value]
+            if value not in (None, [], (), "stop") and (value or name not in ("epilog_s", "term_s")) and name != "out":
+                found[name] = value
+        return found
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A run that can start: its inputs read and checked."""
+
+    options: RunOptions
+    cluster: ClusterSpec
+    findings: list[Finding]
+    workload: Workload
+    policy: Policy
+    policy_name: str
+    until: int | None
+    timed: Sequence[Any] = ()
+    endless: Iterable[Any] = ()
+    hashes: dict[str, Any] = field(default_factory=dict)
+    accounting: Accounting | None = None
+    notes: list[str] = field(default_factory=list)  # warnings that only running could find
+
+
+def prepare(options: RunOptions, frame: Any = None) -> Prepared:
+    """Read and check all inputs; nothing is written. Raises ConfigError or WorkloadError.
+
+    With `frame`, a pandas DataFrame, that is the workload.
+    """
+    from slurmsim_workloads import read_workload
+    from slurmsim_workloads.parquet import digest, from_frame
+
+    policy_name, policy_options = parse_policy(options.policy) if options.policy is not None else ("", {})
+    if options.policy is not None and not policy_name:
+        raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
+    _check_numbers(options)
+    overrides = list(options.set)
+    if policy_name:
+        load_policy(policy_name)
+        overrides.append(("SchedulerType", f"sched/{policy_name}"))
+    findings: list[Finding] = []
+    scheduler_line: tuple[str | None, int | None] = (None, None)
+    cluster: ClusterSpec | None = None
+    if options.conf is not None:
+        if options.nodes is not None or options.cpus_per_node is not None:
+            raise ConfigError("--nodes and --cpus-per-node do not go with --conf", field="--nodes",
+                              expected="one or the other")  # fmt: skip
+        examination = examine(Path(options.conf), overrides)
+        examination.report.raise_first_error()
+        if not options.accounting:
+            warn_missing(examination.report, overrides)
+        if not options.groups:
+            warn_missing_groups(examination.report)
+        cluster, findings = examination.cluster, examination.report.findings
+        named = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
+        scheduler_line = (named[-1].file, named[-1].line) if named else (options.conf, None)
+    elif not options.accounting:
+        warn_missing(Report(), overrides)
+    _refuse_unmodelled(overrides, findings)
+    reader_options = dict(options.option)
+    if cluster is None and options.nodes is not None:
+        cluster = make_cluster(options.nodes, 1 if options.cpus_per_node is None else options.cpus_per_node,
+                               overrides=overrides)  # fmt: skip
+        reader_options.setdefault("max_procs", str(sum(n.cpus for n in cluster.nodes)))
+    reader = reader_options if options.nodes is None or _is_swf(options) else dict(options.option)
+    if frame is None:
+        workload = read_workload(options.workload, options.format, reader)
+    else:
+        if options.format is not None or options.option:
+            raise ConfigError("a DataFrame has no format", field="--format", expected="neither --format nor --option")
+        workload = from_frame(frame, options.workload)
+    own = {} if frame is None else {"workload_sha256": digest(workload)}
+    if options.jobs is not None and options.jobs < len(workload):
+        workload = workload.take(np.arange(options.jobs))
+    if cluster is None:
+        cluster = _cluster_of_header(workload, options, overrides)
+    if options.conf is None:
+        cluster = _with_partitions(cluster, workload, overrides)
+    workload = settle_impossible(workload, cluster, options.impossible_jobs, options.workload)
+    own_name = cluster.name if options.conf is not None else ""
+    data = read_accounting(options.accounting, cluster, own_name, workload, options.unknown_accounts, findings)
+    accounting = data.accounting
+    cluster = with_groups(options.groups, cluster, workload, findings)
+    _check_shares(options, cluster, accounting)
+    name = str(cluster.option("SchedulerType")).removeprefix("sched/")
+    try:
+        policy = load_policy(name)(policy_options)
+    except ConfigError as error:
+        if error.field != "SchedulerType":
+            raise
+        raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
+                          expected=error.expected) from None  # fmt: skip
+    if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
+        findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
+                                f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
+    _check_times(options, policy)
+    until = parse_until(options.until, workload) if options.until is not None else None
+    timed = _timed(options, data, cluster, workload, until)
+    drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
+    endless: Iterable[Any] = ()
+    if options.mtbf_s is not None or options.mttr_s is not None:
+        endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
+    hashes = {**own, **_hashes(options)}  # of files that could be read
+    return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
+
+
+def _check_numbers(options: RunOptions) -> None:
+    if options.seed < 0:
+        raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
+    if options.boot_s is not None and options.boot_s < 0:
+        raise ConfigError(f"{options.boot_s} is negative", field="--boot-time", expected="seconds")
+    if options.jobs is not None and options.jobs < 1:
+        raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
+
+
+def _timed(
+    options: RunOptions, data: AccountingData, cluster: ClusterSpec, workload: Workload, until: int | None
+) -> list[Timed]:
+    """What happens at given times: node events, changes of accounts, reservations."""
+    timed: list[Timed] = []
+    if options.node_events:
+        events = Path(options.node_events)
+        commands = read_account_commands(events, workload)
+        changes = account_changes(commands, data.draft, cluster, data.fitted)
+        timed = sorted([*changes, *read_node_events(events, cluster, workload)], key=_time)
+    if options.reservations:
+        timed = sorted([*read_reservations(Path(options.reservations), cluster, workload, until), *timed], key=_time)
+    return timed
+
+
+def _hashes(options: RunOptions) -> dict[str, Any]:
+    """SHA-256 of each input file, under the names the manifest has for them."""
+    hashes: dict[str, Any] = {}
+    if options.workload != FRAME:
+        hashes["workload_sha256"] = _sha256(options.workload)
+    if options.conf is not None:
+        hashes["conf_sha256"] = _sha256(options.conf)
+    if options.accounting:
+        hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    if options.groups:
+        hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
+    return hashes
+
+
+def _is_swf(options: RunOptions) -> bool:
+    name = options.workload.lower()
+    return options.format == "swf" or (options.format is None and (name.endswith((".swf", ".swf.gz"))))
+
+
+def _cluster_of_header(workload: Workload, options: RunOptions, overrides: list[tuple[str, str]]) -> ClusterSpec:
+    """MaxNodes and MaxProcs of the log's header: equal nodes where they divide, else one CPU a node."""
+    procs, nodes = workload.header.max_procs, workload.header.max_nodes
+    if procs <= 0 and nodes <= 0:
+        raise ConfigError("does not say how large its machine was: give --conf or --nodes", file=options.workload,
+                          expected="a header with MaxProcs or MaxNodes")  # fmt: skip
+    if options.cpus_per_node is not None:
+        each = options.cpus_per_node
+        if each < 1:
+            raise ConfigError(f"{each} is too few", field="--cpus-per-node", expected="at least 1")
+        return make_cluster(-(-max(procs, nodes) // each), each, overrides=overrides)
+    if procs <= 0 or nodes <= 0 or procs % nodes:
+        return make_cluster(max(procs, nodes), 1, overrides=overrides)
+    return make_cluster(nodes, procs // nodes, overrides=overrides)
+
+
+def _with_partitions(cluster: ClusterSpec, workload: Workload, overrides: list[tuple[str, str]]) -> ClusterSpec:
+    """A made-up cluster gets the partitions the log names, each over all nodes."""
+    column = workload.texts["partition"]
+    used = sorted({p for code in np.unique(column.codes).tolist() for p in column.values[code].split(",") if p})
+    if not used or set(used) <= {p.name for p in cluster.partitions}:
+        return cluster
+    first = cluster.nodes[0]
+    return make_cluster(len(cluster.nodes), first.cpus, partitions=used, overrides=overrides)
+
+
+def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[Finding]) -> None:
+    """A --set that would change nothing is a mistake, not a warning."""
+    asked = {key.lower() for key, _ in overrides}
+    for finding in findings:
+        if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
+            raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_times(options: RunOptions, policy: Policy) -> None:
+    """Nodes may be COMPLETING where the policy knows what that is."""
+    for option, value in (("--epilog-time", options.epilog_s), ("--term-time", options.term_s)):
+        if value < 0:
+            raise ConfigError(f"{value} is negative", field=option, expected="seconds")
+        if value and policy.event_driven:
+            raise ConfigError(f"policy {policy.name} knows no COMPLETING nodes", field=option,
+                              expected="sched/backfill or sched/builtin")  # fmt: skip
+
+
+def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:
+    """Fair shares can be written only where slurmctld would work them out."""
+    if options.shares_s is None:
+        return
+    if options.shares_s < 0:
+        raise ConfigError(f"{options.shares_s} is negative", field="--shares", expected="seconds, 0 for every run")
+    multifactor = cluster.option("PriorityType") == "priority/multifactor"
+    if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
+        raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "
+                          "priority/multifactor and accounting_storage/slurmdbd")  # fmt: skip
+
+
+def _sha256(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,219 @@
+"""The main job: simulate a prepared run and leave a trace. The composition root of ``slurmsim run``."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.messages import CreateReservation
+from slurmsim.replaying.manifest import manifest
+from slurmsim.replaying.preparation import FRAME, Prepared, RunOptions, prepare
+from slurmsim.sim.network import BOOT_S
+from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.shares import SharesRecorder
+from slurmsim.sim.simulation import Simulation, Timed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from slurmsim.trace.reader import Trace
+
+GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
+Progress = Callable[[Simulation], None]
+
+
+def run(
+    workload: str | Path | pd.DataFrame,
+    *,
+    out: str | Path,
+    conf: str | Path | None = None,
+    nodes: int | None = None,
+    cpus_per_node: int | None = None,
+    format: str | None = None,
+    policy: str | None = None,
+    set: Mapping[str, object] | None = None,
+    option: Mapping[str, object] | None = None,
+    seed: int = 0,
+    until: str | int | None = None,
+    jobs: int | None = None,
+    node_events: str | Path | None = None,
+    reservations: str | Path | None = None,
+    mtbf: int | None = None,
+    mttr: int | None = None,
+    boot_time: int | None = None,
+    epilog_time: int = 0,
+    term_time: int = 0,
+    accounting: str | Path | Sequence[str | Path] = (),
+    unknown_accounts: str = "stop",
+    groups: str | Path | Sequence[str | Path] = (),
+    impossible_jobs: str = "stop",
+    shares: int | None = None,
+    as_live: bool = False,
+    report: bool = True,
+) -> Trace:
+    """Replay a workload, as ``slurmsim run`` does, and return its trace.
+
+    Parameters are those of the command under the same names: `set` and `option` are mappings, `accounting` and
+    `groups` one path or several. `workload` may be a pandas DataFrame with the columns of docs/workloads.md, of which
+    ``job_id`` and ``submit`` have to be there. Warnings of the command are Python warnings; errors raise
+    `slurmsim.errors.SlurmSimError` with the same one line.
+    """
+    from slurmsim.trace.reader import read_trace
+
+    files, about_groups = ([f] if isinstance(f, str | Path) else f for f in (accounting, groups))
+    frame = None if isinstance(workload, str | Path) else workload
+    options = RunOptions(
+        FRAME if frame is not None else str(workload), str(out), _path(conf), nodes, cpus_per_node, format, policy,
+        _pairs(set), seed, None if until is None else str(until), jobs, _pairs(option), _path(node_events), mtbf, mttr,
+        tuple([str(path) for path in files]), unknown_accounts, shares, boot_s=boot_time,
+        reservations=_path(reservations), impossible_jobs=impossible_jobs,
+        as_live=as_live or None, groups=tuple([str(path) for path in about_groups]),
+        epilog_s=epilog_time, term_s=term_time,
+    )  # fmt: skip
+    prepared = prepare(options, frame)
+    for finding in prepared.findings:
+        if finding.severity == "warning":
+            warnings.warn(str(finding), stacklevel=2)
+    folder, summary, interrupted = execute(prepared, report=report)
+    if summary["refused"]:
+        warnings.warn(refused_warning(summary["refused"]), stacklevel=2)
+    for note in prepared.notes:
+        warnings.warn(note, stacklevel=2)
+    if interrupted:
+        raise KeyboardInterrupt
+    return read_trace(folder)
+
+
+def _path(path: str | Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _pairs(given: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((key, str(value)) for key, value in (given or {}).items())
+
+
+def execute(
+    prepared: Prepared, *, report: bool = True, progress: Progress | None = None
+) -> tuple[Path, dict[str, Any], bool]:
+    """Simulate and write the trace; returns the folder, the summary, and whether it was cut short by Ctrl-C.
+
+    Raises OutputError when something cannot be written; what was in the folder before is then untouched.
+    """
+    from slurmsim.metrics.summary import summarize_trace
+    from slurmsim.report.build import build_report
+    from slurmsim.trace.reader import read_trace
+    from slurmsim.trace.writer import TraceWriter
+
+    began = time.perf_counter()
+    interrupted = False
+    every = prepared.options.shares_s
+    optional = () if every is None else ("shares",)
+    with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
+        recorder = Recorder(
+            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
+        )
+        simulation = simulate(prepared, recorder, progress)
+        if every is not None and writer.shares is not None:
+            SharesRecorder(simulation.controller, every, writer.shares.append)
+        try:
+            simulation.run()
+        except KeyboardInterrupt:
+            interrupted = True
+        recorder.unfinished()
+        dropped = sum(prepared.workload.quality.dropped.values())  # of what was left out before it began
+        for sub, text in simulation.refused:
+            prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
+        for name, text in simulation.refused_reservations:
+            prepared.notes.append(f"warning: reservation {name}: refused as Slurm would: {text}")
+        prepared.notes += _never_begun(prepared.timed, int(simulation.env.now))
+        writer.write_json("run.json", manifest(prepared))
+        folder = writer.seal(partial=interrupted)
+        wall = time.perf_counter() - began
+        cpus = sum(n.cpus for n in prepared.cluster.nodes)
+        found = dict(summarize_trace(read_trace(folder), cpus=cpus))
+        at = list(found).index("refused") + 1
+        items = list(found.items())
+        summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])
+        controller = simulation.controller
+        summary |= {
+            "wall_s": round(wall, 3),
+            "jobs_per_s": round(recorder.n_finished / wall, 1) if wall > 0 else None,
+            "passes": controller.main.passes + controller.host.passes,
+            "backfilled": controller.state.backfilled,
+            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "policy": prepared.policy_name,
+            "seed": prepared.options.seed,
+        }
+        writer.write_json("summary.json", summary)
+        if report:
+            build_report(folder)
+        folder = writer.close(partial=interrupted)
+    return folder, summary, interrupted
+
+
+def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None = None) -> Simulation:
+    """The simulation of a prepared run, with `recorder` attached, not yet run."""
+    simulation: Simulation | None = None
+    if progress is None:
+        after = recorder.turn
+    else:
+        turns = 0
+
+        def after(now: int) -> None:
+            nonlocal turns
+            recorder.turn(now)
+            turns += 1
+            if turns & 255 == 0:
+                assert simulation is not None and progress is not None
+                progress(simulation)
+
+    as_live = bool(prepared.options.as_live)
+    simulation = Simulation(
+        replace(prepared.cluster, watched=True) if as_live else prepared.cluster,
+        prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
+        endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
+        on_refused=recorder.refused, after_turn=after,
+        boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
+        epilog_s=prepared.options.epilog_s, term_s=prepared.options.term_s,
+    )  # fmt: skip
+    simulation.controller.state.triggers.ticks = as_live
+    if as_live:
+        simulation.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
+    recorder.attach(simulation.controller)
+    return simulation
+
+
+def refused_warning(n: int) -> str:
+    """What to say about `n` refused submissions."""
+    return f"warning: Slurm would refuse {n} submissions: they are the rows in state REFUSED of jobs.parquet"
+
+
+def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
+    """What to say of reservations that lie after the `end` of the run, which no job could meet."""
+    specs = [item.fact.spec for item in timed if isinstance(item.fact, CreateReservation)]
+    return [
+        f"warning: reservation {spec.name or 'without a name'}: starts at {spec.start}, after the run ended ({end})"
+        for spec in specs if spec.start > end
+    ]  # fmt: skip
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway."""
+    old = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD, 50, 50)
+    try:
+        yield
+    finally:
+        gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
+        gc.unfreeze()
+        gc.set_threshold(*old)

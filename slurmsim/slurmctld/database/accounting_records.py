@@ -1,0 +1,211 @@
+"""One row of accounting: a run of a job and its steps, as slurmdbd keeps them.
+
+A row is made from the job itself when somebody asks, and kept for good when slurmctld forgets the job, when a run ends
+in a requeue, or when the job is resized. Mirrors as_mysql_job.c (job start and completion, 22.05).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.job import ONE_YEAR_S
+from slurmsim.releases import row as of_release
+from slurmsim.slurmctld.database.job_record import JobRecord
+from slurmsim.slurmctld.engine.live_job import task_list
+from slurmsim.slurmctld.processes.step import BATCH, EXTERN, NAMES, Step
+from slurmsim.slurmctld.processes.steps import node_list
+from slurmsim.states import FINAL_STATES, JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+
+# what the script's own end says; after any other its processes were killed
+_OWN_END = (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY, JobState.DEADLINE)
+_LOST_CODE = {"22.05": 0, "24.11": 1}
+"""Exit code of a run that lost a node."""
+_BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
+
+
+def record_of(engine: LiveCluster, row: Row, run: Job | None = None) -> JobRecord:
+    """The accounting row of a job (or the unsplit tasks of an array) as it is; of `run` when that run is over."""
+    live, core = row.job, run if run is not None else row.job.core
+    storage = engine.storage
+    first = storage.first(live)
+    alloc = core.alloc if core.start_time is not None else None
+    started = alloc is not None
+    state = str(core.state)
+    array = live.array
+    end = int(core.end_time or 0)
+    steps = [step for step in live.steps if step.run == core.restarts] if started else []
+    # of a job that was ended, steps that went with it were reported too late to count
+    late = core.end_time if state in (JobState.CANCELLED, JobState.TIMEOUT) else None
+    ended = [step for step in steps if step.end is not None and (late is None or step.end < late)]
+    numbered = [step.exit_code for step in ended if step.number not in NAMES]
+    return JobRecord(
+        db_index=first.db_index, original_index=first.original or first.db_index,
+        job_id=live.id, array_job_id=array.id if array is not None else 0,
+        array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),
+        array_max_tasks=core.array_limit or 0, assoc_id=_assoc_id(engine, core), account=core.account or "",
+        user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,
+        partition=_partition(core, started),
+        qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
+        exit_code=exit_code(core, engine.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
+        killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
+        submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
+        end=end,
+        suspended=_suspended(engine, core, run is not None), time_limit=_limit(core, started),
+        nodes=engine.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
+        alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.shape.min_cpus),
+        mem_cpu=core.shape.mem_cpu, mem_node=core.shape.mem_node, tres_req=_asked_tres(engine, core),
+        tres_alloc=_given_tres(engine, core) if started else {},
+        priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
+        constraints=live.asked.get("features") or None,
+        resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(engine, core),
+        restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
+        comment=live.asked.get("comment") or None, first_cpus=0 if alloc is None else _first(alloc.cpus),
+        first_mem=0 if alloc is None else _first(alloc.mem), steps=steps,
+    )  # fmt: skip
+
+
+def _assoc_id(engine: LiveCluster, core: Job) -> int:
+    """The number of a job's association; 0 without one."""
+    return 0 if core.branch is None else engine.database.id_of(core.branch.spec)
+
+
+def _first(share: Any) -> int:
+    """The share on the first node."""
+    return int(share) if isinstance(share, int) else int(share[0])
+
+
+def _tasks(row: Row) -> str | None:
+    if not row.tasks:
+        return None
+    return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
+
+
+def exit_code(core: Job, release: str) -> int:
+    """The wait status slurmctld had when it told slurmdbd of the end: of a job it ended itself it had none.
+
+    A status of 1 is taken for an exit code, not for a signal (as_mysql_job_complete).
+    """
+    if core.state not in _OWN_END:
+        return int(of_release(_LOST_CODE, release)) << 8 if core.state == JobState.NODE_FAIL else 0
+    code, _, signal = str(core.exit_code).partition(":")
+    status = int(code) << 8 | int(signal or 0)
+    return 256 if status == 1 else status
+
+
+def _partition(core: Job, started: bool) -> str:
+    """Where it started, or was tried last if it was refused; else all it waits in."""
+    refused = core.state == JobState.FAILED
+    return core.partition.name if started or refused else ",".join(p.name for p in core.partitions)
+
+
+def _eligible(core: Job) -> int | None:
+    if core.start_time is None and core.reason == Reason.ARRAY_TASK_LIMIT:
+        return None
+    return int(core.eligible_time or core.begin or 0)
+
+
+def _suspended(engine: LiveCluster, core: Job, over: bool) -> int:
+    if over or not core.suspended_at:
+        return int(core.suspended_s)
+    return int(engine.controller.suspension.seconds(core))
+
+
+def _limit(core: Job, started: bool) -> int | None:
+    if not started and not core.limit_fixed:
+        return -1
+    return None if core.time_limit_s >= ONE_YEAR_S else int(core.time_limit_s // 60)
+
+
+def _billed(engine: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str, int]:
+    counts["billing"] = int(engine.controller.state.billing.bill(counts, core.partition.spec.tres_billing_weights))
+    if not counts.get("mem"):
+        counts.pop("mem", None)
+    return counts
+
+
+def _asked_tres(engine: LiveCluster, core: Job) -> dict[str, int]:
+    counts = engine.controller.state.billing.requested(core, core.shape)
+    counts["cpu"] = int(core.shape.min_cpus)
+    return _billed(engine, core, counts)
+
+
+def _given_tres(engine: LiveCluster, core: Job) -> dict[str, int]:
+    assert core.alloc is not None
+    return _billed(engine, core, engine.controller.state.billing.allocated(core.alloc))
+
+
+def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
+    if not started:
+        return ("StartRecieved",)
+    if not live.asked.get("script") and core.start_time == core.submit_time:
+        return ("SchedSubmit", "StartRecieved")  # who waits for an allocation is tried at once
+    return ("SchedBackfill" if str(core.scheduler).lower() == "backfill" else "SchedMain", "StartRecieved")
+
+
+def _reason(live: LiveJob, core: Job) -> str:
+    """The last thing it waited for that is neither its turn nor nodes (state_reason_prev_db)."""
+    described = str(core.reason).startswith("Nodes required")  # Resources, in more words
+    if core.state == JobState.PENDING and core.reason not in _BRIEF_REASONS and not described:
+        return str(core.reason).partition(",")[0]
+    if core.sub.hold:
+        return Reason.HELD_USER
+    if core.sub.dependency:
+        return Reason.DEPENDENCY
+    if core.sub.begin is not None or core.restarts:
+        return Reason.BEGIN_TIME
+    return Reason.NONE
+
+
+def _resv_id(engine: LiveCluster, core: Job) -> int:
+    return int(getattr(core.reservation, "id", 0) or 0) if core.reservation is not None else 0
+
+
+def step_row(engine: LiveCluster, record: JobRecord, step: Step) -> dict[str, Any]:
+    """A step as slurmdbd tells of it; one nobody saw end ended with its job."""
+    over = step.end is not None
+    state = str(step.state) if over or not record.end else record.state
+    if not over and record.state == JobState.SUSPENDED:
+        state = JobState.SUSPENDED
+    named = step.number in NAMES
+    return {
+        "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
+        "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
+        "exit_code": step.exit_code,
+        "killed_by": step.cancelled_by, "nodes": node_list(engine, step),
+        "killed_by_name": None if step.cancelled_by is None else engine.people.by_uid(step.cancelled_by).name,
+        "node_names": [engine.controller.state.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
+        "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(engine, record,
+        step),
+        "submit_line": step.asked.get("submit_line"), "cwd": step.asked.get("cwd"),
+        "std_in": step.asked.get("std_in"), "std_out": step.asked.get("std_out"), "std_err": step.asked.get("std_err"),
+        "time_limit": step.asked.get("time_limit"),
+    }  # fmt: skip
+
+
+def _layout(step: Step) -> str:
+    """How its tasks are spread, as slurm_step_layout_type_name has it."""
+    asked = str(step.asked.get("task_dist") or step.asked.get("distribution") or "")
+    words = [word.capitalize() for word in asked.split(":")[0].split(",")[0].split("=")[0].split() if word]
+    if words and words[0].lower() != "unknown":
+        return words[0]
+    return "Block" if sum(step.tasks) > len(step.nodes) else "Cyclic"
+
+
+def step_tres(engine: LiveCluster, record: JobRecord, step: Step) -> dict[str, int]:
+    """What a step has by name. A batch script has its first node's share of the job, the outer step everything."""
+    if step.number == EXTERN:
+        return dict(record.tres_alloc)
+    if step.number == BATCH:
+        tres = {"cpu": record.first_cpus, "mem": record.first_mem, "node": 1}
+        more = {name: count for name, count in record.tres_alloc.items() if name.startswith("gres/")}
+        tres |= {name: count // max(record.alloc_nodes, 1) for name, count in more.items()}
+    else:
+        tres = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
+    if not tres["mem"]:
+        del tres["mem"]
+    return tres

@@ -1,0 +1,249 @@
+"""Accounting: a row of every run of every job, also of those slurmctld has forgotten.
+
+Rows of jobs slurmctld has are made when somebody asks; earlier runs of theirs are kept beside them, as their steps may
+still be told of. When a job is forgotten all its rows go to the `RecordStore`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from heapq import merge
+from typing import TYPE_CHECKING, Any
+
+from slurmsim import releases, sluid
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
+from slurmsim.slurmctld.database.job_record import First, JobRecord
+from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, sql, words
+from slurmsim.slurmctld.database.record_store import RecordStore
+from slurmsim.slurmctld.engine.every_job import shown_of
+from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.processes.step import NAMES, Step
+from slurmsim.states import RESIZING
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+DISABLED = "Slurm accounting storage is disabled"
+_CLOCKED = {"22.05": False, "24.11": True}
+FEW = 20_000
+"""Rows that are rather sorted than found by walking over all."""
+_INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
+_SENT = tuple(f.name for f in fields(JobRecord) if f.name not in ("asked", "steps", "first_cpus", "first_mem"))
+_FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std_out", "std_err", "licenses", "extra",
+                 "script", "shared")  # fmt: skip
+
+
+class Storage:
+    """All rows of one cluster.
+
+    Attributes
+    ----------
+    store
+        Rows of jobs that slurmctld has forgotten; in memory until whoever knows about files gives it another.
+    earlier
+        Rows of runs that are over of jobs it has, by the core's id.
+    enabled
+        Whether sacct is answered; not where the configuration itself says that nothing is stored.
+    completed
+        Told of every run that is over.
+    """
+
+    CHANGES: frozenset[str] = frozenset()
+
+    def __init__(self, engine: LiveCluster) -> None:
+        self.engine = engine
+        self.enabled = True
+        self.store = RecordStore()
+        self.earlier: dict[int, list[JobRecord]] = {}
+        self.completed: Callable[[JobRecord], None] | None = None
+        self._first: dict[int, First] = {}
+        self._next_index = 1
+        self._cluster = zlib.crc32(engine.cluster.name.encode()) % 4094 + 2  # real ones draw lots
+        self._last_ms = 0
+
+    # -- what happens to jobs -----------------------------------------------------------------------------------------
+
+    def entered(self, live: LiveJob) -> None:
+        """A job was submitted; all tasks of an array share one row until they are split off."""
+        core = live.core
+        if core.id not in self._first:  # else it was launched at once
+            self._first[core.id] = First(self._index_of(live), core.priority, core.restarts)
+
+    def _index_of(self, live: LiveJob) -> int:
+        if live.array is not None and live.own_id is None:
+            for other in live.array.left().values():
+                known = self._first.get(other._core.id) if other._core is not None else None
+                if known is not None:
+                    return known.db_index
+        return self._new_index()
+
+    def _new_index(self) -> int:
+        """The database counts; since 24.11 slurmctld makes the ids itself, of its clock."""
+        if releases.row(_CLOCKED, self.engine.release):
+            self._last_ms = max(self._last_ms + 1, self.engine.now * 1000)
+            return sluid.made(self._cluster, self._last_ms)
+        index, self._next_index = self._next_index, self._next_index + 1
+        return index
+
+    def launched(self, live: LiveJob) -> None:
+        """A job starts. Its row is written a second time before its index is known, if it is a young one."""
+        core = live.core
+        first = self._first.get(core.id)
+        if first is None or (live.array is not None and live.own_id != live.array.id):
+            self._first[core.id] = First(self._new_index(), core.priority, core.restarts)
+        if (core.start_time or 0) - core.submit_time < _INDEX_PERIOD_S:
+            self._next_index += 1
+
+    def requeued(self, run: Job, ended: Job | None = None) -> None:
+        """A run ended in a requeue (or a size in another): it keeps a row of its own.
+
+        `ended` is what it was before if it was over already: its exit code stays.
+        """
+        live = self.engine.jobs.get(run.id)
+        if live is None:
+            return
+        record = record_of(self.engine, Row(live), run)
+        if ended is not None:
+            record.exit_code = exit_code(ended, self.engine.release)
+        self.earlier.setdefault(run.id, []).append(record)
+        if self.completed is not None:
+            self.completed(record)
+        before = self.first(live)
+        original = before.original or before.db_index
+        self._first[run.id] = First(self._new_index(), live.core.priority, live.core.restarts, original)
+
+    def ended(self, live: LiveJob) -> None:
+        """A job is over."""
+        if self.completed is not None:
+            self.completed(record_of(self.engine, Row(live)))
+
+    def dropped(self, live: LiveJob) -> None:
+        """A task left its array's row without one of its own."""
+        self._first.pop(live.core.id, None)
+
+    def forgotten(self, live: LiveJob) -> None:
+        """slurmctld forgets a job that is over."""
+        engine, core_id = self.engine, live.core.id
+        for record in self.earlier.pop(core_id, ()):
+            self.store.add(record)
+        known = core_id in engine.network.live  # else it was refused, and is none of those `every_job` tells of
+        shown = shown_of(engine, live) if known else None
+        self.store.add(record_of(engine, Row(live, live.record_of)), live.order if known else None, shown)
+        self._first.pop(core_id, None)
+
+    # -- what rows are made of ----------------------------------------------------------------------------------------
+
+    def first(self, live: LiveJob) -> First:
+        """What was noted of a job at first."""
+        core = live.core
+        return self._first.get(core.id) or First(0, core.priority, core.restarts)
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def page(
+        self, cond: Mapping[str, Any], person: Person, after: int, most: int | None
+    ) -> tuple[list[JobRecord], int | None]:
+        """Those of jobs with ids above `after`, looking at some `most` rows; and behind which id to go on, None: done.
+
+        All rows of one job are in one answer. Raises Refusal.
+        """
+        if not self.enabled:
+            raise Refusal(DISABLED)
+        own_only = "jobs" in words(self.engine.cluster.options.get("PrivateData")) or bool(cond.get("script"))
+        wanted, narrowed = conditions(cond), sql(cond)
+        if own_only and not self.engine.database.is_admin(person):
+            wanted.append(lambda r: r.uid == person.uid)
+            narrowed.add("id_user = ?", person.uid)
+        rows: list[JobRecord] = []
+        last: int | None = None
+        told: int | None = None
+        for looked, record in enumerate(self._by_id(cond, narrowed, after)):
+            if most is not None and looked >= max(most, 1) and record.job_id != last:
+                return rows, last
+            last = record.job_id
+            if not all(test(record) for test in wanted):
+                continue
+            if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:
+                continue
+            told = record.job_id
+            rows.append(record)
+        return rows, None
+
+    def _by_id(self, cond: Mapping[str, Any], narrowed: Sql, after: int) -> Iterator[JobRecord]:
+        """Candidates with ids above `after`, by id and the newest first; equal ones in the order they were made."""
+        narrowed.add("id_job > ?", after)
+        written = self.store.select(narrowed.text, narrowed.values, walk=self._walk(cond))
+        waiting = sorted((r for r in self.store.waiting() if r.job_id > after), key=_newest_first)
+        return merge(written, waiting, self._living(cond, after), key=_newest_first)
+
+    def _walk(self, cond: Mapping[str, Any]) -> bool:
+        """Whether to walk over all rows by id; not where jobs are named, or few rows are as young as the window."""
+        since = int(cond.get("start") or 0)
+        if cond.get("jobs"):
+            return False
+        if not 0 < since < 1 << 63:
+            return True
+        young = "SELECT count(*) FROM (SELECT 1 FROM job WHERE time_end >= ? LIMIT ?)"
+        (count,) = next(self.store.execute(young, (since, FEW + 1)))
+        return bool(count > FEW)
+
+    def _living(self, cond: Mapping[str, Any], after: int) -> Iterator[JobRecord]:
+        """Rows of jobs slurmctld has, made one by one."""
+        ids: set[int] | None = None
+        if cond.get("jobs"):
+            whole, tasks = chosen_ids(cond["jobs"])
+            ids = whole | {array for array, _ in tasks}
+        rows = self.engine.rows() if ids is None or 0 in ids else self.engine.rows_of(ids)
+        for row in sorted((row for row in rows if row.job.id > after), key=lambda row: row.job.id):
+            yield from sorted(self.runs(row), key=_newest_first)
+
+    def runs(self, row: Row) -> list[JobRecord]:
+        """The rows of one job slurmctld has, in the order they were made."""
+        earlier = [record for task in row.tasks or (row.job,) for record in self.earlier.get(task.core.id, ())]
+        return [*earlier, record_of(self.engine, Row(row.job, row.tasks or row.job.record_of))]
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+
+    def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+        """The requests about accounting rows."""
+        return {"accounting_jobs": self._jobs, "accounting_enabled": self._enabled}
+
+    def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        most = arguments.get("most")  # who does not name it takes everything at once
+        after, engine = int(arguments.get("after") or 0), self.engine
+        found, further = self.page(arguments, person, after, None if most is None else int(most))
+        columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in found] for name in _SENT}
+        for name in _FROM_REQUEST:
+            columns[name] = [r.asked.get(name) for r in found]
+        columns["qos_id"] = [engine.database.qos_id(r.qos) for r in found]
+        columns["qos_req"] = [r.asked.get("qos") for r in found]
+        columns["killed_by_name"] = [_name(engine, r.killed_by) for r in found]
+        columns["batch"] = [bool(r.asked.get("script")) for r in found]
+        if not arguments.get("script"):
+            del columns["script"]
+        if not arguments.get("no_steps"):
+            columns["steps"] = [[step_row(engine, r, step) for step in _by_number(r.steps)] for r in found]
+        return {
+            "now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name, "further": further,
+        }  # fmt: skip
+
+    def _enabled(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        return {"enabled": self.enabled, "cluster": self.engine.cluster.name}
+
+
+def _newest_first(record: JobRecord) -> tuple[int, int]:
+    return record.job_id, -record.submit
+
+
+def _name(engine: LiveCluster, uid: int | None) -> str | None:
+    return None if uid is None else engine.people.by_uid(uid).name
+
+
+def _by_number(steps: Iterable[Step]) -> list[Step]:
+    """As the database has them: interactive, batch, extern, then by number."""
+    return sorted(steps, key=lambda step: step.number - (1 << 32) if step.number in NAMES else step.number)

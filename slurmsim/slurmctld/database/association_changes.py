@@ -1,0 +1,335 @@
+"""What sacctmgr adds and modifies: worked out on a copy, which takes the database's place when all went well.
+
+Mirrors as_mysql_assoc.c, as_mysql_user.c, as_mysql_acct.c, as_mysql_qos.c (22.05) as far as clients see.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.config.accounting.build import preemption_loop
+from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key
+from slurmsim.config.findings import Place
+from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.database import association_records as records
+from slurmsim.slurmctld.database.association_database import AccountFacts, Database, UserFacts
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+Answer = dict[str, Any]
+Setting = tuple[str, str, str]  # field, operator, value
+Action = Callable[[Mapping[str, Any]], "Answer | list[str]"]
+NO_DATABASE = "You are not running a supported accounting_storage plugin"
+JOBS_ACTIVE = "Job(s) active, cancel job(s) before remove"
+PREEMPTION_LOOP = "QOS Preemption loop detected"
+DEFAULT_ACCOUNT = "You can not remove the default account of a user"
+HERE = Place()
+
+
+class Change(ABC):
+    """One request, carried out on a copy that takes the database's place when all went well."""
+
+    def __init__(self, engine: LiveCluster, person: Person, *, commit: bool) -> None:
+        self.engine, self.person, self.commit = engine, person, commit
+        self.db: Database = engine.database
+        if not self.db.exists:
+            raise Refusal(NO_DATABASE)
+        self.draft: Draft = deepcopy(self.db.draft)
+        self.accounts, self.users = deepcopy(self.db.accounts), deepcopy(self.db.users)
+        self.notes: list[tuple[str, str, str]] = []
+
+    def run(self, arguments: Mapping[str, Any]) -> Answer:
+        """Carry it out. Raises Refusal."""
+        handler = self.actions()[arguments["action"]]
+        try:
+            objects = handler(arguments)
+            answer: Answer = {"objects": objects}
+            if isinstance(objects, dict):
+                answer = objects
+            if self.commit and not answer.get("error") and answer["objects"]:
+                self.finish()
+        except ConfigError as error:
+            raise Refusal(str(error).replace("\n", " ")) from None
+        except SlurmSimError as error:
+            raise Refusal(str(error)) from None
+        return answer
+
+    @abstractmethod
+    def actions(self) -> Mapping[str, Action]:
+        """What can be asked for."""
+
+    def finish(self) -> None:
+        """Make it so, also for the scheduler."""
+        db = self.db
+        old = db.draft, db.accounts, db.users
+        db.draft, db.accounts, db.users = self.draft, self.accounts, self.users
+        try:
+            accounting = db.accounting()
+            self.engine.controller.replace_accounting(accounting)
+        except SlurmSimError:
+            db.draft, db.accounts, db.users = old
+            raise
+        db.refresh()
+        for name in [name for name in db.users if not any(key[1] == name for key in db.draft.associations)]:
+            if name not in old[2] or name != "root":
+                db.users.pop(name, None)
+        for action, where, info in self.notes:
+            db.note(self.engine.now, action, self.person, where, info)
+        self.engine.network.tell(self.engine.now, [])
+
+    # -- who may ------------------------------------------------------------------------------------------------------
+
+    def need_operator(self) -> None:
+        """Raises Refusal."""
+        if not self.db.is_admin(self.person):
+            raise Refusal(DENIED, 2002)
+
+    def need_coordinator(self, accounts: Iterable[str]) -> None:
+        """Whoever is no operator must coordinate all these accounts, or ones above them."""
+        if self.db.is_admin(self.person):
+            return
+        for account in accounts:
+            at: Key | None = (account, "", "")
+            while at is not None and at in self.draft.associations:
+                facts = self.accounts.get(at[0])
+                if facts is not None and self.person.name in facts.coordinators:
+                    break
+                at = records.above(self.db, at) if at in self.db.draft.associations else None
+            else:
+                at = None
+            if at is None:
+                raise Refusal(DENIED, 2002)
+
+    # -- adding -------------------------------------------------------------------------------------------------------
+
+    def add_account(self, arguments: Mapping[str, Any]) -> list[str]:
+        parent = str(arguments.get("parent") or "root")
+        if not self.db.is_admin(self.person):
+            self.need_coordinator([parent])
+        found = []
+        for name in arguments["names"]:
+            if (name, "", "") in self.draft.associations:
+                continue
+            item = self.draft.add((name, "", ""), HERE, parent)
+            self.set_association(item, arguments.get("settings") or ())
+            organization = arguments.get("organization") or (parent if parent != "root" else name)
+            self.accounts[name] = AccountFacts(arguments.get("description") or name, organization)
+            facts = self.accounts[name]
+            self.notes.append(("Add Accounts", name, f"description='{facts.description}', "
+                               f"organization='{facts.organization}'"))  # fmt: skip
+            self.notes.append(("Add Associations", "", f"acct='{name}', parent_acct='{parent}', user=''"))
+            found.append(name)
+        return found
+
+    def add_user(self, arguments: Mapping[str, Any]) -> list[str]:
+        accounts = [str(name) for name in arguments["accounts"]]
+        self.need_coordinator(accounts)
+        level = arguments.get("admin_level")
+        if level and self.db.admin_level(self.person) != "Administrator":
+            raise Refusal(DENIED, 2002)
+        found = []
+        for name in arguments["names"]:
+            for account in accounts:
+                for partition in arguments.get("partitions") or [""]:
+                    key = (account, name, partition)
+                    if key in self.draft.associations or (account, "", "") not in self.draft.associations:
+                        continue
+                    self.set_association(self.draft.add(key, HERE), arguments.get("settings") or ())
+                    self.notes.append(("Add Associations", "", f"acct='{account}', user='{name}'"))
+                    found.append(name)
+            if name not in self.users:
+                self.users[name] = UserFacts()
+                self.notes.append(("Add Users", name, "admin_level=1"))
+            if level:
+                self.users[name].admin_level = str(level)
+            default = arguments.get("default_account")
+            if default or name not in self.draft.defaults:
+                self.draft.set_default(name, str(default or accounts[0]), HERE)
+        return found
+
+    def add_qos(self, arguments: Mapping[str, Any]) -> list[str]:
+        self.need_operator()
+        found = []
+        for name in arguments["names"]:
+            if name in self.draft.qos:
+                continue
+            item = self.draft.add_qos(name, HERE)
+            item.aside["description"] = arguments.get("description") or name
+            self.set_qos(item, arguments.get("settings") or ())
+            self.notes.append(("Add QOS", name, f"description='{item.aside['description']}'"))
+            found.append(name)
+        return found
+
+    def set_association(self, item: Item, settings: Sequence[Setting]) -> None:
+        for name, operator, value in settings:
+            self.draft.set_association(item, name, value, HERE, operator)
+
+    def set_qos(self, item: Item, settings: Sequence[Setting]) -> None:
+        for name, operator, value in settings:
+            self.draft.set_qos(item, name, value, HERE, operator)
+
+    # -- choosing -----------------------------------------------------------------------------------------------------
+
+    def chosen(self, cond: Mapping[str, Any], kind: str) -> list[Key]:
+        """The associations a condition selects; of users, or of accounts."""
+        found = []
+        for key in sorted(self.draft.associations, key=lambda k: self.db.ids.get(k, 1 << 30)):
+            account, user, partition = key
+            if bool(user) != (kind == "user"):
+                continue
+            if cond.get("clusters") and self.db.cluster not in cond["clusters"]:
+                continue
+            if cond.get("accounts") and account not in cond["accounts"]:
+                continue
+            if cond.get("users") and user not in cond["users"]:
+                continue
+            if cond.get("partitions") and partition not in cond["partitions"]:
+                continue
+            if cond.get("ids") and self.db.ids.get(key) not in [int(i) for i in cond["ids"]]:
+                continue
+            if cond.get("default_accounts") and self.draft.defaults.get(user, ("",))[0] not in cond["default_accounts"]:
+                continue
+            if cond.get("parents") and not user and self.parent(key) not in cond["parents"]:
+                continue
+            found.append(key)
+        return found
+
+    def parent(self, key: Key) -> str:
+        return str(self.draft.associations[key].values.get("parent") or "root")
+
+    # -- modifying ----------------------------------------------------------------------------------------------------
+
+    def modify_associations(self, arguments: Mapping[str, Any]) -> list[str]:
+        kind, settings = str(arguments["kind"]), arguments["settings"]
+        keys = [ROOT] if kind == "cluster" else self.chosen(arguments["cond"], kind)
+        if kind == "cluster" and arguments["cond"].get("clusters"):
+            keys = keys if self.db.cluster in arguments["cond"]["clusters"] else []
+        if not self.db.is_admin(self.person):
+            self.need_coordinator(key[0] for key in keys)
+            if kind == "cluster" or not keys:
+                raise Refusal(DENIED, 2002)
+        found = []
+        parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
+        for key in keys:
+            if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
+                continue
+            found.append(self.text(key))  # whose child it was
+            self.set_association(self.draft.associations[key], settings)
+        if found:
+            ids = " || ".join(f"id_assoc={self.db.ids.get(key, 0)}" for key in sorted(
+                keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
+            self.notes.append(("Modify Associations", f"({ids})", _settings_text(settings)))
+        return found
+
+    def text(self, key: Key) -> str:
+        """An association as the database tells of it."""
+        account, user, partition = key
+        cluster = self.db.cluster
+        if user:
+            tail = f" P = {partition}" if partition else ""
+            return f"C = {cluster:<10} A = {account:<20} U = {user:<9}{tail}"
+        if key == ROOT:
+            return f"C = {cluster:<10} A = {account}"
+        return f"C = {cluster:<10} A = {account} of {self.parent(key)}"
+
+    def modify_users(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
+        cond = arguments["cond"]
+        names = sorted({key[1] for key in self.chosen(cond, "user")})
+        level, account = arguments.get("admin_level"), arguments.get("default_account")
+        new_name = arguments.get("new_name")
+        own = names == [self.person.name] and account and not level and not new_name
+        if not own:
+            self.need_operator()
+        if level and self.db.admin_level(self.person) != "Administrator":
+            raise Refusal(DENIED, 2002)
+        if new_name and len(names) > 1:
+            raise Refusal("Can only change one at a time")
+        for name in names:
+            if level:
+                self.users[name].admin_level = str(level)
+            if account:
+                if not any(key[0] == account and key[1] == name for key in self.draft.associations):
+                    return {"objects": names, "error": "no_association", "account": account, "user": name}
+                self.draft.set_default(name, str(account), HERE)
+            if new_name:
+                self.rename(name, str(new_name))
+        return names
+
+    def rename(self, name: str, new: str) -> None:
+        draft = self.draft
+        draft.associations = {
+            ((a, new, p) if u == name else (a, u, p)): item for (a, u, p), item in draft.associations.items()
+        }
+        for key in list(self.db.ids):
+            if key[1] == name and self.commit:
+                self.db.ids[key[0], new, key[2]] = self.db.ids.pop(key)
+        self.users[new] = self.users.pop(name)
+        draft.defaults[new] = draft.defaults.pop(name)
+
+    def modify_accounts(self, arguments: Mapping[str, Any]) -> list[str]:
+        keys = self.chosen(arguments["cond"], "account")
+        self.need_coordinator(key[0] for key in keys)
+        found = sorted({key[0] for key in keys})
+        for name in found:
+            facts = self.accounts[name]
+            facts.description = arguments.get("description") or facts.description
+            facts.organization = arguments.get("organization") or facts.organization
+        return found
+
+    def modify_qos(self, arguments: Mapping[str, Any]) -> list[str]:
+        self.need_operator()
+        found = self.chosen_qos(arguments["cond"])
+        for name in found:
+            item = self.draft.qos[name]
+            if arguments.get("description"):
+                item.aside["description"] = str(arguments["description"])
+            self.set_qos(item, arguments.get("settings") or ())
+        if preemption_loop(self.draft):
+            raise Refusal(PREEMPTION_LOOP)
+        if found:
+            where = " || ".join(f"name='{name}'" for name in found)
+            self.notes.append(("Modify QOS", f"({where})", _settings_text(arguments.get("settings") or ())))
+        return found
+
+    def chosen_qos(self, cond: Mapping[str, Any]) -> list[str]:
+        ids = [int(i) for i in cond.get("ids") or ()]
+        names = cond.get("names")
+        return [
+            name
+            for name, number in sorted(self.db.qos_ids.items(), key=lambda pair: pair[1])
+            if (not names or name in names) and (not ids or number in ids)
+        ]
+
+    # -- deleting -----------------------------------------------------------------------------------------------------
+
+    def add_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
+        self.need_coordinator(arguments["accounts"])
+        for name in arguments["accounts"]:
+            if name not in self.accounts:
+                raise Refusal("Invalid account or account/partition combination specified", 2045)
+            facts = self.accounts[name]
+            facts.coordinators += [user for user in arguments["users"] if user not in facts.coordinators]
+        return list(arguments["users"])
+
+    def delete_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
+        users, accounts = arguments.get("users") or [], arguments.get("accounts") or []
+        self.need_coordinator(accounts or list(self.accounts))
+        found = []
+        for name, facts in sorted(self.accounts.items()):
+            if accounts and name not in accounts:
+                continue
+            for user in sorted(facts.coordinators):
+                if not users or user in users:
+                    found.append(f"U = {user:<9} A = {name:<10}")
+            facts.coordinators = [u for u in facts.coordinators if users and u not in users]
+        return found
+
+
+def _settings_text(settings: Iterable[Setting]) -> str:
+    return ", ".join(f"{name.lower()}{operator}={value}" for name, operator, value in settings)

@@ -1,0 +1,184 @@
+"""What slurmdbd keeps of a cluster: accounts, users, associations and QOS with their ids, and every change made.
+
+The values are those of `config.accounting.Draft`, which files are read into, so that a change of the running cluster
+is checked and carried out by the same code. What the scheduler obeys is built from them (`accounting`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.config.accounting.build import build
+from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Draft, Item, Key
+from slurmsim.config.findings import Place, Report
+from slurmsim.model.accounting import Accounting, Association
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.server.people import Person
+
+ADMIN_LEVELS = ("Not Set", "None", "Operator", "Administrator")
+ROOT_DESCRIPTION, ROOT_ORGANIZATION = "default root account", "root"
+
+
+@dataclass(slots=True)
+class AccountFacts:
+    """What is said of an account beside its association."""
+
+    description: str
+    organization: str
+    coordinators: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class UserFacts:
+    """What is said of a user beside the associations."""
+
+    admin_level: str = "None"
+    default_wckey: str = ""
+
+
+@dataclass(slots=True)
+class Transaction:
+    """One change: when, what, by whom, to what."""
+
+    id: int
+    time: int
+    action: str
+    actor: str
+    where: str
+    info: str
+
+
+class Database:
+    """All of one cluster.
+
+    Parameters
+    ----------
+    cluster
+        ClusterName.
+    draft
+        What was read from files; None for a new database, which has the root account and the QOS ``normal``.
+    exists
+        Whether there is a slurmdbd at all; sacctmgr has nothing to talk to otherwise.
+    owner
+        The uid that may do everything.
+    created
+        When the cluster was.
+
+    Attributes
+    ----------
+    operators
+        Names of users who are operators whatever the database says of them.
+    """
+
+    def __init__(self, cluster: str, draft: Draft | None, *, exists: bool, owner: int, created: int) -> None:
+        self.cluster, self.exists, self.owner, self.created = cluster, exists, owner, created
+        self.operators: frozenset[str] = frozenset()
+        self.draft = draft if draft is not None else Draft(Report())
+        self.draft.root(Place())
+        self.draft.associations.setdefault(ROOT_USER, Item(Place()))
+        self.draft.defaults.setdefault("root", ("root", Place()))
+        if self.draft.implicit_qos and "normal" not in self.draft.qos:
+            self.draft.qos = {"normal": Item(Place()), **self.draft.qos}
+        self.ids: dict[Key, int] = {}
+        self.qos_ids: dict[str, int] = {}
+        self.accounts: dict[str, AccountFacts] = {}
+        self.users: dict[str, UserFacts] = {}
+        self.transactions: list[Transaction] = []
+        self._next_id = self._next_qos = 1
+        self.refresh()
+
+    def accounting(self) -> Accounting:
+        """What the scheduler is to obey. Raises ConfigError for what contradicts itself."""
+        return build(self.draft, "sacctmgr")
+
+    def refresh(self) -> None:
+        """Give ids and facts to what is new, and forget those of what is gone."""
+        for key in self._in_order():
+            if key not in self.ids:
+                self.ids[key], self._next_id = self._next_id, self._next_id + 1
+            aside = self.draft.associations[key].aside
+            if key[1]:
+                user = self.users.setdefault(key[1], UserFacts("Administrator" if key[1] == "root" else "None"))
+                level = aside.pop("adminlevel", aside.pop("admin", ""))
+                if level:
+                    user.admin_level = next((a for a in ADMIN_LEVELS if a.lower().startswith(level.lower())), "None")
+            else:
+                self._account(key[0], aside)
+        for key in [key for key in self.ids if key not in self.draft.associations]:
+            del self.ids[key]
+        accounts = {key[0] for key in self.draft.associations if not key[1]}
+        for name in [name for name in self.accounts if name not in accounts]:
+            del self.accounts[name]
+        for name in self.draft.qos:
+            if name not in self.qos_ids:
+                self.qos_ids[name], self._next_qos = self._next_qos, self._next_qos + 1
+        for name in [name for name in self.qos_ids if name not in self.draft.qos]:
+            del self.qos_ids[name]
+
+    def _account(self, name: str, aside: dict[str, str]) -> None:
+        known = self.accounts.get(name)
+        if known is None:
+            root = name == "root"
+            known = AccountFacts(ROOT_DESCRIPTION if root else name, ROOT_ORGANIZATION if root else name)
+            parent = self.draft.associations[name, "", ""].values.get("parent")
+            if not root and parent and parent != "root":
+                known.organization = str(parent)
+            self.accounts[name] = known
+        for key in ("description", "descr"):
+            if key in aside:
+                known.description = aside.pop(key).lower()
+        for key in ("organization", "org"):
+            if key in aside:
+                known.organization = aside.pop(key).lower()
+        for key in ("coordinator", "coordinators"):
+            if key in aside:
+                known.coordinators = [word for word in aside.pop(key).split(",") if word]
+
+    def _in_order(self) -> list[Key]:
+        """As they were created, the root and its user first; parents before what is in them."""
+        order: dict[Key, None] = {ROOT: None, ROOT_USER: None}
+
+        def visit(key: Key) -> None:
+            if key in order or key not in self.draft.associations:
+                return
+            values = self.draft.associations[key].values
+            visit((key[0], "", "") if key[1] else (str(values.get("parent") or "root"), "", ""))
+            order[key] = None
+
+        for key in self.draft.associations:
+            visit(key)
+        return list(order)
+
+    # -- asking -------------------------------------------------------------------------------------------------------
+
+    def id_of(self, spec: Association) -> int:
+        """The number of an association."""
+        return self.ids.get((spec.account, spec.user, spec.partition), 0)
+
+    def qos_id(self, name: str) -> int:
+        """The number of a QOS; 1, which is ``normal``, for one that is not known."""
+        return self.qos_ids.get(name.lower(), 1 if name in ("", "normal") else 0)
+
+    def admin_level(self, person: Person) -> str:
+        """None, Operator or Administrator; the cluster's owner and root are administrators."""
+        if person.uid in (0, self.owner):
+            return "Administrator"
+        known = self.users.get(person.name)
+        level = known.admin_level if known is not None else "None"
+        return "Operator" if person.name in self.operators and level != "Administrator" else level
+
+    def is_admin(self, person: Person) -> bool:
+        """Whether `person` may change what belongs to others."""
+        return self.admin_level(person) in ("Operator", "Administrator")
+
+    def note(self, now: int, action: str, person: Person, where: str, info: str = "") -> None:
+        """Remember a change."""
+        self.transactions.append(Transaction(len(self.transactions) + 1, now, action, person.name, where, info))
+
+
+def engine_database(cluster: Any, draft: Draft | None, owner: int, start_time: int) -> Database:
+    """The database of a cluster as configured."""
+    kind = str(cluster.option("AccountingStorageType") or "")
+    return Database(cluster.name, draft, exists=kind.endswith("slurmdbd"), owner=owner, created=start_time)

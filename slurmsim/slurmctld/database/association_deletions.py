@@ -1,0 +1,129 @@
+"""What sacctmgr deletes, and all that it can change (see `association_changes`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.config.accounting.draft import ROOT, Key
+from slurmsim.slurmctld.database.association_changes import DEFAULT_ACCOUNT, JOBS_ACTIVE, Action, Answer, Change
+
+if TYPE_CHECKING:
+    pass
+
+
+class AnyChange(Change):
+    """One request of any kind."""
+
+    def actions(self) -> Mapping[str, Action]:
+        """By the names in requests."""
+        return {
+            "add_account": self.add_account,
+            "add_user": self.add_user,
+            "add_qos": self.add_qos,
+            "modify_associations": self.modify_associations,
+            "modify_users": self.modify_users,
+            "modify_accounts": self.modify_accounts,
+            "modify_qos": self.modify_qos,
+            "delete": self.delete,
+            "delete_qos": self.delete_qos,
+            "add_coordinator": self.add_coordinator,
+            "delete_coordinator": self.delete_coordinator,
+        }
+
+    def delete(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
+        """Associations of accounts or users; ``whole``: the accounts or users themselves."""
+        kind, cond = str(arguments["kind"]), arguments["cond"]
+        whole = bool(arguments.get("whole"))
+        keys = self.chosen(cond, kind)
+        if not self.db.is_admin(self.person):
+            self.need_coordinator(key[0] for key in keys)
+        gone = set(keys)
+        if kind == "account":
+            for key in keys:
+                gone |= self.below(key[0])
+        if not keys:
+            return []
+        running = self.active(gone)
+        if running:
+            return {"objects": running, "error": JOBS_ACTIVE}
+        if kind == "account" or not whole:
+            kept = [key for key in self.draft.associations if key not in gone]
+            in_default = [
+                f"C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}"
+                for user, (account, _) in sorted(self.draft.defaults.items())
+                if any(key[1] == user and key[0] == account for key in gone) and any(key[1] == user for key in kept)
+            ]
+            if in_default:
+                return {"objects": in_default, "error": DEFAULT_ACCOUNT}
+        found = sorted({key[0] if kind == "account" else key[1] for key in keys}) if whole else [
+            self.text(key) for key in keys
+        ]  # fmt: skip
+        for key in gone:
+            self.draft.associations.pop(key, None)
+        left = {(key[1], key[0]) for key in self.draft.associations if key[1]}
+        orphans = []
+        for user, (account, _) in list(self.draft.defaults.items()):
+            if (user, account) not in left:
+                del self.draft.defaults[user]
+        for user in list(self.users):
+            if not any(u == user for u, _ in left):
+                orphans.append(user)
+                del self.users[user]
+                for facts in self.accounts.values():
+                    facts.coordinators = [name for name in facts.coordinators if name != user]
+        for name in [name for name in self.accounts if (name, "", "") not in self.draft.associations]:
+            del self.accounts[name]
+        for name in found if whole else ():
+            what = "acct" if kind == "account" else "user"
+            self.notes.append(("Remove Account Coords", f"({what}='{name}')", ""))
+            self.notes.append(("Remove Accounts" if kind == "account" else "Remove Users", f"name='{name}'", ""))
+        return {"objects": found, "orphans": orphans if not whole and kind == "user" else []}
+
+    def below(self, account: str) -> set[Key]:
+        found: set[Key] = set()
+        for key in self.draft.associations:
+            if key[1] and key[0] == account:
+                found.add(key)
+            elif not key[1] and key != ROOT and self.parent(key) == account:
+                found |= {key} | self.below(key[0])
+        return found
+
+    def active(self, keys: set[Key]) -> list[str]:
+        """Jobs that are not over in these associations."""
+        found = []
+        for row in self.engine.rows():
+            live = row.job
+            core = live.core
+            if core.end_time is not None or core.branch is None:
+                continue
+            spec = core.branch.spec
+            if (spec.account, spec.user, spec.partition) in keys:
+                found.append((live.id, spec.account, spec.user, spec.partition))
+        return [
+            f"JobID = {number:<10} C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}"
+            + (f" P = {partition}" if partition else "")
+            for number, account, user, partition in sorted(found)
+        ]
+
+    def delete_qos(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
+        self.need_operator()
+        found = self.chosen_qos(arguments["cond"])
+        bad = [
+            self.text(key) for key, item in self.draft.associations.items() if item.values.get("default_qos") in found
+        ]
+        if bad:
+            return {"objects": bad, "error": "default_qos"}
+        for name in found:
+            del self.draft.qos[name]
+            self.notes.append(("Remove QOS", f"(name='{name}')", ""))
+            for item in self.draft.associations.values():
+                tokens = item.values.get("qos")
+                if tokens:
+                    item.values["qos"] = tuple(token for token in tokens if token.lstrip("+-") != name)
+            for other in self.draft.qos.values():
+                if other.values.get("preempt"):
+                    other.values["preempt"] = tuple(n for n in other.values["preempt"] if n != name)
+        return found
+
+    # -- coordinators -------------------------------------------------------------------------------------------------

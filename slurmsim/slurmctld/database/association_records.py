@@ -1,0 +1,189 @@
+"""What sacctmgr is told of associations, QOS, accounts and users: raw values, limits as they hold after inheritance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.config.accounting.draft import NO_QOS, ROOT, Item, Key
+from slurmsim.model.accounting import PARENT_SHARES
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.database.association_database import Database
+
+Record = dict[str, Any]
+_TRES = ("grp_tres", "grp_tres_mins", "grp_tres_run_mins", "max_tres", "max_tres_per_node", "max_tres_mins")
+_COUNTS = ("grp_jobs", "grp_jobs_accrue", "grp_submit_jobs", "max_jobs", "max_jobs_accrue", "max_submit_jobs",
+           "min_prio_thresh")  # fmt: skip
+_TIMES = ("grp_wall_s", "max_wall_s")
+_INHERITED = ("max_jobs", "max_jobs_accrue", "max_submit_jobs", "min_prio_thresh", "max_wall_s", "max_tres",
+              "max_tres_per_node", "max_tres_mins")  # fmt: skip
+_OF_QOS = ("max_tres_pu", "max_tres_pa", "max_tres_run_mins_pu", "max_tres_run_mins_pa", "max_jobs_pu", "max_jobs_pa",
+           "max_submit_pu", "max_submit_pa", "max_jobs_accrue_pu", "max_jobs_accrue_pa", "min_tres")  # fmt: skip
+
+
+def above(db: Database, key: Key) -> Key | None:
+    """The account an association is in."""
+    if key == ROOT:
+        return None
+    if key[1]:
+        return key[0], "", ""
+    return str(db.draft.associations[key].values.get("parent") or "root"), "", ""
+
+
+def in_order(db: Database) -> Iterator[Key]:
+    """Down the tree, users of an account first, by name."""
+    children: dict[Key, list[Key]] = {}
+    for key in db.draft.associations:
+        parent = above(db, key)
+        if parent is not None:
+            children.setdefault(parent, []).append(key)
+    stack = [ROOT]
+    while stack:
+        key = stack.pop()
+        yield key
+        stack.extend(sorted(children.get(key, ()), key=lambda k: (not k[1], k[1] or k[0], k[2]), reverse=True))
+
+
+def spans(db: Database) -> dict[Key, tuple[int, int]]:
+    """The nested-set numbers (lft, rgt) of all associations; the last one added comes first."""
+    children: dict[Key, list[Key]] = {}
+    for key in sorted(db.draft.associations, key=lambda k: -db.ids.get(k, 0)):
+        parent = above(db, key)
+        if parent is not None:
+            children.setdefault(parent, []).append(key)
+    found: dict[Key, tuple[int, int]] = {}
+    count = 0
+
+    def walk(key: Key) -> None:
+        nonlocal count
+        count += 1
+        left = count
+        for child in children.get(key, ()):
+            walk(child)
+        count += 1
+        found[key] = (left, count)
+
+    walk(ROOT)
+    return found
+
+
+def path(db: Database, key: Key) -> list[Item]:
+    """An association and everything above it."""
+    found = []
+    at: Key | None = key
+    while at is not None:
+        found.append(db.draft.associations[at])
+        at = above(db, at)
+    return found
+
+
+def qos_of(db: Database, key: Key) -> tuple[list[str], list[str]]:
+    """The QOS it may use, and its own list as written (with signs)."""
+    items = path(db, key)
+    own = list(items[0].values.get("qos") or ())
+    names: list[str] = []
+    for item in reversed(items):
+        tokens = tuple(item.values.get("qos") or ())
+        if tokens == NO_QOS:
+            names = []
+        elif tokens and tokens[0][0] in "+-":
+            for token in tokens:
+                names = [name for name in names if name != token[1:]]
+                if token[0] == "+":
+                    names.append(token[1:])
+        elif tokens:
+            names = list(tokens)
+    if not names and not any(item.values.get("qos") for item in items):
+        names = list(db.draft.qos) if db.draft.open_root else ["normal"]
+    return sorted(names), own
+
+
+def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: bool = False) -> Record:
+    """One association; with `own` without what it inherits."""
+    items = path(db, key)
+    values = items[0].values
+    parent = above(db, key)
+    shares = values.get("shares")
+    names, raw = qos_of(db, key)
+    record: Record = {
+        "id": db.ids.get(key, 0), "cluster": db.cluster, "account": key[0], "user": key[1] or None,
+        "partition": key[2] or None, "parent": None if key[1] or key == ROOT else parent and parent[0],
+        "parent_id": db.ids.get(parent, 0) if parent is not None else 0, "lft": span[0], "rgt": span[1],
+        "shares": 1 if shares is None else "parent" if shares == PARENT_SHARES else shares,
+        "priority": values.get("priority"), "qos": names, "qos_raw": raw,
+        "is_default": bool(key[1]) and db.draft.defaults.get(key[1], ("",))[0] == key[0],
+        "lineage": lineage(db, key), "comment": items[0].aside.get("comment"),
+    }  # fmt: skip
+    record["def_qos"] = values.get("default_qos") or None
+    if not own and not record["def_qos"]:
+        record["def_qos"] = next((i.values["default_qos"] for i in items if i.values.get("default_qos")), None)
+    for name in (*_TRES, *_COUNTS, *_TIMES):
+        value = values.get(f"limits.{name}")
+        if name in _INHERITED and not own:
+            value = _inherited(items, f"limits.{name}", tres=name in _TRES)
+        record[name] = dict(value or {}) if name in _TRES else value
+    return record
+
+
+def _inherited(items: list[Item], key: str, *, tres: bool) -> Any:
+    if not tres:
+        return next((item.values[key] for item in items if item.values.get(key) is not None), None)
+    found: dict[str, int] = {}
+    for item in reversed(items):
+        found |= {name: count for name, count in (item.values.get(key) or {}).items() if count is not None}
+    return found
+
+
+def lineage(db: Database, key: Key) -> str:
+    """``/account/sub/0-user/`` (24.11)."""
+    names = []
+    at: Key | None = (key[0], "", "") if key[1] else key
+    while at is not None and at != ROOT:
+        names.append(at[0])
+        at = above(db, at)
+    text = "/" + "".join(f"{name}/" for name in reversed(names))
+    if key[1]:
+        text += f"0-{key[1]}/" + (f"{key[2]}/" if key[2] else "")
+    return text
+
+
+def qos(db: Database, name: str) -> Record:
+    """One QOS."""
+    item = db.draft.qos[name]
+    values = item.values
+    record: Record = {
+        "id": db.qos_ids.get(name, 0), "name": name, "priority": values.get("priority") or 0,
+        "description": item.aside.get("description") or ("Normal QOS default" if name == "normal" else name),
+        "flags": list(values.get("flags") or ()), "preempt": list(values.get("preempt") or ()),
+        "preempt_mode": values.get("preempt_mode") or "", "preempt_exempt_time_s": values.get("preempt_exempt_time_s"),
+        "grace_time_s": values.get("grace_time_s") or 0,
+        "usage_factor": 1.0 if values.get("usage_factor") is None else values["usage_factor"],
+        "usage_threshold": values.get("usage_threshold"), "limit_factor": values.get("limit_factor"),
+    }  # fmt: skip
+    for key in (*_TRES, *_COUNTS, *_TIMES):
+        value = values.get(f"limits.{key}")
+        record[key] = dict(value or {}) if key in _TRES else value
+    for key in _OF_QOS:
+        value = values.get(key)
+        record[key] = dict(value or {}) if "tres" in key else value
+    return record
+
+
+def user(db: Database, name: str) -> Record:
+    """One user, without associations."""
+    facts = db.users[name]
+    coordinates = [account for account, f in sorted(db.accounts.items()) if name in f.coordinators]
+    return {
+        "user": name, "default_account": db.draft.defaults.get(name, ("",))[0] or None,
+        "admin_level": facts.admin_level, "default_wckey": facts.default_wckey or None, "coordinates": coordinates,
+    }  # fmt: skip
+
+
+def account(db: Database, name: str) -> Record:
+    """One account, without associations."""
+    facts = db.accounts[name]
+    return {
+        "account": name, "description": facts.description, "organization": facts.organization,
+        "coordinators": sorted(facts.coordinators),
+    }  # fmt: skip

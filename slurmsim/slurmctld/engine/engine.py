@@ -1,0 +1,223 @@
+"""The live cluster without sockets and files: requests in, answers out, at the instants a clock says.
+
+An engine is a pure function of its header (configuration, first instant) and the requests it was given with their
+times; that is how it is restored from the journal, and why a live session can be replayed.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from slurmsim.core.controller.controller import Controller
+from slurmsim.core.records.job import Job
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy
+from slurmsim.protocol import Refusal
+from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.database.accounting_storage import Storage
+from slurmsim.slurmctld.database.association_database import Database, engine_database
+from slurmsim.slurmctld.engine import every_job
+from slurmsim.slurmctld.engine.forgetting import Forgetting
+from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.engine.live_network import LiveNetwork
+from slurmsim.slurmctld.engine.request_interning import Same
+from slurmsim.slurmctld.processes import script_ends, steps
+from slurmsim.slurmctld.processes.job_timers import JobTimers
+from slurmsim.slurmctld.processes.real_jobs import RealJobs
+from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.requests import (
+    allocations,
+    association_requests,
+    cancels,
+    jobs,
+    nodes,
+    partitions,
+    priority_info,
+    queries,
+    reservations,
+    shows,
+    test_controls,
+    usage_report,
+)
+from slurmsim.slurmctld.requests.statistics import Statistics
+from slurmsim.slurmctld.requests.submissions import Submissions
+from slurmsim.slurmctld.server.people import People, Person
+from slurmsim.states import JobState
+
+REQUESTS = (
+    queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
+    allocations, jobs, nodes, partitions, reservations, shows,
+)  # fmt: skip
+SHAPES = 1000
+"""Compiled requests that are kept, beside those of jobs."""
+
+
+class Engine(LiveCluster):
+    """One cluster that answers requests.
+
+    Parameters
+    ----------
+    cluster, policy, accounting
+        What it is made of.
+    start_time
+        First instant, seconds since the epoch.
+    people
+        Who is who; `owner` is the uid that may do everything.
+    release
+        The Slurm release to be like, a key of `VERSIONS`.
+    runs_jobs
+        Batch jobs really run, unless they say how long they are to be simulated.
+    run_time
+        Seconds a simulated job runs, from its request; -1 when something else ends it.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        policy: Policy,
+        start_time: int,
+        people: People,
+        owner: int,
+        *,
+        database: Database | None = None,
+        run_time: Callable[[Mapping[str, Any]], Behaviour],
+        release: str = "22.05",
+        runs_jobs: bool = False,
+    ) -> None:
+        database = database or engine_database(cluster, None, owner, start_time)
+        lives: dict[int, LiveJob] = {}
+        self.forgetting: Forgetting = Forgetting(lives, start_time, int(cluster.option("MinJobAge")), self._forget)
+        network = LiveNetwork(
+            self._moved, self._killed, self._ran, self._resized, cluster, policy, start_time,
+            boots=self.note_reboots, forgetting=self.forgetting, after_turn=self._after_turn,
+            accounting=database.accounting() if database.exists else None,
+        )  # fmt: skip
+        super().__init__(
+            cluster, people, owner, database, network, lives, run_time=run_time, release=release, runs_jobs=runs_jobs
+        )
+        _introduce(self.controller, people, owner)
+        self._seen_pass = 0
+        self.same: Same = Same()
+        self.real: RealJobs | None = None
+        self.storage: Storage = Storage(self)
+        self.statistics: Statistics = Statistics(self)
+        self.timers: JobTimers = JobTimers(self)
+        self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {}
+        self.changes: frozenset[str] = frozenset()
+        for module in REQUESTS:
+            self.calls |= module.calls(self)
+            self.changes |= module.CHANGES
+        submissions = Submissions(self, self.storage, self.statistics, self.forgetting, self.same)
+        for part in (submissions, self.storage, self.statistics):
+            self.calls |= part.calls()
+            self.changes |= part.CHANGES
+
+    def execute(self, now: int, call: str, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
+        self.network.advance(now)
+        usage = self.controller.recalculation
+        if usage.next_at < now:  # it decays while nothing else happens
+            usage.catch_up(now)
+        self._planned = None
+        handler = self.calls.get(call)
+        self.statistics.asked(call, person)
+        if handler is None:
+            raise Refusal("Invalid argument", errno.EINVAL)
+        return handler(arguments, person)
+
+    def next_event(self) -> float:
+        """When something happens by itself; infinity for never."""
+        return min(float(self.network.env.peek()), self.forgetting.next)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs or may still start by itself."""
+        c = self.controller
+        return bool(c.state.running) or any(not live.over for live in self.jobs.values())
+
+    # -- what happens to jobs ---------------------------------------------------------------------------------------
+
+    def _moved(self, live: LiveJob, what: str) -> None:
+        """`live` was launched, or it ended."""
+        self.split(live)
+        if what == "launched":
+            self.storage.launched(live)
+            self.statistics.started += 1
+            steps.began(self, live)
+            self.timers.warn_before_limit(live)
+            if self.real is not None and self.runs_jobs and is_real(live.asked):
+                self.real.launch(live)
+        elif live.core.alloc is not None:
+            steps.over(self, live, live.core)
+        if what == "ended":
+            self.last_end = int(live.core.end_time or self.now)
+            self.forgetting.over(live.core.id, self.last_end)
+            self.statistics.ended(live)
+            self.storage.ended(live)
+        self.changed(live)
+
+    def _killed(self, job: Job) -> None:
+        """The processes of `job` are to go; those of one that is pending again belong to a run of its own."""
+        live = self.jobs.get(job.id)
+        if live is not None and job.state != JobState.PENDING:
+            self._kill_processes(live, job)
+
+    def _ran(self, run: Job) -> None:
+        """A run of a job ended because the job was requeued; `run` is the record of it."""
+        live = self.jobs.get(run.id)
+        if live is not None:
+            self._kill_processes(live, run)
+            steps.over(self, live, run)
+            self.storage.requeued(run)
+
+    def _resized(self, run: Job) -> None:
+        """A job has another size from now on; `run` is the record of what it was."""
+        self.storage.requeued(run)
+
+    def _kill_processes(self, live: LiveJob, run: Job) -> None:
+        if self.runs_jobs and is_real(live.asked):
+            if self.real is not None:
+                self.real.terminate(live, run)
+            self.timers.kill_script_later(run)
+
+    def _after_turn(self, now: int) -> None:
+        """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
+        self.controller.state.events.clear()  # there is no trace
+        passes = self.controller.main.last_pass
+        if passes == self._seen_pass:
+            return
+        self._seen_pass = passes
+        for array in self.arrays.values():
+            first = next(iter(array.left().values()), None)
+            waits = first is not None and "aftercorr" in (first.asked.get("dependency") or "")
+            if first is not None and waits and first.core.submit_time < now:
+                for task in array.unsplit():
+                    self.split(task)
+
+    def _forget(self, gone: Sequence[LiveJob]) -> None:
+        """slurmctld forgets these; accounting does not."""
+        for live in gone:
+            core_id = live.core.id
+            self.storage.forgotten(live)
+            self.controller.forgotten(live.core, self.now)
+            del self.jobs[core_id]
+            self.network.live.pop(core_id, None)
+            self._shown.pop(live.id, None)
+            if live.array is not None:
+                self.arrays.pop(live.array.id, None)
+                self._shown.pop(live.own_id or 0, None)
+        if len(self.controller.state.cluster.shapes) > SHAPES + 4 * len(self.jobs):
+            self.controller.keep_shapes()  # most are of jobs that are gone
+
+
+def _introduce(controller: Controller, people: People, owner: int) -> None:
+    """Tell the controller who is who, and who may do everything."""
+    controller.state.triggers.ticks = True
+    controller.access.groups_of = lambda user: (people.by_name(user).group,)
+    if controller.accounting.accounts is None:
+        controller.access.without_accounts()
+    controller.access.uid_of = lambda user: people.by_name(user).uid
+    controller.access.privileged.add(people.by_uid(owner).name)

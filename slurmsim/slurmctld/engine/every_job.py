@@ -1,0 +1,84 @@
+"""Every job and array task of a cluster's life, also those slurmctld has forgotten: for programs that play with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import islice
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.fields.job_fields import FIELDS
+from slurmsim.slurmctld.server.people import Person
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+CHANGES: frozenset[str] = frozenset()
+SHOWN = (
+    "job_id", "array_job_id", "array_task_id", "name", "user_id", "user_name", "account", "partition", "qos",
+    "job_state", "state_reason", "submit_time", "eligible_time", "start_time", "end_time", "time_limit", "nodes",
+    "num_nodes", "num_cpus", "num_tasks", "priority", "exit_code", "restart_cnt", "dependency", "work_dir", "std_out",
+    "std_err", "comment",
+)  # fmt: skip
+"""What is told of jobs that slurmctld has forgotten; of others every field of a job."""
+_PLACES = {name: k for k, name in enumerate(SHOWN)}
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The request for it."""
+    return {"every_job": lambda arguments, person: every_job(engine, arguments)}
+
+
+def shown_of(engine: LiveCluster, live: LiveJob) -> list[Any]:
+    """The values of `SHOWN` for a job that is about to be forgotten."""
+    row = Row(live)
+    return [FIELDS[name](row, engine) for name in SHOWN]
+
+
+def every_job(engine: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Columns of all jobs in order of submission; with ``job_id`` of that one, or of that array's tasks.
+
+    ``most`` limits the rows of an answer; ``further`` is what to ask ``after`` then, None where nothing is left.
+    """
+    fields = [str(name) for name in arguments["fields"]]
+    after = int(arguments["after"]) if arguments.get("after") is not None else -1
+    wanted = None if arguments.get("job_id") is None else int(arguments["job_id"])
+    most = None if arguments.get("most") is None else max(1, int(arguments["most"]))
+    found = _rows(engine, fields, after, wanted)
+    rows = list(found if most is None else islice(found, most))
+    further = rows[-1][0] if most is not None and len(rows) == most else None
+    columns = {name: [values[k] for _, values in rows] for k, name in enumerate(fields)}
+    return {"now": engine.now, "n": len(rows), "columns": columns, "further": further}
+
+
+def _rows(engine: LiveCluster, fields: list[str], after: int, wanted: int | None) -> Iterator[tuple[int, list[Any]]]:
+    """Place in the job table, and the values of `fields`."""
+    store = engine.storage.store
+    getters = [FIELDS.get(name) for name in fields]
+    places = [_PLACES.get(name) for name in fields]
+
+    def of_shown(place: int, shown: Any) -> tuple[int, list[Any]]:
+        return place, [None if at is None else shown[at] for at in places]
+
+    def of_living(live: LiveJob) -> tuple[int, list[Any]]:
+        row = Row(live)
+        return live.order, [None if get is None else get(row, engine) for get in getters]
+
+    if wanted is None:
+        written = store.shown(after)
+        lives = list(engine.network.live.values())
+    else:
+        number = max(min(wanted, (1 << 63) - 1), -1)
+        written = store.shown(after, "(id_job = ? OR id_array_job = ?)", (number, number))
+        lives = [live for live in engine.lives_of({wanted}) if live.core.id in engine.network.live]
+    waiting = [of_shown(place, shown) for place, record, shown in store.waiting_shown()
+               if place > after and wanted in (None, record.job_id, record.array_job_id)]  # fmt: skip
+    lives = sorted((live for live in lives if live.order > after), key=attrgetter("order"))
+    first = itemgetter(0)
+    return merge(
+        (of_shown(place, json.loads(text)) for place, text in written), sorted(waiting, key=first),
+        map(of_living, lives), key=first,
+    )  # fmt: skip

@@ -1,0 +1,190 @@
+"""Jobs as users see them: what was asked for, the id that is shown, and the core's job behind it.
+
+The core holds one job a task of an array from the start; slurmctld holds one record for all tasks nothing has happened
+to yet, under the array's id. A task gets an id of its own when it is split off (it starts, or is edited alone); the
+last one left takes the array's (job_array_split, 22.05).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from slurmsim.core.records.job import Job
+from slurmsim.slurmctld.processes.step import Step
+from slurmsim.slurmctld.server.people import Person
+
+TASK_BITS = 32  # the core's ids of array tasks lie above any id that is shown
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """A job array: its id, its tasks by index, the text of what was asked for, and its place in the job table."""
+
+    id: int
+    asked: str
+    tasks: dict[int, LiveJob] = field(default_factory=dict)
+    order: int = 0
+    _left: dict[int, LiveJob] | None = None
+
+    def unsplit(self) -> list[LiveJob]:
+        """Tasks without an id of their own, by index."""
+        return list(self.left().values())
+
+    def left(self) -> Mapping[int, LiveJob]:
+        """Those tasks under their index, in its order; kept, for they are asked for whenever one of them starts."""
+        if self._left is None:
+            self._left = {index: task for index, task in sorted(self.tasks.items()) if task.own_id is None}
+        return self._left
+
+    def gave_id(self, task: LiveJob) -> None:
+        """A task has an id of its own now."""
+        if self._left is not None and task.task is not None:
+            self._left.pop(task.task, None)
+
+
+@dataclass(slots=True, eq=False)
+class LiveJob:
+    """One job or array task.
+
+    Attributes
+    ----------
+    asked
+        The submit request (fields of job_desc_msg_t).
+    own_id
+        The id it is shown with; None for a task that has not been split off.
+    person
+        Who submitted it.
+    order
+        Place in slurmctld's job table.
+    steps
+        Its steps of all runs, in order of creation, running or over.
+    planned_before_hold
+        When it was expected to start, and when it was held.
+    mail
+        Messages to whoever looks after its tasks.
+    entered_after
+        Passes of the main scheduler before it was submitted, and when backfill had come last.
+    edited_at, resized_at
+        When an update last cleared its reason, which no scheduler may have looked at since; when it was resized.
+    requeued_at
+        When it was requeued while it ran; its processes are told to go, and for a moment it is COMPLETING.
+    suspended_or_resumed, ran_before_suspension
+        Of the present run: when that happened last (0: never), and for how long it ran until it was suspended last.
+    record_of, emptied
+        The tasks of an array's own record that was cancelled, for which this one stands; whether it has lost them.
+    """
+
+    asked: Mapping[str, Any]
+    own_id: int | None
+    person: Person
+    order: int
+    array: Array | None = None
+    task: int | None = None
+    cancelled_by: int | None = None
+    steps: list[Step] = field(default_factory=list)
+    next_step: int = 0
+    mail: list[dict[str, Any]] = field(default_factory=list)
+    edited_at: int = -1
+    entered_after: tuple[int, int] = (-1, -1)
+    resized_at: int = 0
+    requeued_at: int = -1
+    planned_before_hold: tuple[int, int] | None = None
+    suspended_or_resumed: int = 0
+    ran_before_suspension: int = 0
+    record_of: tuple[LiveJob, ...] = ()
+    emptied: bool = False
+    _core: Job | None = None
+
+    @property
+    def core(self) -> Job:
+        """The controller's record."""
+        assert self._core is not None
+        return self._core
+
+    @core.setter
+    def core(self, job: Job) -> None:
+        self._core = job
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the controller has its record: not while tasks before it start within the array's submission."""
+        return self._core is not None
+
+    def take_id(self, number: int) -> None:
+        """Be shown with this id from now on."""
+        self.own_id = number
+        if self.array is not None:
+            self.array.gave_id(self)
+
+    @property
+    def id(self) -> int:
+        """The id it is shown with."""
+        if self.own_id is not None:
+            return self.own_id
+        assert self.array is not None
+        return self.array.id
+
+    @property
+    def over(self) -> bool:
+        """Whether it reached a final state."""
+        return self.core.end_time is not None
+
+
+class Row:
+    """A job, or the tasks of an array that are still one record; `job` is the first of them, `core` the core's job."""
+
+    __slots__ = ("core", "job", "tasks")
+
+    def __init__(self, job: LiveJob, tasks: tuple[LiveJob, ...] = ()) -> None:
+        self.job: LiveJob = job
+        self.tasks: tuple[LiveJob, ...] = tasks
+        self.core: Any = job.core
+
+
+def task_list(tasks: Iterable[int], limit: int | None = None, width: int = 64) -> str:
+    """Task indices as slurmctld prints them: ranges, or ``first-last:step``; cut at `width` characters, 0 for never.
+
+    >>> task_list([1, 3, 4, 5, 20]), task_list(range(0, 30, 5), 2), task_list([3])
+    ('1,3-5,20', '0-25:5%2', '3')
+    """
+    found = sorted(tasks)
+    text = _stepped(found) or _ranges(found)
+    if limit:
+        text += f"%{limit}"
+    if width and len(text) > width:
+        text = text[: width - 4] + "..."
+    return text
+
+
+def task_ranges(tasks: Iterable[int]) -> str:
+    """Task indices as ranges alone.
+
+    >>> task_ranges({4, 1, 2})
+    '1-2,4'
+    """
+    return _ranges(sorted(tasks))
+
+
+def _stepped(found: list[int]) -> str:
+    """``first-last:step`` for more than five tasks a regular step above 1 apart, over more than ten; else empty."""
+    if len(found) <= 5 or found[-1] - found[0] <= 10:
+        return ""
+    step = found[1] - found[0]
+    if step < 2 or any(b - a != step for a, b in pairwise(found)):
+        return ""
+    return f"{found[0]}-{found[-1]}:{step}"
+
+
+def _ranges(found: list[int]) -> str:
+    parts: list[str] = []
+    k = 0
+    while k < len(found):
+        last = k
+        while last + 1 < len(found) and found[last + 1] == found[last] + 1:
+            last += 1
+        parts.append(str(found[k]) if last == k else f"{found[k]}-{found[last]}")
+        k = last + 1
+    return ",".join(parts)

@@ -1,0 +1,166 @@
+"""The network of a live cluster: what happens to the core's jobs is told to the records clients see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Action, Fact, Resized, StartAtOnce
+from slurmsim.sim.network import Network
+from slurmsim.slurmctld.engine.forgetting import Forgetting
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.history.decisions import ended, requeued, resized, started, stopped
+
+
+class LiveNetwork(Network):
+    """The network with live records beside the core's jobs.
+
+    Attributes
+    ----------
+    n_told
+        How often the controller was told something.
+    entering, live
+        Records by the core's id: of jobs the controller is being told of, and of all it has.
+    decided
+        What was decided and has not been written down yet, in order (`slurmsim.slurmctld.history.decisions`).
+    followed
+        Decisions are those of a journal: nothing is scheduled, no job ends by itself.
+    """
+
+    def __init__(
+        self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None],
+        forgetting: Forgetting, **options: Any,
+    ) -> None:  # fmt: skip
+        self._forgetting = forgetting
+        super().__init__(*arguments, **options)
+        # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
+        self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
+        self._boots = boots
+        self.n_told = 0
+        self.entering: dict[int, LiveJob] = {}
+        self.live: dict[int, LiveJob] = {}
+        self._over: dict[int, Job] = {}
+        self.decided: list[list[Any]] = []
+        self.followed = False
+        self.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
+        self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
+
+    def advance(self, now: int) -> None:
+        """As the network's; jobs are forgotten in between, behind all else of their instant."""
+        env, forgetting = self.env, self._forgetting
+        while (following := env.peek()) <= now or forgetting.next <= now:
+            due = forgetting.next
+            if following <= due:
+                env.step()
+                continue
+            if env.now < due:
+                env.run(until=due)
+            forgetting.at(int(due))
+        if env.now < now:
+            env.run(until=now)
+
+    def tell(self, now: int, facts: Sequence[Fact]) -> None:
+        """As the network's; counted."""
+        self.n_told += 1
+        super().tell(now, facts)
+
+    def core_of(self, core_id: int) -> Job:
+        """The core's job, also when it ended within the instant it was submitted."""
+        job = self.controller.state.jobs.get(core_id)
+        return job if job is not None else self._over.pop(core_id)
+
+    # -- decisions of a journal -------------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """From now on whoever carries a journal out says what starts and ends, by `act`."""
+        self.followed = True
+        self.controller.state.enforce_limits = False
+
+    def _step(self, now: int, facts: list[Fact]) -> list[Action]:
+        if not self.followed:
+            return super()._step(now, facts)
+        return self.controller.note(now, [fact for fact in facts if not isinstance(fact, StartAtOnce)])
+
+    def act(self, now: int, what: Callable[[], None]) -> None:
+        """Let `what` change the controller at `now`, and carry out what follows from it."""
+        self.advance(now)
+        self.controller.note(now, [])
+        what()
+        self._carry_out(self.controller.state.actions)
+        self._arm(now)
+
+    def decide(self, now: int) -> None:
+        """From `now` on the controller decides by itself again."""
+        self.advance(now)
+        self.followed = False
+        self.controller.state.enforce_limits = True
+        for _, _, job in list(self.controller.state.running):
+            self._start_timer(job, self._to_go(job))
+        self.controller.state.triggers.request_now()
+        self.controller.state.triggers.changed = True
+        self._arm(now)
+
+    def _start_timer(self, job: Job, left: int) -> None:
+        if not self.followed:
+            super()._start_timer(job, left)
+
+    # -- what happens to jobs -----------------------------------------------------------------------------------------
+
+    def _pause(self, job: Job) -> None:
+        super()._pause(job)
+        self.decided.append(stopped(int(self.env.now), "suspend", job))
+        live = self.live.get(job.id)
+        if live is not None:
+            live.ran_before_suspension += int(self.env.now) - (live.suspended_or_resumed or job.start_time or 0)
+            live.suspended_or_resumed = int(self.env.now)
+
+    def _restart_timer(self, job: Job, left: int) -> None:
+        live = self.live.get(job.id)
+        if live is not None and live.suspended_or_resumed:
+            live.suspended_or_resumed = int(self.env.now)
+        self.decided.append(stopped(int(self.env.now), "resume", job))
+        super()._restart_timer(job, left)
+
+    def _launch(self, job: Job) -> None:
+        live = self.live.get(job.id)
+        if live is not None:
+            live.suspended_or_resumed = live.ran_before_suspension = 0
+        super()._launch(job)
+        self._tell_of(job, "launched")
+        self.decided.append(
+            started(int(self.env.now), job, live.id if live is not None else 0, self.controller.state.cluster)
+        )
+
+    def _kill(self, job: Job) -> None:
+        self._killed(job)
+
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        super()._boot(nodes)
+        self._boots(nodes)
+
+    def _requeued(self, run: Job) -> None:
+        again = self.behaviour[run.id]
+        super()._requeued(run)
+        self.behaviour[run.id] = again  # the script does what it did before
+        self.decided.append(requeued(int(self.env.now), run))
+        self._ran(run)
+
+    def _resized(self, action: Resized) -> None:
+        super()._resized(action)
+        self.decided.append(resized(int(self.env.now), action.job, self.controller.state.cluster))
+        self._changed_size(action.run)
+
+    def _finished(self, job: Job) -> None:
+        if job.id in self.entering:
+            self._over[job.id] = job
+        self._tell_of(job, "ended")
+        self.decided.append(ended(int(self.env.now), job))
+        super()._finished(job)
+
+    def _tell_of(self, job: Job, what: str) -> None:
+        live = self.live.get(job.id) or self.entering.get(job.id)
+        if live is not None:
+            live.core = job  # also of one that starts within the turn it comes in
+            self._moved(live, what)

@@ -1,0 +1,59 @@
+"""Which CPUs of a node a running job has, for ``show job -d``.
+
+The scheduler counts CPUs; the numbers are given out here when somebody first looks: the lowest free cores, one socket
+after the other for a job whose tasks are distributed over sockets, as slurmctld does by default.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.core.records.job import Job
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.engine.live_job import task_ranges
+from slurmsim.slurmctld.fields.node_fields import spec
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+
+def cpu_ids(core: Job, node: int, engine: LiveCluster) -> str:
+    """Numbers of the CPUs of one node, ``0-1,4``."""
+    running = [entry[2] for entry in engine.controller.state.running] + [
+        e[2] for e in engine.controller.state.suspended
+    ]
+    alive = {(job.id, job.restarts) for job in running}
+    given = engine.given_cpus
+    for key in [key for key in given if key[0] not in alive]:
+        del given[key]
+    key = ((core.id, core.restarts), node)
+    for job in sorted(running, key=lambda job: (job.start_time or 0, job.id)):
+        other = ((job.id, job.restarts), node)
+        if other not in given and job.nodes >> node & 1:
+            taken = {cpu for (_, at), cpus in given.items() if at == node for cpu in cpus}
+            given[other] = _choose(job, node, taken, engine)
+    return task_ranges(given.get(key, ()))
+
+
+def _choose(job: Job, node: int, taken: set[int], engine: LiveCluster) -> tuple[int, ...]:
+    alloc = job.alloc
+    assert alloc is not None
+    at = alloc.indices().tolist().index(node)
+    count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[at])
+    machine = spec(node, engine)
+    threads = machine.threads_per_core
+    per_socket = machine.cores_per_socket * threads
+    sockets = [
+        [cpu for cpu in range(first, first + per_socket) if cpu not in taken]
+        for first in range(0, per_socket * machine.sockets, per_socket)
+    ]
+    live = engine.jobs.get(job.id)
+    block = since(engine.release, "cpus_by_socket") and live is not None and bool(live.asked.get("ntasks_per_node"))
+    chosen: list[int] = []
+    while len(chosen) < count and any(sockets):
+        for socket in sockets:
+            take = len(socket) if block else threads * max(job.sub.request.cpus_per_task // threads, 1)
+            while socket and take and len(chosen) < count:
+                chosen.append(socket.pop(0))
+                take -= 1
+    return tuple(sorted(chosen))

@@ -1,0 +1,73 @@
+"""What a job tells of the CPUs and memory its GPUs bring: by option from the start, by default once it was looked at.
+
+slurmctld applies DefCpuPerGPU and DefMemPerGPU when it first tests whether a job fits (_set_gpu_defaults), which it
+does not for a job that is submitted held, and forgets other defaults of memory then (_verify_node_state, 22.05).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.states import JobState, is_held
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import Row
+
+
+def looked_at(row: Row) -> bool:
+    """Whether slurmctld has tested where the job fits."""
+    return bool(row.core.state != JobState.PENDING or not is_held(row.core.reason))
+
+
+def cpus_per_tres(row: Row, engine: LiveCluster) -> str | None:
+    """CpusPerTres."""
+    told = row.job.asked.get("cpus_per_tres")
+    if told is None and row.job.asked.get("cpus_per_gpu"):
+        told = f"gres:gpu:{row.job.asked['cpus_per_gpu']}"
+    each = row.core.shape.per_gpu
+    return told or (f"gpu:{each.cpus}" if each.cpus and looked_at(row) else None)
+
+
+def mem_per_tres(row: Row, engine: LiveCluster) -> str | None:
+    """MemPerTres."""
+    told = row.job.asked.get("mem_per_tres")
+    if told is None and row.job.asked.get("mem_per_gpu"):
+        told = f"gres:gpu:{row.job.asked['mem_per_gpu']}"
+    each = row.core.shape.per_gpu
+    return told or (f"gpu:{each.memory}" if each.memory and looked_at(row) else None)
+
+
+def cpus_per_task(row: Row, engine: LiveCluster) -> int:
+    """CPUs a task, with those its GPUs bring."""
+    shape = row.core.shape
+    own = int(shape.memory.cpus_per_task)
+    return max(own, int(shape.cpus_per_task)) if shape.per_gpu.reserved or looked_at(row) else own
+
+
+def pn_min_cpus(row: Row, engine: LiveCluster) -> int:
+    """CPUs each node has to give at least; once an update has touched them, what it left."""
+    shape, settled = row.core.shape, row.job.asked.get("pn_min_cpus_settled")
+    if settled is not None:
+        return int(settled)
+    brought = int(shape.cpus_per_task) if shape.per_gpu.reserved else 0
+    return max(int(row.job.asked.get("pn_min_cpus") or 0), int(shape.memory.least_cpus), brought)
+
+
+def memory(row: Row, engine: LiveCluster) -> tuple[int, bool]:
+    """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it."""
+    shape = row.core.shape
+    if shape.mem_gpu and shape.per_gpu.charged and not looked_at(row):
+        default = engine.controller.state.cluster.memory_default(shape.partition)
+        return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)
+    return int(shape.mem_cpu or shape.mem_node or 0), bool(shape.mem_cpu)
+
+
+FIELDS: dict[str, Any] = {
+    "cpus_per_task": cpus_per_task,
+    "pn_min_cpus": pn_min_cpus,
+    "pn_min_memory": lambda r, e: memory(r, e)[0],
+    "mem_per_cpu": lambda r, e: memory(r, e)[1],
+    "cpus_per_tres": cpus_per_tres,
+    "mem_per_tres": mem_per_tres,
+}

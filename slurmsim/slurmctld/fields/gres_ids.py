@@ -1,0 +1,130 @@
+"""Which devices of a node a running job has: ``gpu:a:2(IDX:0-1)``.
+
+The scheduler counts devices; the numbers are given out here when somebody first looks, the lowest free ones of a type,
+job by job in the order of their starts. A node numbers the devices of one name through, type after type.
+Mirrors gres_ctld_job_build_details (gres_ctld.c) and _node_gres_used (gres.c), 22.05.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.core.records.job import Job
+from slurmsim.slurmctld.engine.live_job import task_ranges
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+Devices = tuple[int, ...]
+Held = dict[tuple[tuple[int, int], int, int], Devices]
+"""By run of a job (id and restarts), node and kind."""
+
+
+def _running(engine: LiveCluster) -> list[Job]:
+    c = engine.controller
+    found = [entry[2] for entry in c.state.running] + [entry[2] for entry in c.state.suspended]
+    return sorted((job for job in found if job.alloc is not None), key=lambda job: (job.start_time or 0, job.id))
+
+
+def _held(engine: LiveCluster) -> Held:
+    """What every running job has; those that started since the last look are served first come, first served."""
+    given, running = engine.given_gres, _running(engine)
+    alive = {(job.id, job.restarts) for job in running}
+    for gone in [key for key in given if key[0] not in alive]:
+        del given[gone]
+    served = {key[0] for key in given}
+    for job in running:
+        run = (job.id, job.restarts)
+        if run in served or job.alloc is None:
+            continue
+        for kind, counts in job.alloc.gres:
+            for at, node in enumerate(job.alloc.indices().tolist()):
+                count = counts if isinstance(counts, int) else int(counts[at])
+                if count:
+                    given[run, node, kind] = _lowest(node, kind, count, given)
+    return given
+
+
+def _lowest(node: int, kind: int, count: int, given: Held) -> Devices:
+    taken = {device for key, devices in given.items() if key[1:] == (node, kind) for device in devices}
+    found: list[int] = []
+    device = 0
+    while len(found) < count:
+        if device not in taken:
+            found.append(device)
+        device += 1
+    return tuple(found)
+
+
+def _first(engine: LiveCluster, node: int, kind: int) -> int:
+    """The number of the first device of a type on a node."""
+    table = engine.controller.state.table
+    name = table.gres_kinds[kind][0]
+    return sum(int(table.gres[k][node]) for k in range(kind) if table.gres_kinds[k][0] == name)
+
+
+def _indices(engine: LiveCluster, node: int, kind: int, devices: Devices) -> str:
+    first = _first(engine, node, kind)
+    return task_ranges(first + device for device in devices)
+
+
+def _label(name: str, of_type: str) -> str:
+    return f"{name}:{of_type}" if of_type else name
+
+
+def gres_of(core: Job, node: int, engine: LiveCluster) -> str:
+    """What a running job has on one node, with numbers; empty for nothing."""
+    if core.alloc is None or not core.alloc.gres:
+        return ""
+    held, run = _held(engine), (core.id, core.restarts)
+    parts = []
+    for kind, _ in core.alloc.gres:
+        devices = held.get((run, node, kind), ())
+        if devices:
+            label = _label(*engine.controller.state.table.gres_kinds[kind])
+            parts.append(f"{label}:{len(devices)}(IDX:{_indices(engine, node, kind, devices)})")
+    return ",".join(parts)
+
+
+def gres_details(core: Job, engine: LiveCluster) -> list[str]:
+    """What a running job has on each of its nodes that gave it some."""
+    if core.alloc is None or not core.alloc.gres:
+        return []
+    return [text for node in core.alloc.indices().tolist() if (text := gres_of(core, node, engine))]
+
+
+def gres_totals(core: Job, engine: LiveCluster) -> str:
+    """What a job has on all nodes together: ``gpu:a:1,gpu:b:1``."""
+    if core.alloc is None:
+        return ""
+    parts = []
+    for kind, counts in core.alloc.gres:
+        total = counts * core.alloc.n_nodes if isinstance(counts, int) else int(counts.sum())
+        if total:
+            parts.append(f"{_label(*engine.controller.state.table.gres_kinds[kind])}:{total}")
+    return ",".join(parts)
+
+
+def gres_used(node: int, engine: LiveCluster) -> str | None:
+    """What is in use on a node: devices of a type with their numbers, others counted; None where GRES are unknown."""
+    table = engine.controller.state.table
+    held: Held | None = None
+    parts: list[str] = []
+    known = {name.lower() for name in engine.cluster.option("GresTypes")}
+    names = dict.fromkeys([*(n for n in engine.cluster.option("GresTypes")), *(name for name, _ in table.gres_kinds)])
+    for name in names:
+        kinds = [k for k, kind in enumerate(table.gres_kinds) if kind[0] == name and int(table.gres[k][node])]
+        if not kinds and name.lower() in known:
+            parts.append(f"{name}:0")
+        for kind in kinds:
+            of_type, total = table.gres_kinds[kind][1], int(table.gres[kind][node])
+            idle, mixed = bool(table.idle >> node & 1), bool(table.mixed >> node & 1)
+            used = 0 if idle else total - int(table.free_gres[kind][node]) if mixed else total
+            if not of_type:
+                parts.append(f"{name}:{used}")
+                continue
+            held = _held(engine) if held is None else held
+            devices = tuple(d for key, mine in held.items() if key[1:] == (node, kind) for d in mine)
+            numbers = _indices(engine, node, kind, tuple(sorted(devices))) or "N/A"
+            parts.append(f"{name}:{of_type}:{len(devices)}(IDX:{numbers})")
+    return ",".join(parts) or None

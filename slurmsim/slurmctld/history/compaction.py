@@ -1,0 +1,167 @@
+"""The journal made short while the cluster runs: a child writes a snapshot, then the journal begins anew behind it.
+
+A fork has the whole state as it is at that instant, so nobody waits while it is written. What happens meanwhile goes
+into the old journal; its entries since are the beginning of the new one. Until that is in place, in one rename, the old
+journal and what it stands on are valid; a child that dies leaves nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.numerals import is_number
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.history.history import SNAPSHOT, History
+from slurmsim.slurmctld.history.noting import note_decisions
+from slurmsim.slurmctld.history.replaying import OURS
+from slurmsim.slurmctld.server.clock import Clock
+from slurmsim.slurmctld.snapshot import file as snapshot_file
+from slurmsim.slurmctld.snapshot.image import take
+
+BYTES = 8 << 20
+"""A journal may grow by so many before it is made short, or by as many as the snapshot has, if these are more."""
+BYTES_VARIABLE = "SLURMSIM_JOURNAL_BYTES"
+"""Bytes instead, for tests."""
+ENTRIES_AT_STOP = 50
+"""A clean stop leaves no more entries than that to be carried out again."""
+
+
+@dataclass(slots=True)
+class Point:
+    """Where a snapshot stands: the entry, where the next one begins in the file, and the clock."""
+
+    after: int
+    offset: int
+    clock: dict[str, Any]
+    path: Path
+
+
+def _least(text: str) -> int:
+    if not is_number(text) or len(text) > 18:
+        raise ConfigError(f"{text!r} is no number of bytes", field=BYTES_VARIABLE, expected=str(BYTES))
+    return int(text)
+
+
+class Compaction:
+    """Of one cluster.
+
+    Parameters
+    ----------
+    history
+        Whose journal.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._least = _least(os.environ.get(BYTES_VARIABLE) or str(BYTES))
+        self._child, self._point = 0, Point(0, 0, {}, history.folder)
+        self._base = self._size_of_snapshot()
+        self._begun_at = history.journal.size  # the journal's bytes when it began or a snapshot failed
+
+    @property
+    def due(self) -> bool:
+        """Whether the journal is long enough."""
+        grown = self._history.journal.size - self._begun_at
+        return not self._child and grown > max(self._least, self._base)
+
+    def begin(self, engine: Engine, clock: Clock) -> None:
+        """Have a snapshot made by a child, between two turns. In a thread there is none: a stop makes it."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        point = self._here(engine, clock)
+        rows = engine.storage.store.mark
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if not child:
+            self._be_the_child(engine, point, rows)
+        self._child, self._point = child, point
+
+    def _be_the_child(self, engine: Engine, point: Point, rows: int) -> None:
+        code = 1
+        try:
+            gc.disable()
+            signal.set_wakeup_fd(-1)  # the parent's
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, signal.SIG_DFL)
+            os.closerange(3, 1 << 20)  # the lock on the folder, the socket, everybody's connections
+            self._write(engine, point, rows)
+            code = 0
+        except SlurmSimError as error:
+            os.write(2, f"slurmsim: {error}\n".encode())
+        finally:
+            os._exit(code)
+
+    def poll(self) -> bool:
+        """See whether the child is done, and let the journal begin anew; whether there is one to wait for still."""
+        if not self._child:
+            return False
+        done, status = os.waitpid(self._child, os.WNOHANG)
+        if not done:
+            return True
+        self._child = 0
+        self._finish(made=status == 0)
+        return False
+
+    def _finish(self, *, made: bool) -> None:
+        journal = self._history.journal
+        if made:
+            try:
+                journal.sync()
+                crc = snapshot_file.last_crc(self._point.path)
+                entries = journal.texts_from(self._point.offset)
+                self._history.stand_on(self._point.path, crc, self._point.after, self._point.clock, entries)
+                self._base = self._size_of_snapshot()
+            except (SlurmSimError, OSError) as error:
+                print(f"slurmsim: the journal stays long: {error}", file=sys.stderr)
+        self._begun_at = journal.size
+
+    def at_stop(self, engine: Engine, clock: Clock) -> None:
+        """A stop waits for a snapshot, so that the next start has little to do. It may fail: the journal is whole."""
+        self.abandon()
+        journal = self._history.journal
+        if journal.last - journal.after <= ENTRIES_AT_STOP:
+            return
+        with suppress(SlurmSimError, OSError):
+            self._point = self._here(engine, clock)
+            self._write(engine, self._point, engine.storage.store.mark)
+            self._finish(made=True)
+
+    def abandon(self) -> None:
+        """Do without the snapshot that is being made."""
+        if self._child:
+            with suppress(ProcessLookupError):
+                os.kill(self._child, signal.SIGKILL)
+            os.waitpid(self._child, 0)
+            self._child = 0
+            with suppress(OSError):
+                self._point.path.with_name(self._point.path.name + snapshot_file.PART).unlink()
+
+    def _here(self, engine: Engine, clock: Clock) -> Point:
+        journal = self._history.journal
+        note_decisions(engine, journal)
+        journal.sync()
+        # the configuration of now: one that comes while the child writes is among the entries since
+        state = {"mode": clock.mode, "rate": clock.rate, "texts": self._history.configuration.texts}
+        return Point(journal.last, journal.size, state, self._history.folder / f"{SNAPSHOT}{journal.last}")
+
+    def _write(self, engine: Engine, point: Point, rows: int) -> None:
+        about = {"writer": OURS, "journal": self._history.header["id"], "after": point.after, "rows": rows}
+        snapshot_file.write(point.path, about, take(engine))
+
+    def _size_of_snapshot(self) -> int:
+        named = self._history.header.get("snapshot")
+        if named is None:
+            return 0
+        with suppress(OSError):
+            return (self._history.folder / str(named["file"])).stat().st_size
+        return 0

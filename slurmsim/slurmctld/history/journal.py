@@ -1,0 +1,290 @@
+"""The journal: every request that changes something and every decision, written down before anybody is answered.
+
+One line an entry: CRC-32 in hex, the entry's number, JSON, with blanks between. Numbers follow each other, and a line's
+CRC goes on from the CRC of the line before it, so that no line fits at another place or into another journal. The first
+line is the header: format, writer, a random name, the configuration, and the number of the last entry it stands on.
+
+Room on the disk is taken before a request is carried out, so a full disk refuses requests and loses none: behind the
+last line the file holds zeros, which reading takes for its end. The small file `journal.mark` beside it says which
+number was acknowledged last; it is never ahead of the disk, so a journal that ends before it was cut.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from slurmsim.errors import OutputError
+from slurmsim.slurmctld.history.journal_file import (
+    FORMAT,
+    MARK_BYTES,
+    Contents,
+    read_contents,
+    whole_file,
+    written_mark,
+)
+from slurmsim.slurmctld.snapshot.file import sync_folder
+from slurmsim.version import __version__
+
+ROOM = 256 << 10
+"""Bytes taken at a time."""
+OVERHEAD = 8 + 1 + 20 + 1 + 1
+"""Bytes of a line around its JSON, at most."""
+SCHEMA = {"request": 1, "decided": 1, "conf": 1}
+"""Versions of what the kinds of entries hold."""
+_MARK = ".mark"
+# file systems that cannot take room in advance
+_CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENODEV)
+_SAFE = os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class Journal:
+    """An append-only file of numbered lines, each with a checksum.
+
+    Parameters
+    ----------
+    path
+        `begin` makes it, `open` goes on with it.
+
+    Attributes
+    ----------
+    last, after
+        The number of the last entry that has been written, and of the last one before this file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.last = 0
+        self._fd = self._mark_fd = -1
+        self._id, self._crc = "", 0
+        self._waiting: list[bytes] = []
+        self._durable = False  # something waits that has to be on the disk
+        self._size = 0  # of what has been written
+        self._taken = 0  # of the file
+        self.after = 0
+
+    # -- begin and open ---------------------------------------------------------------------------------------------
+
+    def begin(self, header: Mapping[str, Any], after: int = 0, entries: bytes = b"") -> dict[str, Any]:
+        """Start a new file in place of the one that is there, at once whole and on the disk; the header as written.
+
+        Parameters
+        ----------
+        header
+            What the cluster is made of. Its ``id`` is kept, else drawn; format and writer are ours.
+        after
+            The number of the last entry that the new file stands on: its own go on from there.
+        entries
+            JSON of entries to begin with, a line each.
+
+        Raises
+        ------
+        OutputError
+            The folder cannot be written.
+        """
+        full = {"format": FORMAT, "writer": f"slurmsim {__version__}", "schema": SCHEMA, "id": secrets.token_hex(8),
+                **{name: value for name, value in header.items() if name not in ("format", "writer", "schema")},
+                "after": after}  # fmt: skip
+        first, crc = _line(after, self.text(full), 0)
+        lines, last = [first], after
+        for text in entries.splitlines():
+            last += 1
+            line, crc = _line(last, text, crc)
+            lines.append(line)
+        part = self.path.with_name(self.path.name + ".new")
+        data = b"".join(lines)
+        try:
+            fd = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | _SAFE, 0o600)
+            try:
+                _write(fd, data)
+                os.fsync(fd)
+                part.rename(self.path)
+                sync_folder(self.path.parent)
+            except BaseException:
+                os.close(fd)
+                raise
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
+        self._close()
+        self._fd, self._id, self._crc, self.last, self.after = fd, str(full["id"]), crc, last, after
+        self._size = self._taken = len(data)
+        self._open_mark()
+        return full
+
+    def open(self, found: Contents | None = None) -> Contents:
+        """Open for appending; what has been written so far, `found` where it has been read already.
+
+        A torn last line that nobody was told of is cut off.
+
+        Raises
+        ------
+        OutputError
+            There is none, it cannot be used, or a line of it that cannot be read was acknowledged.
+        """
+        found = found or read(self.path)
+        try:
+            self._fd = os.open(self.path, os.O_RDWR | _SAFE)
+            os.ftruncate(self._fd, found.good)
+            os.lseek(self._fd, found.good, os.SEEK_SET)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot use the journal: {error.strerror}") from None
+        self._id, self._crc, self.last = str(found.header.get("id", "")), found.crc, found.last
+        self.after = int(found.header.get("after", 0))
+        self._size = self._taken = found.good
+        self._open_mark()
+        return found
+
+    def _open_mark(self) -> None:
+        path = mark_of(self.path)
+        try:
+            self._mark_fd = os.open(path, os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot write the journal's mark: {error.strerror}") from None
+        self._note_acknowledged()
+
+    def _note_acknowledged(self) -> None:
+        """Nothing waits for this to be on the disk: a mark that is behind is true as well."""
+        with suppress(OSError):  # no room even for that
+            os.pwrite(self._mark_fd, written_mark(self._id, self.last), 0)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that has been written."""
+        return self._size
+
+    def texts_from(self, offset: int) -> bytes:
+        """JSON of the entries behind a place that `size` told before, a line each, as `begin` takes them."""
+        data = os.pread(self._fd, self._size - offset, offset)
+        if len(data) != self._size - offset:
+            raise OutputError(f"{self.path}: cannot read the journal")
+        return b"\n".join(line.split(b" ", 2)[2] for line in data.splitlines())
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def reserve(self, size: int) -> None:
+        """Make sure that entries of `size` bytes can be written. Raises OutputError: the disk is full, or worse."""
+        waiting = sum(map(len, self._waiting)) + OVERHEAD * (len(self._waiting) + 1)
+        wanted = self._size + waiting + size
+        if wanted <= self._taken:
+            return
+        error: OSError | None = None
+        for room in (ROOM, 0):  # the last bytes of a disk count too
+            try:
+                os.posix_fallocate(self._fd, self._taken, wanted + room - self._taken)
+            except OSError as failed:
+                if failed.errno in _CANNOT:
+                    return  # writing will tell
+                error = failed
+            else:
+                self._taken = wanted + room
+                return
+        assert error is not None
+        raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}")
+
+    @staticmethod
+    def text(entry: Any) -> bytes:
+        """The JSON of one entry. Raises ValueError, TypeError for what is no data."""
+        return json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
+
+    def append(self, entry: Any, *, durable: bool = True) -> None:
+        """Remember to write `entry`; what is not `durable` need not outlive a failure of the machine."""
+        self.append_text(self.text(entry), durable=durable)
+
+    def append_text(self, text: bytes, *, durable: bool = True) -> None:
+        """Remember to write what `text` made of an entry."""
+        self._waiting.append(text)
+        self._durable |= durable
+
+    def sync(self) -> None:
+        """Write what waits, to the disk. On failure nothing of it is left in the file.
+
+        Raises
+        ------
+        OutputError
+            The disk is full, or worse.
+        """
+        if not self._waiting:
+            return
+        lines, crc, last = [], self._crc, self.last
+        for text in self._waiting:
+            last += 1
+            line, crc = _line(last, text, crc)
+            lines.append(line)
+        self._waiting.clear()
+        durable, self._durable = self._durable, False
+        data = b"".join(lines)
+        try:
+            _write(self._fd, data)
+            if durable:
+                os.fdatasync(self._fd)
+        except OSError as error:
+            os.ftruncate(self._fd, self._size)
+            os.lseek(self._fd, self._size, os.SEEK_SET)
+            self._taken = self._size
+            raise OutputError(f"{self.path}: cannot write the journal: {error.strerror}") from None
+        self._size += len(data)
+        self._taken = max(self._taken, self._size)
+        self._crc, self.last = crc, last
+        if durable:
+            self._note_acknowledged()
+
+    def close(self) -> None:
+        """Write what waits, to the disk, give the room left back, and close the file."""
+        if self._fd < 0:
+            return
+        self.sync()
+        os.ftruncate(self._fd, self._size)
+        os.fdatasync(self._fd)
+        self._note_acknowledged()
+        self._close()
+
+    def _close(self) -> None:
+        for fd in (self._fd, self._mark_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._mark_fd = -1
+
+
+def read(path: Path) -> Contents:
+    """What is in the journal at `path`, which somebody may be writing. Raises OutputError."""
+    try:
+        data = whole_file(path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot read the journal: {error.strerror}") from None
+    found = read_contents(data, str(path), mark(path))
+    if found.problem:
+        raise OutputError(found.problem)
+    return found
+
+
+def mark(path: Path) -> bytes:
+    """The mark of the journal at `path`, as it is in its file; empty where there is none."""
+    try:
+        return whole_file(mark_of(path))[:MARK_BYTES]
+    except OSError:
+        return b""
+
+
+def mark_of(path: Path) -> Path:
+    """The file of the mark."""
+    return path.with_name(path.name + _MARK)
+
+
+def _line(number: int, text: bytes, crc: int) -> tuple[bytes, int]:
+    """A line, and its CRC for the next one."""
+    body = b"%d %s" % (number, text)
+    crc = zlib.crc32(body, crc)
+    return b"%08x %s\n" % (crc, body), crc
+
+
+def _write(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,37 @@
+"""The engine a journal's header describes, at its first instant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from slurmsim.policy import load_policy
+from slurmsim.slurmctld.database.association_database import engine_database
+from slurmsim.slurmctld.database.completion_log import completion_log
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.history.reconfiguration import Configuration, read_configuration
+from slurmsim.slurmctld.processes.simulated import behaviour
+from slurmsim.slurmctld.server.people import People
+
+
+def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configuration | None = None) -> Engine:
+    """The engine a header describes, at its first instant."""
+    conf = configuration or read_configuration(header, folder, header.get("texts"))
+    cluster = replace(conf.cluster, watched=True)
+    database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
+    name = str(cluster.option("SchedulerType")).removeprefix("sched/")
+    engine = Engine(
+        cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
+        database=database, run_time=behaviour,
+        release=str(header["release"]), runs_jobs=header["jobs"] == "run",
+    )  # fmt: skip
+    database.operators = frozenset(map(str, header.get("operators", ())))
+    engine.conf, engine.host = conf.facts, conf.host
+    if header["conf"]:
+        engine.conf_path = str(folder / str(header["conf"]))
+    stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
+    engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
+    engine.storage.completed = completion_log(engine, folder)
+    return engine

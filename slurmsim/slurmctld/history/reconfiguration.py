@@ -1,0 +1,136 @@
+"""The configuration a cluster runs under, which its journal carries, and what happens when its files say another.
+
+What was decided under a configuration stays decided under it. `carrying_over` says which changes a running cluster goes
+on under.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from slurmsim.config.accounting.draft import Draft
+from slurmsim.config.accounting.load import read_draft
+from slurmsim.config.files import Carried, Files, Remembering
+from slurmsim.config.load import load_cluster, make_cluster
+from slurmsim.config.option import Status
+from slurmsim.config.options import find_scalar
+from slurmsim.errors import OutputError
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.slurmctld.engine.raw_configuration import ConfFacts, read_facts
+from slurmsim.slurmctld.history.state_folder import check_included
+
+RUNNING = "conf.running"
+"""Folder of the files a cluster runs under, written where those beside it say something else."""
+_HOST = re.compile(r"^\s*SlurmctldHost\s*=\s*([^\s(]+)(?:\(([^)\s]+)\))?", re.MULTILINE | re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Configuration:
+    """What the files of a cluster say.
+
+    Attributes
+    ----------
+    cluster, accounting, facts, host
+        For the core; associations of the first instant; what commands print; the controller's address.
+    texts
+        The files, by name.
+    """
+
+    cluster: ClusterSpec
+    accounting: Draft | None
+    facts: ConfFacts
+    host: str
+    texts: Mapping[str, str]
+
+
+def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[str, str] | None) -> Configuration:
+    """The configuration of carried `texts`, or (None) of the files as they are. Raises ConfigError."""
+    files = Remembering(folder) if texts is None else Carried(folder, texts)
+    release = str(header["release"])
+    if not header["conf"]:
+        spec = make_cluster(int(header["nodes"]), int(header["cpus"]), partitions=("debug", "batch"))
+        return Configuration(replace(spec, release=release), None, ConfFacts(), "localhost", {})
+    path = folder / str(header["conf"])
+    storage = header.get("storage")
+    changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
+    cluster, _ = load_cluster(path, changes, release=release, files=files)
+    if texts is None:
+        check_included(folder, files.texts)
+    given = [folder / name for name in header["accounting"]]
+    draft = read_draft(given, cluster=cluster.name, files=files) if given else None
+    return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts)
+
+
+def _host(files: Files, path: Path) -> str:
+    """The controller's address in a slurm.conf: ``SlurmctldHost=name(address)``."""
+    found = _HOST.search(files.text(path, "utf-8", "replace"))
+    return (found[2] or found[1]) if found else "localhost"
+
+
+def differences(old: Configuration, new: Configuration) -> list[str]:
+    """What an engine is made of and has changed, each with file and line where it is one; empty for nothing."""
+    found = []
+    a, b = old.cluster, new.cluster
+    for key in sorted({*a.options, *b.options}):
+        if a.options.get(key) != b.options.get(key) and _matters(key):
+            found.append(_placed(key, old, new))
+    parameters = sorted({*a.scheduler_parameters, *b.scheduler_parameters})
+    changed = [key for key in parameters if a.scheduler_parameters.get(key) != b.scheduler_parameters.get(key)]
+    if changed and not any(name.startswith("SchedulerParameters") for name in found):
+        found.append(_placed("SchedulerParameters", old, new))
+    for kind, before, after in (("node", a.nodes, b.nodes), ("partition", a.partitions, b.partitions)):
+        found += _of_kind(kind, {one.name: one for one in before}, {one.name: one for one in after})
+    if [p.name for p in a.partitions] != [p.name for p in b.partitions] and not found:
+        found.append("the order of partitions")
+    if a.switches != b.switches:
+        found.append("topology.conf")
+    for name in sorted({*old.texts, *new.texts}):
+        if name.startswith("accounting-") and old.texts.get(name) != new.texts.get(name):
+            found.append(f"{name} (associations change by sacctmgr)")
+    if a.name != b.name:
+        found.append("ClusterName")
+    return found
+
+
+def _matters(key: str) -> bool:
+    """Whether anything is decided by that key of slurm.conf."""
+    option = find_scalar(key)
+    return option is None or option.status is Status.HONOURED
+
+
+def _of_kind(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterable[str]:
+    for name in dict.fromkeys([*before, *after]):
+        if name not in after:
+            yield f"{kind} {name} is gone"
+        elif name not in before:
+            yield f"{kind} {name} is new"
+        elif before[name] != after[name]:
+            yield f"{kind} {name}"
+
+
+def _placed(key: str, old: Configuration, new: Configuration) -> str:
+    """``KillWait (slurm.conf:7)``: a changed key, and the line that says it now, or said it."""
+    pattern = re.compile(rf"(?:^|\s){re.escape(key)}\s*=", re.IGNORECASE)
+    for texts in (new.texts, old.texts):
+        for name, text in texts.items():
+            for number, line in enumerate(text.splitlines(), 1):
+                if pattern.search(line.partition("#")[0]):
+                    return f"{key} ({name}:{number})"
+    return key
+
+
+def write_running(folder: Path, texts: Mapping[str, str]) -> None:
+    """Put the files a cluster runs under where its user can compare them. Raises OutputError."""
+    try:
+        for name, text in texts.items():
+            if Path(name).is_absolute() or ".." in Path(name).parts:
+                continue  # somebody else's
+            target = folder / RUNNING / name
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            target.write_text(text, "utf-8")
+    except OSError as error:
+        raise OutputError(f"{folder / RUNNING}: {error.strerror}") from None

@@ -1,0 +1,271 @@
+"""Carry a journal out again: requests anew, decisions compared, or followed where another version made them.
+
+The version that wrote an entry decides the same again, and the first difference is a defect, which is said. After an
+upgrade other rules may hold, and yet what has happened has happened: nothing is scheduled then, each recorded start,
+requeue and end is made as it was, and one that cannot be stops the start. Where the entries end the rules are in force.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.bitmap import from_indices
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.messages import Kill
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.errors import InvariantError, OutputError
+from slurmsim.hostlist import expand
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.history.decisions import DECIDED, Decision, outcome, text_of
+from slurmsim.slurmctld.history.salvage import SALVAGED
+from slurmsim.slurmctld.processes.real_jobs import ended
+from slurmsim.slurmctld.server.clock import REAL
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.states import JobState, Reason
+from slurmsim.version import __version__
+
+WRITER, CONF, OVER = "writer", "conf", "over"
+"""Calls of entries that are no requests: another version goes on, another configuration holds, a run was over that our
+rules had not begun.
+"""
+OURS = f"slurmsim {__version__}"
+Entry = Sequence[Any]
+Adopt = Callable[[Engine, Mapping[str, str]], Engine]
+
+
+@dataclass(slots=True)
+class Restored:
+    """What a journal leaves.
+
+    Attributes
+    ----------
+    engine
+        It may be another one than that of the beginning, after a reconfiguration.
+    now, mode, rate
+        The clock's.
+    upgraded
+        The last entries are another version's: ours goes on from here.
+    """
+
+    engine: Engine
+    now: int
+    mode: str
+    rate: float
+    upgraded: bool = False
+
+
+def replay(
+    engine: Engine, entries: Iterable[tuple[int, Entry]], mode: str = REAL, rate: float = 1.0, *,
+    writer: str = OURS, journal: str = "journal", first: int = 0, adopt: Adopt | None = None,
+) -> Restored:  # fmt: skip
+    """Carry out numbered entries; what they leave.
+
+    Parameters
+    ----------
+    mode, rate
+        The clock's at first.
+    writer
+        Who decided at first.
+    journal, first
+        The file's name and the number of its header, to say where something is.
+    adopt
+        Makes an engine go on under other texts of its configuration.
+
+    Raises
+    ------
+    InvariantError
+        The same version decides otherwise now.
+    OutputError
+        What another version decided cannot be followed.
+    """
+    found = Restored(engine, engine.now, mode, rate)
+    followed = _Followed(engine) if writer != OURS else None
+    if followed is not None:
+        engine.network.follow()
+    for number, entry in entries:
+        now, call, _, _, arguments = entry[:5]
+        found.now, engine = max(found.now, int(now)), found.engine
+        where = f"{journal}: line {number - first + 1}"
+        if call == "clock":
+            found.mode, found.rate = arguments.get("mode", found.mode), arguments.get("rate", found.rate)
+            engine.network.advance(found.now)
+        elif call == DECIDED:
+            if followed is not None:
+                followed.carry_out(where, arguments)
+            engine.network.advance(int(now))
+            _compare(where, engine, arguments, followed is not None)
+        elif call == WRITER:
+            if arguments["writer"] == OURS and followed is not None:
+                engine.network.decide(int(now))
+                followed = None
+            elif arguments["writer"] != OURS and followed is None:
+                followed = _Followed(engine)
+                engine.network.follow()
+        elif call == CONF:
+            engine.network.advance(int(now))
+            if adopt is not None:
+                found.engine = adopt(engine, arguments["texts"])
+                if followed is not None and found.engine is not engine:
+                    followed = _Followed(found.engine)
+                    found.engine.network.follow()
+        elif call == OVER:
+            engine.network.advance(int(now))
+            enforce_end(engine, arguments, int(now))
+        elif call == SALVAGED:
+            engine.last_id = max(engine.last_id, int(arguments["last_id"]))
+        else:
+            _request(where, engine, entry, followed is not None)
+    if followed is not None:
+        found.engine.network.decide(found.now)
+        found.upgraded = True
+    return found
+
+
+def carry_out(engine: Engine, entry: Entry) -> dict[str, Any]:
+    """One request as it was asked for then; what came of it."""
+    now, call, uid, name, arguments = entry[:5]
+    person = _person(engine, int(uid), str(name))
+    engine.network.advance(int(now))
+    before, answer = engine.last_id, None
+    with suppress(Refusal):  # as it was refused then, having taken an id
+        answer = engine.execute(int(now), str(call), arguments, person)
+    return outcome(before, engine.last_id, answer)
+
+
+def _person(engine: Engine, uid: int, name: str) -> Person:
+    person = engine.people.by_uid(uid)
+    return person if person.name == name else engine.people.by_name(name)
+
+
+def _request(where: str, engine: Engine, entry: Entry, following: bool) -> None:
+    """Carry a request out, and hold what comes of it against what came of it then."""
+    told = entry[5] if len(entry) > 5 else None
+    if following and told:
+        engine.network.advance(int(entry[0]))
+        if entry[1] == "submit" and "last_id" in told:  # the id that was given is the job's, whatever we would give
+            engine.last_id = int(told.get("job_id", told["last_id"])) - 1
+    found = carry_out(engine, entry)
+    if told is None or found == told:
+        return
+    what = f"{where}: job {told.get('job_id', found.get('job_id', '?'))}: {entry[1]} at {entry[0]}"
+    if not following:
+        raise _defect(f"{what} led to {told}, and leads to {found} now")
+    if found.get("refused") != told.get("refused"):
+        now = "refused" if "refused" in found else "accepted"
+        raise _not_followed(f"{what} would be {now} by this version's rules")
+    engine.last_id = int(told.get("last_id", engine.last_id))
+
+
+def _compare(where: str, engine: Engine, recorded: Sequence[Decision], following: bool) -> None:
+    """What was decided since the last comparison is what was recorded, or that is said."""
+    made = engine.network.decided
+    for k in range(max(len(recorded), len(made))):
+        ours = made[k] if k < len(made) else None
+        theirs = recorded[k] if k < len(recorded) else None
+        if ours != theirs:
+            what = f"{where}: recorded: {text_of(theirs)}; found: {text_of(ours)}"
+            raise _not_followed(what) if following else _defect(what)
+    made.clear()
+    engine.controller.state.events.clear()
+
+
+def _defect(what: str) -> InvariantError:
+    return InvariantError(f"{what}; this is a defect of slurmsim, please report it. Nothing was changed")
+
+
+def _not_followed(what: str) -> OutputError:
+    return OutputError(f"{what}; this version cannot go on with what another one decided. Nothing was changed: go on "
+                       "with that version, or begin another cluster with --state")  # fmt: skip
+
+
+class _Followed:
+    """Makes recorded decisions happen on an engine that decides nothing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.c, self.network = engine.controller, engine.network
+
+    def carry_out(self, where: str, recorded: Sequence[Decision]) -> None:
+        """Make happen what has not by itself. Raises OutputError for what cannot."""
+        made = self.network.decided
+        for k, decision in enumerate(recorded):
+            at, kind, core_id, restarts, *more = decision
+            self.network.advance(int(at))
+            if k < len(made) and made[k] == decision:
+                continue  # a request, or a timer that is no rule of scheduling
+            job = self.c.state.jobs.get(core_id)
+            act = {"start": self._start, "end": self._end, "requeue": self._requeue}.get(kind)
+            if job is None or job.restarts != restarts or act is None:
+                raise _not_followed(f"{where}: {text_of(decision)} is not possible")
+            act(where, decision, job, int(at), more)
+
+    def _start(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        _, partition, nodes, cpus = more
+
+        def start() -> None:
+            c = self.c
+            records = [r for r in c.state.queue.jobs.get(job.id, ()) if r.partition.name == partition]
+            alloc = None
+            if records and set(names := expand(nodes)) <= c.state.table.index.keys():
+                alloc = self._place(records[0], sorted(c.state.table.index[name] for name in names))
+            if alloc is None or c.state.cluster.cpus_per_node(alloc) != cpus:
+                raise _not_followed(f"{where}: {text_of(decision)} is not possible by this version's rules")
+            c.life_cycle.start(records[0], alloc, "Main")
+
+        self.network.act(at, start)
+
+    def _place(self, record: Record, indices: list[int]) -> Allocation | None:
+        """Exactly these nodes for a record, if they are free for it."""
+        mask, exact = from_indices(indices), copy.copy(record.shape)
+        exact.required = exact.candidates = mask
+        exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()
+        exact.max_nodes = max(exact.max_nodes, exact.min_nodes)
+        exact.by_count = False
+        return self.c.state.selector.place(exact, self.c.state.table, mask)
+
+    def _end(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        state, code = more
+        self.network.act(at, lambda: end(self.engine, job, state, code))
+
+    def _requeue(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        if job.alloc is None:
+            raise _not_followed(f"{where}: {text_of(decision)} is not possible")
+        self.network.act(at, lambda: self.c.life_cycle.requeue(job, more[0]))
+
+
+def end(engine: Engine, job: Job, state: str, code: str) -> None:
+    """`job` is over with that state and exit code, whatever the rules say; within `LiveNetwork.act`."""
+    c = engine.controller
+    if job.alloc is not None:
+        job.exit_code = code
+        if state not in (JobState.COMPLETED, JobState.FAILED):
+            c.state.actions.append(Kill(job))
+        c.life_cycle.finish(job, state, _REASONS.get(state, Reason.NONE))
+        return
+    c.life_cycle.finish(
+        job, JobState.FAILED, _REASONS.get(state, Reason.NONE)
+    )  # no rule lets a pending one end otherwise
+    job.state, job.exit_code = state, code
+
+
+_REASONS = {JobState.FAILED: Reason.NON_ZERO_EXIT, JobState.TIMEOUT: Reason.TIME_LIMIT}
+
+
+def not_begun(engine: Engine, arguments: Mapping[str, Any]) -> bool:
+    """Whether news of the end of a real run come of a job that our rules have not let run as often."""
+    job, run = engine.controller.state.jobs.get(int(arguments["core_id"])), int(arguments["restarts"])
+    return job is not None and (job.restarts < run or (job.restarts == run and job.alloc is None))
+
+
+def enforce_end(engine: Engine, arguments: Mapping[str, Any], now: int) -> None:
+    """News of a real run are facts: a job that our rules would not have running is over all the same."""
+    job = engine.controller.state.jobs[int(arguments["core_id"])]
+    job.restarts = int(arguments["restarts"])
+    fact, _ = ended(job, job.restarts, int(arguments["status"]))
+    engine.network.act(now, lambda: end(engine, job, fact.state, fact.exit_code))

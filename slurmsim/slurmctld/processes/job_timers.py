@@ -1,0 +1,104 @@
+"""What happens to a job's processes at an instant known beforehand: warnings, limits of steps, the last signal.
+
+Each is a method here and plain data, never a closure, so that what waits can be written down and taken up again.
+``--signal`` mirrors job_time_limit (job_mgr.c, 22.05): at each scan for time limits a job that would be within its
+warning time before the next scan but one gets its signal, once a run: its script alone with ``B:``, else the tasks of
+its steps.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from slurmsim.core.state.controller_state import LIMIT_SCAN_S
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.processes import steps
+from slurmsim.slurmctld.processes.step import Step
+from slurmsim.slurmctld.requests import cancels
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+
+class Timer(Protocol):
+    """What the network calls with."""
+
+    @property
+    def value(self) -> Any:
+        """What was given to it."""
+
+
+class JobTimers:
+    """All such instants of one cluster; they lie in its network."""
+
+    def __init__(self, engine: LiveCluster) -> None:
+        self._engine = engine
+
+    def _at(self, instant: int, call: Callable[[Timer], None], *value: Any) -> None:
+        self._engine.network.at(instant, call, *value)
+
+    def _kill_wait(self) -> int:
+        return self._engine.now + int(self._engine.cluster.option("KillWait"))
+
+    # -- warnings before the time limit -----------------------------------------------------------------------------
+
+    def warn_before_limit(self, live: LiveJob) -> None:
+        """See to the warning of a job that was just launched, if it asked for one."""
+        if int(live.asked.get("warn_signal") or 0):
+            self._plan_warning(live, live.core.restarts)
+
+    def _plan_warning(self, live: LiveJob, run: int) -> None:
+        assert live.core.end_limit is not None
+        earliest = max(live.core.end_limit - _ahead(live), self._engine.now + 1)
+        self._at(self._engine.controller.state.scan_after(earliest), self._warn, live, run)
+
+    def _warn(self, timer: Timer) -> None:
+        live, run = timer.value
+        core, engine = live.core, self._engine
+        if core.restarts != run or core.end_limit is None or core.state not in steps.ALIVE:
+            return
+        if core.state == JobState.SUSPENDED or engine.now + _ahead(live) < core.end_limit:
+            self._plan_warning(live, run)
+        else:
+            batch_only = "B" in str(live.asked.get("warn_flags") or "")
+            cancels.warn(engine, live, int(live.asked["warn_signal"]), batch_only)
+
+    # -- steps ------------------------------------------------------------------------------------------------------
+
+    def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
+        """The step is stopped by the first scan after it has run for so long."""
+        due = self._engine.controller.state.scan_after(self._engine.now + seconds)
+        self._at(due, self._step_is_over_limit, live, step)
+
+    def _step_is_over_limit(self, timer: Timer) -> None:
+        live, step = timer.value
+        if step.end is None:
+            steps.post(self._engine, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
+            self.kill_tasks_later(live, step.number)
+
+    def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:
+        """KILL to the tasks when KillWait is over, and no more waiting for news of them; None: of all steps."""
+        self._at(self._kill_wait(), self._kill_tasks, live, step)
+
+    def _kill_tasks(self, timer: Timer) -> None:
+        live, step = timer.value
+        steps.post(self._engine, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
+
+    # -- scripts ----------------------------------------------------------------------------------------------------
+
+    def kill_script_later(self, run: Job) -> None:
+        """KILL to what is left of a run's script when KillWait is over."""
+        self._at(self._kill_wait(), self._kill_script, run.id, run.restarts)
+
+    def _kill_script(self, timer: Timer) -> None:
+        if self._engine.real is not None:
+            self._engine.real.executor.kill(*timer.value)
+
+
+def _ahead(live: LiveJob) -> int:
+    """Seconds before the limit at which a scan sends the warning."""
+    return int(live.asked.get("warn_time") or 60) + LIMIT_SCAN_S

@@ -1,0 +1,280 @@
+"""Jobs that really run: what their supervisor is told, and what its news mean to the controller."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from slurmsim import sluid, stepd_notices
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import JobEnded
+from slurmsim.errors import OutputError
+from slurmsim.release_changes import since
+from slurmsim.releases import row
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.processes.output_files import file_name
+from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.processes.step_places import lay_out
+from slurmsim.slurmctld.requests.submit_request import array_tasks
+from slurmsim.slurmd.environment import batch_environment
+from slurmsim.slurmd.script_runner import Executor
+from slurmsim.slurmd.supervisor import LAUNCH_FAILED
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+REQUEUE_GRACE_S = 0.5
+END_ROOM = 1024
+"""Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
+Run = tuple[int, int]
+"""Core id and restarts of one run of a job."""
+_NAMED_BY_NODE = {"22.05": False, "26.05": True}
+
+
+class RealJobs:
+    """The link between one engine and the processes of its jobs.
+
+    Parameters
+    ----------
+    engine, executor
+        Of one cluster.
+    reserve
+        Takes room in its journal, or raises OutputError.
+    """
+
+    def __init__(self, engine: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
+        self.engine, self.executor, self._reserve = engine, executor, reserve
+        self._waiting: list[LiveJob] = []
+        executor.forget_unborn()
+        self._begun: set[Run] = set(executor.runs())  # whose end has not been told
+        self._told: set[Run] = set()  # whose end the journal has, or will have with its next sync
+        with suppress(OutputError):  # none to be had: ends are recorded when there is
+            reserve(self.room)
+        self._left = dict.fromkeys(self._begun, 0.0)  # of an earlier daemon -> when it is killed if nobody wants it
+
+    @property
+    def room(self) -> int:
+        """Bytes of the journal that are kept for ends."""
+        return END_ROOM * len(self._begun)
+
+    def adopt(self, engine: LiveCluster) -> None:
+        """Go on with another engine, made of the same journal."""
+        self.engine, engine.real = engine, self
+        self._waiting.clear()
+        self._begun |= self._told  # what the journal does not have is told again
+        self._told.clear()
+
+    def launch(self, live: LiveJob) -> None:
+        """Start the job's script at the next `flush`, when what led to it has been written down."""
+        self._waiting.append(live)
+
+    @property
+    def starting(self) -> bool:
+        """Whether scripts wait for `flush`."""
+        return bool(self._waiting)
+
+    def flush(self) -> None:
+        """Start what waits."""
+        waiting, self._waiting = self._waiting, []
+        for live in waiting:
+            if live.core.state == JobState.RUNNING:
+                with suppress(OSError, OutputError):  # a full disk: `tend` tries again
+                    self._start(live)
+        for run in [run for run in self._told if self.executor.is_quiet(*run)]:
+            self._forget(run)
+
+    def over(self, core_id: int, restarts: int) -> None:
+        """The end of that run is on the disk at the next `flush`; its folder goes with the last of its processes."""
+        self._begun.discard((core_id, restarts))
+        self._told.add((core_id, restarts))
+
+    def _forget(self, run: Run) -> None:
+        self.executor.forget(*run)
+        self._begun.discard(run)
+        self._told.discard(run)
+        self._left.pop(run, None)
+
+    def tend(self, *, launch: bool) -> list[dict[str, int]]:
+        """Have started (`launch`) what could not be so far; runs that ended untold, as arguments of ``ended``."""
+        if launch:
+            for live in self._running():
+                self.launch(live)
+            self.flush()
+        for run in [run for run in self._told if not self.executor.supervised(*run)]:
+            self._forget(run)  # what is left of it is dead, and waits for a parent that does not care
+        self._begun &= set(self.executor.runs())  # without those that could not be started
+        return self.news()
+
+    def _running(self) -> list[LiveJob]:
+        found = (self.engine.jobs.get(core_id) for _, core_id, _ in self.engine.controller.state.running)
+        return [live for live in found if live is not None and is_real(live.asked)]
+
+    def _start(self, live: LiveJob) -> None:
+        core = live.core
+        run = core.id, core.restarts
+        self._reserve(END_ROOM * len(self._begun | {run}))
+        spec = {
+            "work_dir": live.asked.get("work_dir") or "/", "umask": live.asked.get("umask", 0o22),
+            "append": live.asked.get("open_mode") == "append" or core.restarts > 0,
+            "std_in": self._file(live, "std_in") or "/dev/null", "std_out": self._file(live, "std_out"),
+            "std_err": self._file(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
+            "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
+            "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
+        }  # fmt: skip
+        self._begun.add(run)
+        self.executor.start(*run, str(live.asked["script"]), spec)
+
+    def terminate(self, live: LiveJob, run: Job) -> None:
+        """End a run: say so in its output, then TERM; KILL comes when KillWait is over.
+
+        A requeue is often asked for from within: that command is to see its answer first.
+        """
+        node, path, why = self._node(run), self._file(live, "std_err", run), str(run.state)
+        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.engine.now, why, self.engine.release)
+
+        def end() -> None:
+            if path is not None and self.executor.pid(run.id, run.restarts) is not None:
+                self.executor.note(path, notice)
+            self.executor.terminate(run.id, run.restarts)
+
+        try:
+            loop = asyncio.get_running_loop() if why == "REQUEUED" else None
+        except RuntimeError:  # the daemon is starting: nobody waits for an answer
+            loop = None
+        if loop is not None:
+            loop.call_later(REQUEUE_GRACE_S, end)
+        else:
+            end()
+
+    def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
+        """A file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
+        by_node = row(_NAMED_BY_NODE, self.engine.release)
+        return file_name(live, which, self._node(run or live.core) if by_node else None)
+
+    def _node(self, core: Job) -> str:
+        """The first node of a job that has or had some."""
+        assert core.alloc is not None
+        return self.engine.controller.state.table.names[int(core.alloc.indices()[0])]
+
+    def news(self) -> list[dict[str, int]]:
+        """Runs that ended while nobody was listening, as arguments of the call ``ended``."""
+        found = []
+        for run in list(self.executor.runs()):
+            if run in self._told:
+                continue
+            status = self.executor.status(*run)
+            if status is None and not self._is_wanted(*run):
+                self._end(run)
+            elif status is None and self.executor.lost(*run):
+                status = LAUNCH_FAILED
+            if status is not None:
+                found.append({"core_id": run[0], "restarts": run[1], "status": status})
+        return found
+
+    def _is_wanted(self, core_id: int, restarts: int) -> bool:
+        """Whether that run goes on, as far as the controller knows; it may have to catch up with a start."""
+        live = self.engine.jobs.get(core_id)
+        return live is not None and not live.over and live.core.restarts <= restarts
+
+    def _end(self, run: Run) -> None:
+        """See to the end of a run whose job is over: another daemon may have been killed before it could."""
+        if self.executor.lost(*run) or self.executor.never(*run):
+            self._forget(run)
+        elif run in self._left:
+            now = time.monotonic()
+            if not self.executor.stopped(*run):
+                self.executor.terminate(*run)
+            if not self._left[run]:
+                self._left[run] = now + int(self.engine.cluster.option("KillWait"))
+            elif now > self._left[run]:
+                self.executor.kill(*run)
+
+    def _environment(self, live: LiveJob) -> dict[str, str]:
+        core, asked, state = live.core, live.asked, self.engine.controller.state.cluster
+        alloc = core.alloc
+        assert alloc is not None
+        cpus = state.cpus_per_node(alloc)
+        request = core.sub.request
+        facts: dict[str, Any] = {
+            "job_id": live.id, "name": asked.get("name"), "partition": core.partition.name,
+            "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid, "home": live.person.home,
+            "account": core.account or None, "qos": core.qos or None, "reservation": core.reservation_name or None,
+            "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
+            "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.engine.release),
+            "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
+            "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
+            "cpus_per_task": asked.get("cpus_per_task"),
+            "mem_per_cpu": core.shape.mem_cpu or None, "mem_per_node": core.shape.mem_node or None,
+            "submit_dir": asked.get("submit_dir") or asked.get("work_dir"),
+            "submit_host": asked.get("alloc_node") or "localhost",
+            "cluster": self.engine.cluster.name, "conf": self.engine.conf_path, "restarts": core.restarts,
+            "working_cluster": self.engine.working_cluster, "start": core.start_time, "end": core.end_limit,
+            "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
+            "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
+            "oom_kill_step": int(asked.get("oom_kill_step") or 0),
+            "sluid": sluid.text(self.engine.storage.first(live).db_index),
+            "simulated": live.person.uid != self.engine.owner,
+        }  # fmt: skip
+        if live.array is not None:
+            indices, _ = array_tasks(live.array.asked, 1 << 31)
+            step = re.findall(r":(\d+)", live.array.asked.partition("%")[0])
+            facts |= {
+                "array_job_id": live.array.id, "array_task_id": live.task, "array_count": len(indices),
+                "array_min": indices[0], "array_max": indices[-1], "array_step": step[-1] if step else 1,
+            }  # fmt: skip
+        return batch_environment(facts, asked.get("environment") or {}, self.engine.release)
+
+    def _gpus(self, core: Job) -> dict[str, Any]:
+        """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""
+        assert core.alloc is not None
+        kinds = self.engine.controller.state.table.gres_kinds
+        count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kinds[kind][0] == "gpu")
+        return {"gpus": ",".join(map(str, range(count))), "gpus_on_node": count} if count else {}
+
+
+def _tasks_per_node(core: Job, release: str) -> str:
+    """SLURM_TASKS_PER_NODE: the tasks of each node, run-length coded."""
+    request, alloc = core.sub.request, core.alloc
+    assert alloc is not None
+    cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
+    if request.tasks_per_node and (not since(release, "tasks_beside_tasks_per_node") or not request.n_tasks):
+        counts = [request.tasks_per_node] * alloc.n_nodes
+    elif not request.n_tasks:
+        counts = (
+            [1] * alloc.n_nodes if request.exclusive is False else [max(n // request.cpus_per_task, 1) for n in cpus]
+        )
+    else:
+        cap = request.tasks_per_node
+        counts = lay_out(request.n_tasks, [min(n // request.cpus_per_task, cap or n) for n in cpus])
+    return run_length(counts)
+
+
+def run_length(counts: list[int]) -> str:
+    """``4(x2),2``.
+
+    >>> run_length([4, 4, 2]), run_length([1])
+    ('4(x2),2', '1')
+    """
+    parts: list[str] = []
+    k = 0
+    while k < len(counts):
+        last = k
+        while last + 1 < len(counts) and counts[last + 1] == counts[k]:
+            last += 1
+        parts.append(f"{counts[k]}(x{last - k + 1})" if last > k else str(counts[k]))
+        k = last + 1
+    return ",".join(parts)
+
+
+def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:
+    """The fact of a wait status, and whether the script never ran."""
+    if status == LAUNCH_FAILED:
+        return JobEnded(core.id, JobState.FAILED, f"0:{LAUNCH_FAILED}", restarts), True
+    signal, code = status & 0x7F, status >> 8 & 0xFF
+    state = JobState.COMPLETED if not signal and not code else JobState.FAILED
+    return JobEnded(core.id, state, f"{code}:{signal}", restarts), False

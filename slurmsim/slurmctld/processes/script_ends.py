@@ -1,0 +1,54 @@
+"""News of a supervisor: a job's script is over, and how."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.releases import row
+from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.processes import steps
+from slurmsim.slurmctld.processes.real_jobs import ended
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.states import JobState
+
+CHANGES = frozenset({"ended"})
+_SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
+_KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The request by name."""
+    return {"ended": partial(_ended, engine)}
+
+
+def _ended(engine: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    live = engine.jobs.get(int(arguments["core_id"]))
+    if live is None:
+        raise Refusal(INVALID_JOB)
+    if person.uid not in (live.person.uid, engine.owner):
+        raise Refusal(DENIED)
+    core, run, status = live.core, int(arguments["restarts"]), int(arguments["status"])
+    steps.batch_over(live, engine.now, run, status)
+    fact, unlaunched = ended(core, run, status)
+    running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
+    if core.state in _KILLED and run == core.restarts and status:
+        core.exit_code = fact.exit_code
+    engine.network.tell(engine.now, [fact])
+    if running and live.over:
+        if unlaunched:
+            core.reason = "JobLaunchFailure"
+        else:
+            name_signal(live, status & 0x7F, engine.release)
+    return {}
+
+
+def name_signal(live: LiveJob, number: int, release: str) -> None:
+    """A job that failed by a signal says so, each release in its way."""
+    if number and live.core.state == JobState.FAILED:
+        name = signal.strsignal(number) or f"Unknown signal {number}"
+        live.core.reason = row(_SIGNALLED, release).format(number=number, name=name)

@@ -1,0 +1,105 @@
+"""Which jobs are simulated, how long they run and how they end: by the script, an environment variable, or the default.
+
+``#SLURMSIM runtime=90 exit=3`` in the script (anywhere in it), ``SLURMSIM_RUNTIME=90`` and ``SLURMSIM_EXIT=3`` in its
+environment. Without either a script of nothing but ``sleep`` commands and an ``exit`` lasts as long as they say, and
+any other `DEFAULT_S` seconds.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slurmsim.duration import parse_time_limit
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal
+from slurmsim.sim.network import Behaviour
+from slurmsim.states import JobState
+
+DEFAULT_S = 60
+_DIRECTIVE = re.compile(r"^\s*#SLURMSIM\s", re.MULTILINE)
+_LINE = re.compile(r"^\s*#SLURMSIM\s+(.*)$", re.MULTILINE)
+_SLEEP = re.compile(r"(?:srun\s+(?:-\S+\s+)*)?sleep\s+([\d.]+|inf(?:inity)?)([smhd]?)\s*", re.ASCII)
+_EXIT = re.compile(r"exit\s+(\d{1,18})\s*", re.ASCII)
+_EXIT_OF_TASK = re.compile(
+    r"exit\s+\$\(\(\s*\$?\{?SLURM_ARRAY_TASK_ID\}?\s*(?:(==|!=|<|>|\+|-|%)\s*(\d+)\s*)?\)\)\s*", re.ASCII
+)
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "+": operator.add, "-": operator.sub,
+    "%": operator.mod,
+}  # fmt: skip
+_VARIABLES = {"runtime": "SLURMSIM_RUNTIME", "exit": "SLURMSIM_EXIT"}
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "export ", "cd ", "env", "module ")
+
+
+def is_real(asked: Mapping[str, Any]) -> bool:
+    """Whether a batch job of a cluster that runs jobs is to run, and not to be simulated."""
+    script = asked.get("script")
+    environment = asked.get("environment") or {}
+    return bool(script) and not _DIRECTIVE.search(str(script)) and "SLURMSIM_RUNTIME" not in environment
+
+
+def behaviour(asked: Mapping[str, Any]) -> Behaviour:
+    """What the job of this request does once it runs. Raises Refusal for a line or variable that cannot be read."""
+    script = str(asked.get("script") or "")
+    environment = asked.get("environment") or {}
+    seconds, status = _of_script(_with_task(script, asked.get("array_task_id")))
+    said = [(f"#SLURMSIM {word}", *word.partition("=")[::2])
+            for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()]  # fmt: skip
+    named = {name for _, name, _ in said}
+    said += [(f"{variable}={environment[variable]}", name, environment[variable])
+             for name, variable in _VARIABLES.items() if variable in environment and name not in named]  # fmt: skip
+    for where, name, value in said:
+        try:
+            if name == "runtime":
+                seconds = _seconds(value)
+            elif name == "exit":
+                status = int(value) & 0xFF
+        except ValueError:
+            raise Refusal(f"Invalid {where} (runtime=TIME exit=STATUS)") from None
+    state = JobState.COMPLETED if status == 0 else JobState.FAILED
+    return Behaviour(seconds, state, f"{status}:0", -1)
+
+
+def _with_task(script: str, task: int | None) -> str:
+    """``exit $((SLURM_ARRAY_TASK_ID - 1))`` as the task with that index would see it."""
+    if task is None:
+        return script
+
+    def status(match: re.Match[str]) -> str:
+        value = _OPERATORS[match[1]](task, int(match[2])) if match[1] else task
+        return f"exit {int(value) & 0xFF}"
+
+    return _EXIT_OF_TASK.sub(status, script)
+
+
+def _seconds(text: str) -> int:
+    """``90``, ``1:30`` (minutes and seconds) or ``1:00:00``; -1 for ever."""
+    if is_number(text):
+        return int(text)
+    if ":" in text:
+        parts = [int(part) for part in text.split(":")]
+        return sum(part * 60**k for k, part in enumerate(reversed(parts)))
+    limit = parse_time_limit(text)
+    return -1 if limit is None else limit
+
+
+def _of_script(script: str) -> tuple[int, int]:
+    """Seconds and exit status of a script of sleeps; the default where it does anything that may take time."""
+    total, status = 0.0, 0
+    for line in script.splitlines():
+        for command in filter(None, (part.strip() for part in re.split(r";|&&", line.partition(" #")[0]))):
+            if command.startswith("#") or command.startswith(_QUIET):
+                continue
+            if match := _SLEEP.fullmatch(command):
+                if match[1].startswith("inf"):
+                    return -1, 0
+                total += float(match[1]) * _UNITS[match[2]]
+            elif match := _EXIT.fullmatch(command):
+                return int(total), int(match[1]) & 0xFF
+            elif command not in ("true", ":"):
+                return DEFAULT_S, 0
+    return int(total), status

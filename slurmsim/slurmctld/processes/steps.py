@@ -1,0 +1,342 @@
+"""Job steps: made, ended, signalled and told of. Beside srun's steps every batch script is one.
+
+Mirrors step_mgr.c (22.05). What a client is to know while its step runs (signals, that its job is over) is put into the
+job's `mail`, which is not kept: a client that asks again after a restart sees from the state what it has missed.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.job import Job
+from slurmsim.hostlist import compress, expand
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.processes.step import BATCH, EXTERN, Step
+from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
+from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.states import JobState
+from slurmsim.tres import format_tres
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+ALREADY_DONE = "Job/step already completing or completed"
+PENDING = "Job is pending execution"
+DISABLED = "Requested operation is presently disabled"
+STEP_LIMIT = "Step limit reached for this job"
+CHANGES = frozenset({"step_create", "step_end"})
+ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
+TERMINATED = int(signal.SIGTERM)
+UNLIMITED = 0xFFFFFFFE
+MAX_TASKS_PER_NODE = 512  # slurm.conf's default
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The calls about steps."""
+    return {
+        "step_create": lambda a, person: create(engine, a["step"], person, wait=bool(a.get("wait"))),
+        "step_end": lambda arguments, person: end(engine, arguments, person),
+        "step_layout": lambda arguments, person: layout(engine, arguments),
+        "steps": lambda arguments, person: listed(engine, arguments),
+    }
+
+
+def one(engine: LiveCluster, job_id: Any) -> LiveJob:
+    """The job with that id of its own. Raises Refusal."""
+    live = engine.shown(int(job_id))
+    if live is None:
+        raise Refusal(INVALID_JOB, 2017)
+    return live
+
+
+def create(engine: LiveCluster, asked: Mapping[str, Any], person: Person, *, wait: bool) -> dict[str, Any]:
+    """Make a step of a running job, or wait for room. Raises Refusal; `BUSY` and `DISABLED` pass."""
+    live = one(engine, asked["job_id"])
+    core = live.core
+    if person.uid != live.person.uid:
+        raise Refusal(DENIED, 2002)
+    if core.state == JobState.SUSPENDED:
+        raise Refusal(DISABLED)
+    if core.state == JobState.PENDING:
+        raise Refusal(PENDING)
+    if core.state != JobState.RUNNING or core.alloc is None:
+        raise Refusal(ALREADY_DONE, 2021)
+    if live.next_step >= int(engine.cluster.options.get("MaxStepCount") or 40_000):
+        raise Refusal(STEP_LIMIT)
+    members = [int(i) for i in core.alloc.indices()]
+    names = [engine.controller.state.table.names[i] for i in members]
+    wanted = dict(asked)
+    for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
+        if asked.get(text):
+            wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
+    if int(asked["num_tasks"]) > len(members) * int(
+        engine.cluster.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE
+    ):
+        raise Refusal("Task count specification invalid", 2025)
+    try:
+        place = place_step(wanted, rooms(live))
+    except Refusal as refusal:
+        if refusal.text == BUSY and wait:
+            return {"wait": [core.id], "until": None}
+        raise
+    step = Step(
+        live.next_step, str(asked.get("name") or ""), engine.now, tuple(members[i] for i in place.nodes),
+        tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),
+    )  # fmt: skip
+    live.next_step += 1
+    live.steps.append(step)
+    _limit(engine, live, step)
+    ids = task_ids(place.tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
+    if asked.get("task_nodes"):
+        ids = [[k for k, i in enumerate(wanted["arbitrary"]) if i == node] for node in place.nodes]
+    return {
+        "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
+        "cpus": place.cpus, "node_list": node_list(engine, step),
+        "after": len(live.mail),
+    }  # fmt: skip
+
+
+def _names(text: str) -> list[str]:
+    try:
+        return list(expand(text, MOST_NAMES))
+    except ValueError:
+        raise Refusal("Invalid node name specified") from None
+
+
+def rooms(live: LiveJob) -> list[Room]:
+    """What the nodes of a running job have, and what its steps use of it."""
+    alloc = live.core.alloc
+    assert alloc is not None
+    count = alloc.n_nodes
+    cpus = [alloc.cpus] * count if isinstance(alloc.cpus, int) else [int(n) for n in alloc.cpus]
+    memory = [alloc.mem] * count if isinstance(alloc.mem, int) else [int(n) for n in alloc.mem]
+    found = [Room(c, m) for c, m in zip(cpus, memory, strict=True)]
+    place = {int(i): k for k, i in enumerate(alloc.indices())}
+    for step in running(live):
+        if not step.asked:
+            continue
+        for node, used, taken in zip(step.nodes, step.cpus, step.memory, strict=True):
+            if node not in place:
+                continue
+            room = found[place[node]]
+            room.steps += 1
+            if not step.asked.get("overlap"):
+                room.used += used
+                room.memory_used += taken if step.asked.get("mem_per_cpu") or step.asked.get("mem_per_node") else 0
+    return found
+
+
+def running(live: LiveJob) -> list[Step]:
+    """Its steps that are not over."""
+    return [step for step in live.steps if step.end is None]
+
+
+def _limit(engine: LiveCluster, live: LiveJob, step: Step) -> None:
+    """A step with a time limit of its own is stopped by the first scan after it."""
+    limit = step.asked.get("time_limit")
+    if not limit or int(limit) >= UNLIMITED:
+        return
+    engine.timers.limit_step(live, step, int(limit) * 60)
+
+
+def end(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+    """A step's tasks are over."""
+    live = one(engine, arguments["job_id"])
+    if person.uid not in (live.person.uid, engine.owner):
+        raise Refusal(DENIED, 2002)
+    for step in live.steps:
+        if step.number == int(arguments["step_id"]) and (step.end is None or step.supposed):
+            step.finish(engine.now, int(arguments["status"]))
+    engine.changed(live)
+    return {}
+
+
+# -- what jobs do to their steps ------------------------------------------------------------------------------------
+
+
+def began(engine: LiveCluster, live: LiveJob) -> None:
+    """A job was launched: its script, if it has one, is a step; ``PrologFlags=contain`` makes another."""
+    core = live.core
+    assert core.alloc is not None
+    members = tuple(int(i) for i in core.alloc.indices())
+    live.next_step = 0
+    if "contain" in str(engine.cluster.options.get("PrologFlags") or "").lower():
+        live.steps.append(
+            Step(EXTERN, "extern", engine.now, members, (1,) * len(members), (0,) * len(members), (0,) * len(members),
+                 core.restarts, {})
+        )  # fmt: skip
+    if live.asked.get("script"):
+        live.steps.append(Step(BATCH, "batch", engine.now, members[:1], (1,), (0,), (0,), core.restarts, {}))
+
+
+def over(engine: LiveCluster, live: LiveJob, run: Job) -> None:
+    """A run of a job ended: so did its steps. A script that really runs reports for itself."""
+    code, _, number = str(run.exit_code).partition(":")
+    status = int(code) << 8 | int(number or 0)
+    ended_by_itself = run.state in (JobState.COMPLETED, JobState.FAILED, JobState.OUT_OF_MEMORY)
+    for step in running(live):
+        if step.run != run.restarts:
+            continue
+        if step.number == BATCH:
+            if ended_by_itself:
+                step.finish(engine.now, status)
+            elif not (engine.runs_jobs and is_real(live.asked)):
+                step.finish(engine.now, TERMINATED)
+        elif step.number == EXTERN:
+            step.finish(engine.now, 0)
+        else:
+            step.finish(engine.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
+            step.supposed = True  # its srun may know better
+    post(engine, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
+    engine.timers.kill_tasks_later(live, None)
+
+
+def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:
+    """The script of that run ended."""
+    for step in live.steps:
+        if step.number == BATCH and step.run == run:
+            step.finish(now, status)
+
+
+def cancel(engine: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: int | None, by: int) -> bool:
+    """scancel of one step: end it, or signal its tasks; whether there is such a step."""
+    found = False
+    for live in jobs:
+        for step in running(live):
+            if step.number != number or not step.asked:
+                continue
+            found = True
+            if asked in (None, signal.SIGKILL):
+                step.cancelled_by = by
+                post(engine, live, {"kind": "end", "step": number, "why": "CANCELLED"})
+            else:
+                post(engine, live, {"kind": "signal", "step": number, "signal": int(asked)})
+    return found
+
+
+def send(engine: LiveCluster, live: LiveJob, number: int) -> None:
+    """Pass a signal on to the tasks of all steps that are srun's."""
+    if any(step.asked for step in running(live)):
+        post(engine, live, {"kind": "signal", "step": None, "signal": number})
+
+
+def post(engine: LiveCluster, live: LiveJob, message: dict[str, Any]) -> None:
+    """Leave a message for whoever looks after tasks of this job."""
+    live.mail.append(message)
+    engine.changed(live)
+
+
+def layout(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Nodes and tasks of one running step. Raises Refusal."""
+    live = one(engine, arguments["job_id"])
+    for step in running(live):
+        if step.number == int(arguments["step_id"]):
+            names = engine.controller.state.table.names
+            distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
+            return {
+                "nodes": [names[i] for i in step.nodes], "node_list": node_list(engine, step),
+                "task_ids": task_ids(step.tasks, distribution, plane),
+            }  # fmt: skip
+    raise Refusal(INVALID_JOB, 2017)
+
+
+# -- looking --------------------------------------------------------------------------------------------------------
+
+
+def node_list(engine: LiveCluster, step: Step) -> str:
+    """Its nodes as Slurm prints them."""
+    names = engine.controller.state.table.names
+    return compress([names[i] for i in step.nodes])
+
+
+def _tres(engine: LiveCluster, step: Step) -> str | None:
+    if not step.asked:
+        return None
+    counts = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
+    if not counts["mem"]:
+        del counts["mem"]
+    return format_tres(counts)
+
+
+def _run_time(engine: LiveCluster, live: LiveJob, step: Step) -> int:
+    since = engine.now if step.end is None else step.end
+    return max(since - step.start, 0)
+
+
+Pair = tuple[LiveJob, Step]
+
+
+def _asked(name: str, default: Any = None) -> Callable[[LiveCluster, LiveJob, Step], Any]:
+    return lambda engine, live, step: step.asked.get(name, default)
+
+
+def _time_limit(engine: LiveCluster, live: LiveJob, step: Step) -> int | None:
+    limit = step.asked.get("time_limit")
+    return None if not limit or int(limit) >= UNLIMITED else int(limit)
+
+
+FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
+    "cluster": lambda e, j, s: e.cluster.name,
+    "job_id": lambda e, j, s: j.id,
+    "step_id": lambda e, j, s: s.number,
+    "step_het_comp": lambda e, j, s: None,
+    "array_job_id": lambda e, j, s: j.array.id if j.array is not None else 0,
+    "array_task_id": lambda e, j, s: j.task,
+    "name": lambda e, j, s: s.name,
+    "user_id": lambda e, j, s: j.person.uid,
+    "user_name": lambda e, j, s: j.person.name,
+    "partition": lambda e, j, s: j.core.partition.name,
+    "nodes": lambda e, j, s: node_list(e, s),
+    "num_nodes": lambda e, j, s: len(s.nodes),
+    "num_tasks": lambda e, j, s: sum(s.tasks),
+    "num_cpus": lambda e, j, s: sum(s.cpus),
+    "state": lambda e, j, s: str(s.state),
+    "start_time": lambda e, j, s: s.start,
+    "run_time": _run_time,
+    "time_limit": _time_limit,
+    "container": lambda e, j, s: None,
+    "network": _asked("network"),
+    "resv_ports": lambda e, j, s: None,
+    "task_dist": lambda e, j, s: s.asked.get("task_dist") if s.asked else None,
+    "tres_alloc_str": lambda e, j, s: _tres(e, s),
+    "srun_host": _asked("srun_host"),
+    "srun_pid": _asked("srun_pid", 0),
+    "submit_line": _asked("submit_line"),
+    "tres_per_step": _asked("tres_per_step"),
+    "tres_per_node": _asked("tres_per_node"),
+    "tres_per_task": _asked("tres_per_task"),
+    "tres_per_socket": _asked("tres_per_socket"),
+    "cpus_per_tres": _asked("cpus_per_tres"),
+    "mem_per_tres": _asked("mem_per_tres"),
+    "tres_bind": _asked("tres_bind"),
+    "tres_freq": _asked("tres_freq"),
+    "cpu_freq_min": _asked("cpu_freq_min"),
+    "cpu_freq_max": _asked("cpu_freq_max"),
+    "cpu_freq_gov": _asked("cpu_freq_gov"),
+}
+"""Field of job_step_info_t -> its value."""
+
+
+def listed(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of the asked fields of all running steps; with ``job_id`` (and ``step_id``) of one job.
+
+    Raises Refusal for a job that nobody knows.
+    """
+    jobs: Sequence[LiveJob] = list(engine.jobs.values())
+    if arguments.get("job_id") is not None:
+        jobs = engine.find(str(arguments["job_id"]))
+        if not jobs:
+            raise Refusal(INVALID_JOB, 2017)
+    pairs = [(live, step) for live in jobs if live.core.state in ALIVE for step in running(live)]
+    if arguments.get("step_id") is not None:
+        pairs = [(live, step) for live, step in pairs if step.number == int(arguments["step_id"])]
+    columns = {}
+    for name in arguments["fields"]:
+        get = FIELDS.get(name)
+        columns[name] = [None if get is None else get(engine, live, step) for live, step in pairs]
+    return {"now": engine.now, "n": len(pairs), "columns": columns}

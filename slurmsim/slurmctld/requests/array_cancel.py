@@ -1,0 +1,52 @@
+"""Cancelling tasks of an array that were never split off: they get neither records nor ids (job_str_signal, 22.05).
+
+The array's own record loses the tasks that are named, or is cancelled as the one record it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slurmsim.release_changes import since
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import LiveJob
+
+
+def take_out(engine: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None:
+    """Make ready to cancel `named`: what is left of them beside jobs with ids of their own is one record an array.
+
+    `whole` says that the array was named by its id alone: its own record keeps its tasks then; named task by task it
+    has none left once the last one goes.
+    """
+    wanted = set(named)
+    for array in dict.fromkeys(live.array for live in named if live.array is not None and live.own_id is None):
+        unsplit = array.unsplit()
+        going = [live for live in unsplit if live in wanted]
+        kept = going[0] if len(going) == len(unsplit) else None
+        for live in going:
+            assert live.task is not None
+            live.take_id(array.id)
+            if live is not kept:
+                del array.tasks[live.task]
+                engine.drop(live)
+        if kept is None:
+            continue
+        kept.record_of, kept.order = tuple(going), array.order
+        engine.keep(kept)
+        if whole:
+            array.tasks |= {live.task: kept for live in going if live.task is not None}
+        else:
+            assert kept.task is not None
+            del array.tasks[kept.task]
+            array.tasks[-1] = kept
+            kept.emptied = True
+
+
+def is_unheard(engine: LiveCluster, text: str, found: LiveJob) -> bool:
+    """Whether `text` is a task's own id, which job_str_signal did not look for before 24.11."""
+    if since(engine.release, "task_by_its_own_id") or found.array is None:
+        return False
+    return text == str(found.own_id) != str(found.array.id)

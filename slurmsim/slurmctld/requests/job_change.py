@@ -1,0 +1,162 @@
+"""One update of one job as far as it has been looked at: what is to be changed, and how the core is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import (
+    AlterJob,
+    Fact,
+)  # fmt: skip
+from slurmsim.errors import SubmitError
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.requests.job_ids import Record
+from slurmsim.slurmctld.requests.submit_request import resources
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.model.submission import Submission
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+NOT_PENDING = "Job is no longer pending execution"
+FINISHED, BAD_USER = "Job has already finished", "Invalid user id"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+BAD_NODES, BAD_NODE_COUNT = "Invalid node name specified", "Node count specification invalid"
+BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
+BAD_TIME = "Invalid time specified"
+HELD = "Job is in held state, pending scheduler release"
+NOT_PERSISTENT = "Changes to job priority are not persistent, change nice instead"
+NEITHER = "Job is not pending nor running"
+ALL_NODES = 0xFFFFFFFF
+_RAN = (JobState.RUNNING, JobState.SUSPENDED)
+GRES = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "mem_per_tres")
+# what makes another request of a waiting job
+_REQUEST = frozenset({
+    "min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_memory", "mem_per_cpu", "shared",
+    "min_cpus", "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch", "sockets_per_node",
+    *GRES,
+})  # fmt: skip
+_SUB = {
+    "account": "account", "qos": "qos", "reservation": "reservation", "licenses": "licenses", "deadline": "deadline",
+    "name": "name",
+}  # fmt: skip
+
+
+class Update:
+    """One update of one record, as far as it has been looked at."""
+
+    def __init__(self, engine: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:
+        self.engine, self.record, self.person = engine, record, person
+        self.live = record.first
+        self.core: Job = record.first.core
+        self.asked = {key: value for key, value in job.items() if value is not None}
+        self.operator = engine.is_operator(person)
+        self.pending, self.runs = self.core.state == JobState.PENDING, self.core.state in _RAN
+        self.new: dict[str, Any] = {}
+        self.facts: list[Callable[[int], Fact]] = []
+        self.tres_changed = False
+        self.authorized = False  # looked at beyond the question who asks
+
+    def get(self, name: str) -> Any:
+        """What is asked for a field; None leaves it."""
+        return self.asked.get(name)
+
+    def present(self, name: str) -> Any:
+        """What the job asked for."""
+        return self.live.asked.get(name)
+
+    def set(self, *names: str) -> None:
+        """Note new values of fields."""
+        for name in names:
+            if name in self.asked:
+                self.new[name] = self.asked[name]
+
+    def need_pending(self) -> None:
+        """Refuse what only waiting jobs can be given."""
+        if not self.pending:
+            raise Refusal(NOT_PENDING)
+
+    def need_operator(self) -> None:
+        """Refuse what only operators may do."""
+        if not self.operator:
+            raise Refusal(DENIED, 2002)
+
+    def submission_of(self, core: Job) -> Submission:
+        """The job's submission with what has been noted. Raises SubmitError."""
+        new = self.new
+        changes: dict[str, Any] = {field: new[name] or type(getattr(core.sub, field) or "")()
+                                   for name, field in _SUB.items() if name in new and name != "deadline"}  # fmt: skip
+        if "deadline" in new:
+            changes["deadline"] = new["deadline"]
+        if "partition" in new:
+            changes["partitions"] = tuple(filter(None, new["partition"].split(",")))
+        if "time_min" in new:
+            changes["time_min_s"] = new["time_min"] * 60 or None
+        if "begin_time" in new:
+            begin = int(new["begin_time"])
+            changes["begin"] = begin if begin > self.engine.now else None
+        if "requeue" in new:
+            changes["requeue"] = bool(new["requeue"])
+        if not _REQUEST.isdisjoint(new):
+            changes["request"] = resources({**self.live.asked, **new})
+        return replace(core.sub, exempt=self._exempt(core), **changes)
+
+    def _exempt(self, core: Job) -> str:
+        """Whose limits count no more because an operator changes it; another's change makes them count again."""
+        request, new = core.sub.request, self.new
+        changed = {
+            "cpu": new.get("min_cpus", request.min_cpus) != request.min_cpus or "max_cpus" in self.asked,
+            "node": any(new.get(name, (now := getattr(request, name))) != now for name in ("min_nodes", "max_nodes")),
+            "mem": new.get("pn_min_memory") is not None,
+            "time": "time_limit" in new,
+        }
+        touched = {name for name, is_changed in changed.items() if is_changed}
+        present = set(filter(None, core.sub.exempt.split(",")))
+        return ",".join(sorted(present | touched if self.operator else present - touched))
+
+    def test(self) -> None:
+        """Have the core look at what has been noted. Raises Refusal with Slurm's text."""
+        c = self.engine.controller
+        moved = not {"partition", "account", "qos"}.isdisjoint(self.new)
+        try:
+            found = c.job_alterations.probe(self.core, self.submission_of(self.core))
+            if moved and c.access.closed and c.state.enforce.limits and not self.operator:
+                c.access.refuse(found.partitions, found.bars)
+        except SubmitError as error:
+            raise Refusal(error.text) from None
+
+    # -- doing it -----------------------------------------------------------------------------------------------------
+
+    def apply(self) -> None:
+        """Tell the core, and keep what it need not know. Raises Refusal."""
+        engine, network = self.engine, self.engine.network
+        alters = not (_REQUEST | set(_SUB) | {"partition", "time_min", "begin_time"}).isdisjoint(self.new)
+        facts: list[Fact] = []
+        for live in self.record.jobs:
+            core = live.core
+            lifts = self.pending and self._exempt(core) != core.sub.exempt
+            if lifts or (alters and (self.pending or "licenses" in self.new)):
+                facts.append(AlterJob(core.id, self.submission_of(core)))
+            facts += [make(core.id) for make in self.facts]
+        already = len(network.refused_edits)
+        changed = {**self.live.asked, **self.new}
+        for live in self.record.jobs:
+            live.asked = changed
+            if "requeue" in self.new:
+                live.core.sub.requeue = bool(self.new["requeue"])
+        network.tell(engine.now, facts)
+        refused = network.refused_edits[already:]
+        del network.refused_edits[already:]
+        if refused:
+            raise Refusal(refused[0][1].partition(" for job ")[0])
+
+
+class Done(Refusal):
+    """Nothing more is looked at, and nothing is wrong."""
+
+    def __init__(self) -> None:
+        super().__init__("No error")

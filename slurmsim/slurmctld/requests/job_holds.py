@@ -1,0 +1,42 @@
+"""Holding and releasing a job: ``scontrol hold``, ``release``, and updates of the priority to 0 or to infinity."""
+
+from __future__ import annotations
+
+from slurmsim.core.records.messages import Hold, RankAnew, Release
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.requests.job_change import BAD_USER
+from slurmsim.slurmctld.requests.job_ids import Record
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.states import Reason, is_held
+
+
+def hold_record(engine: LiveCluster, record: Record, kind: str, person: Person) -> None:
+    """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
+    live = record.first
+    operator = engine.is_operator(person)
+    stranger = person.uid != live.person.uid and not operator
+    if stranger and since(engine.release, "owner_asked_first"):
+        raise Refusal(BAD_USER)
+    if live.over:
+        raise Refusal("Job has already finished")
+    if stranger:
+        raise Refusal(BAD_USER)
+    core = live.core
+    if kind == "release":
+        user_held = core.reason in (Reason.HELD_USER,) or "was deleted" in str(core.reason)
+        if is_held(core.reason) and not operator and not user_held:
+            raise Refusal(DENIED, 2002)
+        # a job that is not held has its priority set back by operators alone
+        fact = Release if operator or is_held(core.reason) else RankAnew
+        engine.network.tell(engine.now, [fact(one.core.id) for one in record.jobs])
+        for one in record.jobs:
+            one.edited_at = engine.now
+        return
+    admin = kind == "hold" and operator
+    for one in record.jobs:
+        planned = one.core.planned_start
+        one.planned_before_hold = (planned, engine.now) if planned else None
+    if core.priority or operator or not is_held(core.reason):
+        engine.network.tell(engine.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

@@ -1,0 +1,104 @@
+"""What an update of a job makes of numbers of nodes, CPUs and tasks (see `job_update`)."""
+
+from __future__ import annotations
+
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.engine.live_job import Row
+from slurmsim.slurmctld.fields.gpu_fields import pn_min_cpus
+from slurmsim.slurmctld.fields.job_fields import tres_asked
+from slurmsim.slurmctld.requests.job_change import ALL_NODES, BAD_NODE_COUNT, Update
+
+_COUNTED = frozenset({
+    "min_nodes", "max_nodes", "min_cpus", "max_cpus", "pn_min_cpus", "num_tasks", "cpus_per_task", "pn_min_memory",
+    "shared", "ntasks_per_node",
+})  # fmt: skip
+
+
+def counts(u: Update) -> None:
+    """What other numbers of nodes, CPUs or tasks make of each other; what is not named stays as it is."""
+    if not u.pending or _COUNTED.isdisjoint(u.asked):
+        return
+    core, shape = u.core, u.core.shape
+    request = core.sub.request
+    before = tres_asked(u.live, u.engine)
+    tres = dict(before)
+    memory = u.get("pn_min_memory")
+    per_cpu = bool(u.get("mem_per_cpu"))
+    nodes, least = u.get("min_nodes"), u.get("pn_min_cpus")
+    if nodes is not None and nodes != ALL_NODES:
+        tasks = u.get("num_tasks") or request.n_tasks
+        if tasks and tasks < nodes:
+            u.asked["num_tasks"] = nodes
+        cpus = max(tasks, nodes) * (u.get("cpus_per_task") or request.cpus_per_task)
+        cpus = max(cpus, nodes * (least or max(int(u.present("pn_min_cpus") or 1), shape.memory.least_cpus)))
+        if cpus > (u.get("min_cpus") or before["cpu"]):
+            u.asked["min_cpus"] = cpus
+            if memory is None:
+                memory, per_cpu = shape.mem_cpu or shape.mem_node, bool(shape.mem_cpu)
+        tres["node"] = nodes
+    if u.get("min_cpus") is None and least:
+        u.asked["min_cpus"] = least * (core.n_nodes if nodes is None else nodes)
+    if u.get("min_cpus") is not None:
+        tres["cpu"] = int(u.get("min_cpus"))
+    if memory:
+        tres["mem"] = memory * tres["cpu" if per_cpu else "node"]
+    u.new |= {"min_cpus": request.min_cpus, "cpus_settled": True, "tres_settled": tres}
+    u.tres_changed = tres != before
+
+
+def sizes(u: Update) -> None:
+    """Note the numbers asked for."""
+    for name in ("min_cpus", "max_cpus", "pn_min_cpus", "cpus_per_task"):
+        if u.get(name) is not None:
+            u.need_pending()
+    if u.get("min_cpus") is not None and int(u.get("min_cpus")) < 1:
+        raise Refusal("CPU count specification invalid")
+    if u.get("min_cpus") is not None:
+        u.new["min_cpus"] = int(u.get("min_cpus"))
+    most = u.get("max_cpus")
+    if most and most < u.new.get("min_cpus", u.core.shape.min_cpus):
+        u.new.pop("min_cpus", None)
+        raise Refusal("CPU count specification invalid")
+    u.set("pn_min_cpus", "max_cpus", "cpus_per_task")
+    if u.get("pn_min_cpus") or u.get("cpus_per_task") is not None:
+        keep_cpus_a_node(u)
+    _node_counts(u)
+    if u.get("num_tasks") is not None:
+        u.need_pending()
+        if int(u.get("num_tasks")) < 1:
+            raise Refusal("Task count specification invalid")
+        u.set("num_tasks")
+
+
+def keep_cpus_a_node(u: Update) -> None:
+    """An update does not work MinCPUsNode out anew: it is what is asked for now, or what it was."""
+    u.new["pn_min_cpus_settled"] = int(u.get("pn_min_cpus") or 0) or pn_min_cpus(Row(u.live), u.engine)
+
+
+def tasks_per_node(u: Update) -> None:
+    """Other tasks a node leave the number of tasks, and the CPUs a node has to give, as they are."""
+    u.set("ntasks_per_node")
+    keep_cpus_a_node(u)
+    if u.get("num_tasks") is None:
+        request = u.core.sub.request
+        u.new["num_tasks"] = request.n_tasks or request.tasks
+
+
+def _node_counts(u: Update) -> None:
+    least, most = u.get("min_nodes"), u.get("max_nodes")
+    if least is not None and not u.runs:
+        u.need_pending()
+        if least < 1:
+            raise Refusal(BAD_NODE_COUNT)
+    if most is not None:
+        u.need_pending()
+    if u.pending and (least is not None or most is not None):
+        request = u.core.sub.request
+        if most is None and since(u.engine.release, "one_node_count"):
+            most = least
+        lower = request.min_nodes if least is None else least
+        upper = request.max_nodes if most is None else most
+        if upper and upper < lower:
+            raise Refusal(BAD_NODE_COUNT)
+        u.new["min_nodes"], u.new["max_nodes"] = lower, upper

@@ -1,0 +1,259 @@
+"""scontrol's requests about nodes: states and what else may be changed, reboots, new and deleted nodes.
+
+Mirrors update_node (node_mgr.c, 22.05): the reason is set before the state, and cleared when the node afterwards is
+neither down, drained nor failing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.messages import (
+    AlterNodes,
+    Fact,
+    NodesDown,
+    NodesDrain,
+    NodesFail,
+    NodesMute,
+    NodesPower,
+    NodesReboot,
+    NodesRebootCancel,
+    NodesResume,
+    NodesUndrain,
+)
+from slurmsim.hostlist import expand
+from slurmsim.model.node import Gres
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})
+BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
+DEFAULT_WEIGHT = 1
+_POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
+_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features_act", "cpu_bind", "resume_after",
+          "instance_id", "instance_type", "topology")  # fmt: skip
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """The requests by name."""
+    control = _Nodes(engine)
+    return {
+        "update_node": control.update, "create_node": control.create, "delete_node": control.delete,
+        "reboot_nodes": control.reboot,
+    }  # fmt: skip
+
+
+def administrators_only(engine: LiveCluster, person: Person) -> None:
+    """Refuse everybody else."""
+    if not engine.is_administrator(person):
+        raise Refusal(BAD_USER)
+
+
+def operators_only(engine: LiveCluster, person: Person) -> None:
+    """Refuse everybody else but administrators."""
+    if not engine.is_operator(person):
+        raise Refusal(BAD_USER)
+
+
+class _Nodes:
+    def __init__(self, engine: LiveCluster) -> None:
+        self.e = engine
+
+    def _names(self, text: str) -> tuple[str, ...]:
+        """Nodes of a list, ``ALL`` for every one. Raises Refusal for one there is not."""
+        table = self.e.controller.state.table
+        if text.upper() == "ALL":
+            return tuple(table.names)
+        try:
+            names = tuple(expand(text, MOST_NAMES))
+        except ValueError:
+            names = ()
+        if not names or any(name not in table.index for name in names):
+            raise Refusal(BAD_NODE)
+        return names
+
+    def update(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol update nodename."""
+        administrators_only(self.e, person)
+        names = self._names(str(arguments.get("names") or ""))
+        hosts = {field: self._hosts(str(arguments[field]), names)
+                 for field in ("node_addr", "node_hostname") if arguments.get(field)}  # fmt: skip
+        state = arguments.get("state")
+        facts: list[Fact] = []
+        refused: Refusal | None = None  # one node's error does not keep the others from what is asked
+        for name in names if state is not None else ():
+            try:
+                facts += self._state(name, str(state), arguments.get("reason") or "")
+            except Refusal as refusal:
+                refused = refusal
+        if not self._active_are_available(arguments, names):
+            refused = Refusal("Active features not subset of available features")
+            arguments = {**arguments, "features": None, "features_act": None}
+        if refused is not None:  # they come last, and only if all went well
+            arguments = {key: value for key, value in arguments.items() if key not in ("weight", "gres", "features")}
+        alter = self._alter(arguments, names)
+        if alter is not None:
+            facts.append(alter)
+        index = self.e.controller.state.table.index
+        for name in names:
+            i = index[name]
+            if arguments.get("reason") is not None:
+                self.e.set_reason(i, str(arguments["reason"]) or None, person.uid)
+            kept = self.e.node_texts.setdefault(i, {})
+            for field in _TEXTS:
+                if field in hosts:
+                    kept[field] = hosts[field][name]
+                elif arguments.get(field) is not None:
+                    kept[field] = arguments[field]
+            if arguments.get("features") is not None and arguments.get("features_act") is None:
+                kept["features_act"] = arguments["features"]
+        if state == "RESUME":
+            for name in names:
+                self.e.node_texts[index[name]].pop("resume_after", None)
+        before = self.e.controller.node_states.down
+        self.e.network.tell(self.e.now, facts)
+        up = self.e.controller.state.table.everything & ~before
+        for name in names:
+            if not (state == "IDLE" and up >> index[name] & 1):  # clears the flags, not what is told of them
+                self._forget_reason(index[name])
+        if refused is not None:
+            raise refused
+        return {}
+
+    @staticmethod
+    def _hosts(text: str, names: tuple[str, ...]) -> dict[str, str]:
+        """An address or host name for each node. Raises Refusal unless there are as many."""
+        try:
+            found = expand(text, MOST_NAMES)
+        except ValueError:
+            found = []
+        if len(found) != len(names):
+            raise Refusal(BAD_NODE)
+        return dict(zip(names, found, strict=True))
+
+    def _active_are_available(self, arguments: Arguments, names: tuple[str, ...]) -> bool:
+        """Whether every active feature, asked for or present, is an available one of its node."""
+        new, active = arguments.get("features"), arguments.get("features_act")
+        if new is None and active is None:
+            return True
+        table = self.e.controller.state.table
+        for name in names:
+            i = table.index[name]
+            present = table.specs[i].features
+            on = self.e.node_texts.get(i, {}).get("features_act")
+            on = ",".join(present) if on is None else on
+            able = present if new is None else tuple(str(new).split(","))
+            if not {word for word in str(on if active is None else active).split(",") if word} <= set(able):
+                return False
+        return True
+
+    def _forget_reason(self, i: int) -> None:
+        states, bit = self.e.controller.node_states, 1 << i
+        if not (states.down | states.drained | states.failing) & bit:
+            self.e.set_reason(i, None, 0)
+
+    def _alter(self, arguments: Arguments, names: tuple[str, ...]) -> AlterNodes | None:
+        weight, features, gres = arguments.get("weight"), arguments.get("features"), arguments.get("gres")
+        if "weight" in arguments and weight is None:
+            weight = DEFAULT_WEIGHT
+        active = arguments.get("features_act")
+        if weight is None and features is None and gres is None and active is None:
+            return None
+        counts = None if gres is None else _gres(str(gres))
+        return AlterNodes(names, weight, _words(features), counts, _words(active))
+
+    def _state(self, name: str, state: str, reason: str) -> list[Fact]:
+        """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
+        states, power = self.e.controller.node_states, self.e.controller.power
+        bit, only = 1 << self.e.controller.state.table.index[name], (name,)
+        down, drained, failing = (bool(mask & bit) for mask in (states.down, states.drained, states.failing))
+        waits = bool(states.to_reboot & bit)
+        match state:
+            case "DOWN":
+                return [NodesDown(only, reason)]
+            case "DRAIN":
+                return [NodesDrain(only, reason)]
+            case "FAIL":
+                return [NodesFail(only, reason)]
+            case "UNDRAIN":
+                self._require_registration(name)
+                return [NodesUndrain(only)]
+            case "RESUME" if down or drained or failing or waits:
+                if down or drained:
+                    self._require_registration(name)
+                return [NodesResume(only)]
+            case "IDLE" if down or not (self.e.controller.state.table.idle & bit) ^ bit:
+                return [NodesResume(only)] if down or drained or failing else []
+            case "CANCEL_REBOOT" if waits:
+                return [NodesRebootCancel(only)]
+            case "NO_RESPOND":
+                return [NodesMute(only)]
+            case _ if state in _POWER and power is not None:
+                facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
+                return [*facts, NodesPower(only, state == "POWER_UP")]
+        if state in _POWER and since(self.e.release, "invalid_power_action"):
+            raise Refusal("Invalid power action")
+        transition = since(self.e.release, "invalid_transition")
+        raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
+
+    def _require_registration(self, name: str) -> None:
+        """For the rest of the present second nothing is known of the node's slurmd."""
+        self.e.node_texts.setdefault(self.e.controller.state.table.index[name], {})["registers"] = self.e.now
+
+    def reboot(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol reboot."""
+        if not self.e.conf.scalar("RebootProgram"):  # scontrol sees that by itself, before it asks
+            raise Refusal("RebootProgram isn't defined")
+        administrators_only(self.e, person)
+        names = self._names(str(arguments["names"]))
+        states, index = self.e.controller.node_states, self.e.controller.state.table.index
+        busy = states.booting
+        names = tuple(name for name in names if not busy >> index[name] & 1)
+        if not names:
+            named = since(self.e.release, "nodes_being_rebooted")
+            raise Refusal("Requested nodes are already being rebooted" if named else BAD_NODE)
+        reason, asap = arguments.get("reason"), bool(arguments.get("asap"))
+        for name in names:
+            i = index[name]
+            if reason:
+                self.e.set_reason(i, str(reason), person.uid)
+            elif asap and not self.e.node_reason(i)[0]:
+                self.e.set_reason(i, "Reboot ASAP", person.uid)
+            self.e.node_texts.setdefault(i, {})["next_state"] = arguments.get("next_state")
+        self.e.network.tell(self.e.now, [NodesReboot(names, asap, str(reason or ""))])
+        return {}
+
+    def create(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol create node: not modelled."""
+        administrators_only(self.e, person)
+        raise Refusal("Requested operation not supported on this system")
+
+    def delete(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol delete node: only dynamic ones may go, and there are none."""
+        administrators_only(self.e, person)
+        self._names(str(arguments["target"]))
+        raise Refusal("Requested operation not supported on this system")
+
+
+def _words(text: object) -> tuple[str, ...] | None:
+    return None if text is None else tuple(filter(None, str(text).split(",")))
+
+
+def _gres(text: str) -> tuple[Gres, ...]:
+    """``gpu:a100:2,nvme:1``. Raises Refusal."""
+    found = []
+    for item in filter(None, text.split(",")):
+        parts = item.partition("(")[0].split(":")
+        count = parts.pop() if len(parts) > 1 and is_number(parts[-1]) else "1"
+        if not 1 <= len(parts) <= 2:
+            raise Refusal("Invalid generic resource (gres) specification")
+        found.append(Gres(parts[0], parts[1] if len(parts) > 1 else "", int(count)))
+    return tuple(found)

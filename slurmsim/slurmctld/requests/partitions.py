@@ -1,0 +1,237 @@
+"""scontrol's requests about partitions: update, create, delete (update_part and delete_partition, 22.05)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.messages import AlterPartition, DeletePartition, SetPartitionState
+from slurmsim.errors import SubmitError
+from slurmsim.hostlist import expand
+from slurmsim.model.partition import PartitionSpec
+from slurmsim.numerals import is_number
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.fields.job_fields import tres_asked
+from slurmsim.slurmctld.fields.node_fields import COUNTED_WEIGHTS
+from slurmsim.slurmctld.requests.nodes import administrators_only
+from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
+from slurmsim.states import JobState
+from slurmsim.tres import TresError, parse_weights
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+Arguments = dict[str, Any]
+CHANGES = frozenset({"update_partition", "create_partition", "delete_partition"})
+BAD_PARTITION, BAD_NODE, IN_USE = (
+    "Invalid partition name specified",
+    "Invalid node name specified",
+    "Partition is in use",
+)
+_SECONDS = {"max_time": "max_time_s", "default_time": "default_time_s", "over_time_limit": "over_time_limit_s"}
+_PLAIN = {
+    "max_nodes": "max_nodes", "max_cpus_per_node": "max_cpus_per_node", "default": "default", "lln": "lln",
+    "root_only": "root_only", "req_resv": "req_resv", "disable_root_jobs": "disable_root_jobs",
+    "exclusive_user": "exclusive_user", "grace_time": "grace_time_s",
+    "priority_tier": "priority_tier", "priority_job_factor": "priority_job_factor", "qos": "qos",
+    "preempt_mode": "preempt_mode", "state_up": "state",
+}  # fmt: skip
+_LISTS = ("allow_groups", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos")
+_MEMORY = {"mem_per_cpu": "mem_per_cpu_mib", "mem_per_node": "mem_per_node_mib"}
+# what the core has no use for
+_TEXTS = (
+    "hidden",
+    "alternate",
+    "allow_alloc_nodes",
+    "cpu_bind",
+    "job_defaults",
+    "billing_weights",
+)
+_PER_GPU = {"DefCpuPerGPU": "def_cpu_per_gpu", "DefMemPerGPU": "def_mem_per_gpu_mib"}
+_DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """The requests by name."""
+    control = _Partitions(engine)
+    return {
+        "update_partition": control.update, "create_partition": control.create, "delete_partition": control.delete,
+    }  # fmt: skip
+
+
+class _Partitions:
+    def __init__(self, engine: LiveCluster) -> None:
+        self.e = engine
+
+    def update(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol update partitionname."""
+        administrators_only(self.e, person)
+        asked = arguments["partition"]
+        found = self.e.controller.state.cluster.by_name.get(str(asked["name"]))
+        if found is None:
+            raise Refusal(BAD_PARTITION)
+        self._set(asked, found.spec)
+        return {}
+
+    def create(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol create partitionname."""
+        administrators_only(self.e, person)
+        asked = arguments["partition"]
+        name = str(asked["name"])
+        if name in self.e.controller.state.cluster.by_name:
+            named = since(self.e.release, "duplicate_partition")
+            raise Refusal("Duplicate partition name" if named else BAD_PARTITION)
+        self._set(asked, PartitionSpec(name, min_nodes=1))  # one that slurm.conf names has none
+        return {}
+
+    def _set(self, asked: Mapping[str, Any], before: PartitionSpec) -> None:
+        spec = self._spec(asked, before)
+        if spec == replace(before, state=spec.state) and before.name in self.e.controller.state.cluster.by_name:
+            if spec.state != before.state:
+                self.e.network.tell(self.e.now, [SetPartitionState(spec.name, spec.state)])
+                self.e.controller.state.cluster.by_name[spec.name].spec = spec
+        else:
+            if _defaults_of(spec) != _defaults_of(before):
+                self._keep_memory_counted(spec.name)
+            try:
+                self.e.network.tell(self.e.now, [AlterPartition(spec)])
+            except SubmitError as error:
+                raise Refusal(error.text) from None
+        kept = self.e.partition_texts.setdefault(spec.name, {})
+        if "nodes" in asked:  # only then does slurmctld count the partition's TRES again
+            kept.pop(COUNTED_WEIGHTS, None)
+        elif "billing_weights" in asked:
+            kept.setdefault(COUNTED_WEIGHTS, before.tres_billing_weights)
+        for name in _TEXTS:
+            if name in asked:
+                kept[name] = _defaults(asked[name]) if name == "job_defaults" else asked[name]
+
+    def _keep_memory_counted(self, name: str) -> None:
+        """A new default is what waiting jobs ask for, but not what their TRES were counted with (job_limits_check)."""
+        alike: dict[int, dict[str, Any]] = {}  # tasks of an array share what was asked
+        for live in self.e.jobs.values():
+            core, asked = live.core, live.asked
+            if core.state == JobState.PENDING and core.partition.name == name and asked.get("pn_min_memory") is None:
+                if id(asked) not in alike:
+                    counted = {"mem": tres_asked(live, self.e)["mem"]} | (asked.get("tres_settled") or {})
+                    alike[id(asked)] = {**asked, "tres_settled": counted}
+                live.asked = alike[id(asked)]
+
+    def _spec(self, asked: Mapping[str, Any], before: PartitionSpec) -> PartitionSpec:
+        """The partition with what is asked. Raises Refusal."""
+        changes: dict[str, Any] = {}
+        if asked.get("qos") and not self._knows_qos(str(asked["qos"])):
+            raise Refusal("Invalid qos specification")
+        if "job_defaults" in asked:
+            given = dict(word.split("=") for word in filter(None, _defaults(str(asked["job_defaults"])).split(",")))
+            for name, field in _PER_GPU.items():
+                changes[field] = int(given[name]) if name in given else None
+        for name, field in _SECONDS.items():
+            if name in asked:
+                changes[field] = None if asked[name] is None else int(asked[name]) * 60
+        for name, field in _PLAIN.items():
+            if name in asked:
+                changes[field] = asked[name]
+        if "priority" in asked:
+            changes["priority_tier"] = changes["priority_job_factor"] = asked["priority"]
+        if "min_nodes" in asked:
+            changes["min_nodes"] = asked["min_nodes"] or 0
+        if "over_subscribe" in asked:
+            changes["oversubscribe"], changes["oversubscribe_max"] = asked["over_subscribe"]
+            changes["oversubscribe_max"] = max(changes["oversubscribe_max"], 1)
+        for name in _LISTS:
+            if name in asked:
+                words = tuple(word for word in str(asked[name]).split(",") if word)
+                changes[name] = () if [word.upper() for word in words] == ["ALL"] else words
+        for kind in ("def", "max"):
+            for per, field in _MEMORY.items():
+                if f"{kind}_{per}" in asked:
+                    other = _MEMORY["mem_per_node" if per == "mem_per_cpu" else "mem_per_cpu"]
+                    changes[f"{kind}_{field}"] = asked[f"{kind}_{per}"] or None
+                    changes[f"{kind}_{other}"] = None
+        if "billing_weights" in asked:
+            changes["tres_billing_weights"] = _weights(str(asked["billing_weights"]))
+        if "nodes" in asked:
+            changes["nodes"] = self._nodes(str(asked["nodes"]), before)
+        return replace(before, **changes)
+
+    def _knows_qos(self, name: str) -> bool:
+        accounting = self.e.database.accounting() if self.e.database.exists else None
+        if accounting is None:
+            return not since(self.e.release, "partition_qos_known")
+        return any(one.name.lower() == name.lower() for one in accounting.qos)
+
+    def _nodes(self, text: str, before: PartitionSpec) -> tuple[str, ...]:
+        """``n[01-04]``, ``ALL``, or ``+n05,-n01`` beside what there is, in the order of the table."""
+        table = self.e.controller.state.table
+        if text.upper() == "ALL":
+            return tuple(table.names)
+        chosen = set(before.nodes) if text[:1] in ("+", "-") and text else set()
+        sign = "+"
+        for part in _parts(text):
+            if part[:1] in ("+", "-"):
+                sign, part = part[0], part[1:]
+            try:
+                names = expand(part, MOST_NAMES) if part else []
+            except ValueError:
+                raise Refusal(BAD_NODE) from None
+            if any(name not in table.index for name in names):
+                raise Refusal(BAD_NODE)
+            chosen = chosen | set(names) if sign == "+" else chosen - set(names)
+        return tuple(name for name in table.names if name in chosen)
+
+    def delete(self, arguments: Arguments, person: Person) -> Arguments:
+        """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
+        administrators_only(self.e, person)
+        name = str(arguments["target"])
+        c = self.e.controller
+        found = c.state.cluster.by_name.get(name)
+        if found is None:
+            raise Refusal(BAD_PARTITION)
+        used = any(found in live.core.partitions and not live.over for live in self.e.jobs.values())
+        if used or any(r.partition is found for r in c.state.reserved.all):
+            raise Refusal(IN_USE)
+        self.e.network.tell(self.e.now, [DeletePartition(name)])
+        self.e.partition_texts.pop(name, None)
+        return {}
+
+
+def _defaults_of(spec: PartitionSpec) -> tuple[int | None, int | None]:
+    return spec.def_mem_per_cpu_mib, spec.def_mem_per_node_mib
+
+
+def _defaults(text: str) -> str:
+    """``DefCpuPerGPU=2,DefMemPerGPU=1000`` as slurmctld spells it. Raises Refusal.
+
+    >>> _defaults("defcpupergpu=2")
+    'DefCpuPerGPU=2'
+    """
+    found = []
+    for word in filter(None, text.split(",")):
+        name, _, number = word.partition("=")
+        if name.lower() not in _DEFAULTS or not is_number(number):
+            raise Refusal("Invalid JobDefaults specification")
+        found.append(f"{_DEFAULTS[name.lower()]}={int(number)}")
+    return ",".join(found)
+
+
+def _parts(text: str) -> list[str]:
+    """A comma list whose commas in brackets do not count."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign == "[") - (sign == "]")
+        if sign == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+def _weights(text: str) -> tuple[tuple[str, float], ...]:
+    try:
+        return parse_weights(text)
+    except TresError:
+        raise Refusal("Invalid Trackable RESource (TRES) specification") from None

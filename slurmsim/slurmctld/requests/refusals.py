@@ -1,0 +1,227 @@
+"""What slurmctld says when it refuses a submission, beyond the error's own text, and what it refuses by itself.
+
+An error may be preceded by lines of its own (the log messages slurmctld sends the user); some refusals come after a job
+id has been taken, which is then never used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.accounting.limits import REFUSED as OVER_LIMIT
+from slurmsim.core.accounting.partition_access import NOT_AVAILABLE as PARTITION_CLOSED
+from slurmsim.core.controller.admission import CLOSED
+from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
+from slurmsim.core.placement.constraints import parse_constraint
+from slurmsim.core.placement.memory_limits import REFUSED_BY_DEFAULT
+from slurmsim.errors import SubmitError
+from slurmsim.gres_counts import bare
+from slurmsim.model.request import ResourceRequest
+from slurmsim.model.submission import Submission
+from slurmsim.release_changes import since
+from slurmsim.releases import row
+from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.partition import Partition
+    from slurmsim.model.node import NodeSpec
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+BAD_PARTITION = "Invalid partition name specified"
+BAD_GRES = "Invalid generic resource (gres) specification"
+BAD_NODE_COUNT = "Node count specification invalid"
+BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
+BAD_FEATURE = "Invalid feature specification"
+NOT_SUPPORTED = "Requested operation not supported on this system"
+BAD_NICE = "Invalid --nice value"
+BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
+DENIED = "Access/permission denied"
+_LAYOUT = (
+    ("sockets_per_node", "sockets"), ("cores_per_socket", "cores_per_socket"), ("threads_per_core", "threads_per_core"),
+)  # fmt: skip
+TAKES_ID = frozenset(
+    {
+        NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
+        "Requested reservation is invalid",
+        "Access denied to requested reservation",
+    }
+)  # fmt: skip
+"""Errors found after the job's record was made: its id is gone."""
+_NO_PARTITION_TAKEN = {"22.05": False, "26.05": True}
+"""Whether ``-p ''`` is the default partition."""
+_BAD_FEATURE_ID = {"22.05": True, "24.11": False}
+_GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
+
+
+def check(engine: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
+    """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
+    get = asked.get
+    nice = int(get("nice") or 0)
+    if nice < 0 and not engine.is_operator(person):
+        raise SubmitError(BAD_NICE)
+    if get("reboot") and not engine.is_operator(person):
+        raise SubmitError(DENIED)
+    if get("expedited_requeue") and "enable_expedited_requeue" not in engine.cluster.scheduler_parameters:
+        raise SubmitError(NOT_SUPPORTED)
+    _check_partitions(engine, asked)
+    limit, least = get("time_limit"), get("time_min")
+    if limit is not None and least is not None and 0 < int(limit) < int(least):
+        raise SubmitError(BAD_TIME_MIN)
+    if get("partition") == "" and not row(_NO_PARTITION_TAKEN, engine.release):
+        raise SubmitError(BAD_PARTITION)
+    _check_access(engine, asked, person)
+    _check_deadline(engine, asked)
+    check_gres(engine, asked)
+    if get("min_nodes") == 0:
+        raise SubmitError(BAD_NODE_COUNT)
+    if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
+        raise SubmitError(BAD_NODES)
+    if not get("hold") and not _layout_fits(engine, asked):
+        raise SubmitError(NOT_AVAILABLE)
+    disk = int(get("pn_min_tmp_disk") or 0)
+    if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
+        raise SubmitError(NOT_AVAILABLE)
+
+
+def _check_access(engine: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
+    """Who is not let in by a partition learns of that before anything else that is wrong (_valid_job_part)."""
+    get = asked.get
+    request = ResourceRequest(max_nodes=int(get("max_nodes") or get("min_nodes") or 0))
+    account, qos, reservation = (get(key) or "" for key in ("account", "qos", "reservation"))
+    sub = Submission(0, request, user=person.name, account=account, qos=qos, partitions=_partition_names(asked),
+                     reservation=reservation)  # fmt: skip
+    engine.controller.admission.check_access(sub)
+
+
+def _check_partitions(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """Of the partitions one must take jobs, before most is asked about the job itself (_get_job_parts)."""
+    if not asked.get("partition") and asked.get("reservation"):
+        return  # its own, if it has one
+    state = engine.controller.state.cluster
+    found = {state.by_name.get(name) for name in _partition_names(asked)} or {state.default}
+    if not all(one is not None and one.state in CLOSED for one in found):
+        return
+    if not asked.get("allocate"):
+        check_gres(engine, asked)  # sbatch does before it asks
+    if asked.get("features") and not row(_BAD_FEATURE_ID, engine.release):
+        parse_constraint(str(asked["features"]), engine.controller.state.table.known_features())
+    raise SubmitError(PARTITION_CLOSED)
+
+
+def _check_deadline(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """The job must be able to end in time; before 24.11 its limit was not looked at (_valid_job_part)."""
+    deadline = int(asked.get("deadline") or 0)
+    if not deadline:
+        return
+    if deadline <= engine.now:
+        raise SubmitError(BAD_TIME_LIMIT)
+    if not since(engine.release, "deadline_after_limit"):
+        return
+    first, state = (asked.get("partition") or "").split(",")[0], engine.controller.state.cluster
+    partition = state.by_name.get(first, state.default)
+    default_s = partition.spec.default_time_s if partition is not None else None
+    least, limit = asked.get("time_min"), asked.get("time_limit")
+    limit_s = (default_s or 0) if limit is None else int(limit) * 60
+    start = max(engine.now, int(asked.get("begin_time") or 0))
+    if deadline < start or (not least and deadline < start + limit_s):
+        raise SubmitError(BAD_TIME_LIMIT)
+    if least and deadline < start + int(least) * 60:
+        raise SubmitError(BAD_TIME_MIN)
+
+
+def check_gres(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """Every GRES asked for must be one of GresTypes. Raises SubmitError."""
+    known = {word.lower() for word in engine.cluster.option("GresTypes")}
+    if asked.get("cpus_per_gpu") and "gpu" not in known:
+        raise SubmitError(BAD_GRES)
+    for key in _GRES_KEYS:
+        for item in filter(None, (asked.get(key) or "").split(",")):
+            name = bare(item).partition(":")[0].lower()
+            if name not in known:
+                raise SubmitError(BAD_GRES)
+
+
+def lines(engine: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
+    """What is said of a refusal: the error's text, last, and lines before it."""
+    limit, colon, rest = error.text.partition(": ")
+    text = rest if colon and rest == OVER_LIMIT else error.text
+    return [*_before(engine, text, limit, asked), text]
+
+
+def takes_id(engine: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> bool:
+    """Whether the job had its id already when it was refused, which is gone then."""
+    early = error.text == BAD_NODE_COUNT and engine.cluster.option("EnforcePartLimits") != "NO"
+    if error.text == NOT_SUPPORTED and asked.get("expedited_requeue"):
+        return False
+    if error.text == BAD_FEATURE:
+        return bool(row(_BAD_FEATURE_ID, engine.release))
+    return error.text in TAKES_ID and not early
+
+
+def _before(engine: LiveCluster, text: str, limit: str, asked: Mapping[str, Any]) -> list[str]:
+    if text == BAD_PARTITION:
+        names = (asked.get("partition") or "").split(",")
+        bad = next((name for name in names if name not in engine.controller.state.cluster.by_name), "")
+        return [f"invalid partition specified: {bad or '(null)'}"]
+    if text == DENIED and asked.get("reboot"):
+        return ["rebooting of nodes is only allowed for admins"]
+    if text == OVER_LIMIT:
+        return [limit]
+    if text != NOT_AVAILABLE:
+        return []  # a limit's reason has been told apart by who asks
+    said: list[str] = []
+    memory = _memory(engine, asked)
+    for spec in sorted(_members(engine, asked), key=lambda spec: spec.weight):
+        said = _lacks(spec, asked, memory) or said
+    return said
+
+
+def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
+    """What a node has too little of; of several that have, the heaviest is told of (_set_err_msg)."""
+    tasks = int(asked.get("ntasks_per_node") or 1)
+    if max(int(asked.get("pn_min_cpus") or 0), int(asked.get("cpus_per_task") or 1) * tasks) > spec.cpus:
+        return ["CPU count per node can not be satisfied"]
+    if memory > spec.real_memory_mib:
+        return ["Memory specification can not be satisfied"]
+    if int(asked.get("pn_min_tmp_disk") or 0) > spec.tmp_disk_mib:
+        return ["Temporary disk specification can not be satisfied"]
+    if any(int(asked.get(field) or 0) > int(getattr(spec, name)) for field, name in _LAYOUT):
+        return ["Socket, core and/or thread specification can not be satisfied"]
+    return []
+
+
+def _layout_fits(engine: LiveCluster, asked: Mapping[str, Any]) -> bool:
+    """Whether any node of the asked partitions has that many sockets, cores a socket and threads a core."""
+    wanted = [(name, int(asked[field])) for field, name in _LAYOUT if asked.get(field)]
+    return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(engine, asked))
+
+
+def _most(engine: LiveCluster, asked: Mapping[str, Any], attribute: str) -> int:
+    """The largest value any node of the asked partitions has."""
+    return max((int(getattr(s, attribute)) for s in _members(engine, asked)), default=0)
+
+
+def _memory(engine: LiveCluster, asked: Mapping[str, Any]) -> int:
+    """What is asked of a node, or of a CPU, or is given by default."""
+    if asked.get("pn_min_memory") is not None:
+        return int(asked["pn_min_memory"])
+    default = engine.controller.state.cluster.memory_default(_partitions(engine, asked)[0])
+    return default.per_cpu or default.per_node or 0
+
+
+def _members(engine: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
+    """All nodes of the asked partitions."""
+    table = engine.controller.state.table
+    return [table.specs[table.index[node]] for p in _partitions(engine, asked) for node in p.spec.nodes]
+
+
+def _partition_names(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(filter(None, (asked.get("partition") or "").split(",")))
+
+
+def _partitions(engine: LiveCluster, asked: Mapping[str, Any]) -> list[Partition]:
+    state = engine.controller.state.cluster
+    names = [name for name in _partition_names(asked) if name in state.by_name]
+    return [state.by_name[name] for name in names] or ([state.default] if state.default is not None else [])

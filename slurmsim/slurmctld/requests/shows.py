@@ -1,0 +1,96 @@
+"""What scontrol shows of the cluster itself, and what it asks the daemon to do to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.hostlist import compress
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.requests.assoc_usage import assoc_mgr
+from slurmsim.slurmctld.requests.nodes import administrators_only
+
+if TYPE_CHECKING:
+    from slurmsim.model.switch import SwitchSpec
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.server.people import Person
+
+Arguments = dict[str, Any]
+CHANGES: frozenset[str] = frozenset()
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+    """The requests by name."""
+    control = _Shows(engine)
+    return {
+        "licenses": control.licenses, "topology": control.topology, "show_config": control.config,
+        "reconfigure": control.reconfigure, "shutdown": control.shutdown, "set_debug": control.set_debug,
+        "assoc_mgr": lambda arguments, person: assoc_mgr(engine, arguments, person),
+    }  # fmt: skip
+
+
+class _Shows:
+    def __init__(self, engine: LiveCluster) -> None:
+        self.e = engine
+
+    def licenses(self, arguments: Arguments, person: Person) -> Arguments:
+        """Each license, how many are in use and how many are kept for reservations."""
+        licenses, now = self.e.controller.licenses, self.e.now
+        return {
+            "licenses": [
+                {"name": name, "total": total, "used": licenses.used[name],
+                 "reserved": licenses.kept(name, now, now + 1, None)}
+                for name, total in self.e.controller.state.license_totals.items()
+            ]
+        }  # fmt: skip
+
+    def topology(self, arguments: Arguments, person: Person) -> Arguments:
+        """Switches from the leaves up, as slurmctld numbers them."""
+        specs = {switch.name: switch for switch in self.e.cluster.switches}
+        return {
+            "switches": [
+                {"name": switch.name, "level": _level(switch, specs), "link_speed": 1,
+                 "nodes": compress(_below(switch, specs)), "switches": compress(list(switch.switches))}
+                for switch in specs.values()
+            ]
+        }  # fmt: skip
+
+    def config(self, arguments: Arguments, person: Person) -> Arguments:
+        """slurm.conf as written, and what it does not say."""
+        engine, conf = self.e, self.e.conf
+        folder = conf.scalar("ClusterName") and "/etc/slurm/slurm.conf"
+        facts: dict[str, Any] = {
+            "BOOT_TIME": engine.network.start_time, "NEXT_JOB_ID": engine.last_id + 1,
+            "MaxNodeCount": engine.controller.state.table.n, "ClusterName": engine.cluster.name,
+            "SLURM_CONF": folder or "/etc/slurm/slurm.conf", "SLURM_VERSION": engine.version,
+            "SlurmctldHost[0]": conf.hosts[0] if conf.hosts else "localhost",
+        }  # fmt: skip
+        uids = {name: engine.people.by_name(name).uid for name in (conf.scalar("SlurmUser"), conf.scalar("SlurmdUser"))
+                if name}  # fmt: skip
+        return {"now": engine.now, "given": dict(conf.scalars), "facts": facts, "uids": uids}
+
+    def reconfigure(self, arguments: Arguments, person: Person) -> Arguments:
+        """slurm.conf is what it was when the cluster was created."""
+        administrators_only(self.e, person)
+        return {}
+
+    def shutdown(self, arguments: Arguments, person: Person) -> Arguments:
+        """Only said: whoever runs the cluster takes it down."""
+        administrators_only(self.e, person)
+        return {}
+
+    def set_debug(self, arguments: Arguments, person: Person) -> Arguments:
+        """There are no logs of levels."""
+        if not self.e.is_administrator(person):
+            raise Refusal("Permission denied")
+        if arguments.get("sched_log") is not None and not self.e.conf.scalar("SlurmSchedLogFile"):
+            raise Refusal("Requested operation is presently disabled")
+        return {}
+
+
+def _level(switch: SwitchSpec, specs: dict[str, SwitchSpec]) -> int:
+    return 1 + max((_level(specs[name], specs) for name in switch.switches), default=-1)
+
+
+def _below(switch: SwitchSpec, specs: dict[str, SwitchSpec]) -> list[str]:
+    return [*switch.nodes, *[node for name in switch.switches for node in _below(specs[name], specs)]]

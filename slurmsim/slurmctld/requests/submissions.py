@@ -1,0 +1,167 @@
+"""Submissions: a request becomes a job or an array, a FAILED record, or a refusal with Slurm's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
+from slurmsim.core.records.messages import Submit
+from slurmsim.errors import SubmitError
+from slurmsim.model.submission import Submission
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.sim.network import Behaviour
+from slurmsim.slurmctld.database.accounting_storage import Storage
+from slurmsim.slurmctld.engine.forgetting import Forgetting
+from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
+from slurmsim.slurmctld.engine.request_interning import Same
+from slurmsim.slurmctld.fields import likely_nodes
+from slurmsim.slurmctld.requests import allocations, size_limits
+from slurmsim.slurmctld.requests.refusals import check, lines, takes_id
+from slurmsim.slurmctld.requests.rejected import keep_rejected
+from slurmsim.slurmctld.requests.settled import settled
+from slurmsim.slurmctld.requests.statistics import Statistics
+from slurmsim.slurmctld.requests.submit_request import array_tasks, submission
+from slurmsim.slurmctld.requests.test_only import will_run
+from slurmsim.slurmctld.server.people import Person
+
+Made = tuple[Submission, Behaviour, int | None]
+"""What the core is told, what the job does once it runs, and the index of a task."""
+
+
+class Submissions:
+    """The requests that make jobs.
+
+    Parameters
+    ----------
+    cluster
+        Where they go.
+    storage, statistics, forgetting
+        Told of each.
+    same
+        Equal parts of requests are kept once.
+    """
+
+    CHANGES = frozenset({"submit"})
+
+    def __init__(
+        self, cluster: LiveCluster, storage: Storage, statistics: Statistics, forgetting: Forgetting, same: Same
+    ) -> None:
+        self._cluster, self._storage, self._statistics = cluster, storage, statistics
+        self._forgetting, self._same = forgetting, same
+
+    def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+        """The requests by name."""
+        return {"submit": self.submit, "last_id": self.set_last_id}
+
+    def submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """sbatch, or salloc and srun with ``allocate``; with ``will_run`` it is only tested. Raises Refusal."""
+        cluster = self._cluster
+        asked = self._same.share(arguments["job"])
+        if arguments.get("components"):
+            raise Refusal("Requested operation not supported on this system")
+        if asked.get("user_name"):
+            if person.uid != cluster.owner:
+                raise Refusal(DENIED)
+            person = cluster.people.by_name(asked["user_name"])
+        asked = settled(cluster, asked)
+        shown = cluster.next_id()
+        try:
+            size_limits.check(cluster, asked)
+            check(cluster, asked, person)
+            if arguments.get("will_run"):
+                found = will_run(cluster, self._make(shown, asked, person)[0], shown)
+                cluster.use_up(shown)
+                return found
+            made: list[Made]
+            if asked.get("array_inx"):
+                made = self._array(shown, asked, person)
+            else:
+                made = [(*self._make(shown, asked, person), None)]
+            self._enter(shown, asked, person, made)
+        except SubmitError as error:
+            if takes_id(cluster, error, asked):
+                cluster.use_up(shown)
+            if error.text == NOT_AVAILABLE and not asked.get("allocate"):
+                self._keep_rejected(shown, asked, person)
+            raise Refusal("\n".join(lines(cluster, error, asked))) from None
+        if not asked.get("allocate"):
+            return {"job_id": shown}
+        live = cluster.shown(shown)
+        assert live is not None
+        return allocations.answer(cluster, live)
+
+    def set_last_id(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+        """From the journal: a refusal used an id up."""
+        if person.uid != self._cluster.owner:
+            raise Refusal(DENIED, 2002)
+        self._cluster.use_up(int(arguments["id"]))
+        return {}
+
+    def _keep_rejected(self, shown: int, asked: Mapping[str, Any], person: Person) -> None:
+        cluster = self._cluster
+        live = keep_rejected(cluster, shown, asked, person, cluster.place)
+        if live is not None:
+            cluster.take_place()
+            cluster.jobs[shown] = live
+            cluster.keep(live)
+            if live.array is not None:
+                cluster.arrays[shown] = live.array
+            cluster.last_end = cluster.now
+            self._forgetting.over(shown, cluster.now)
+
+    def _make(self, core_id: int, asked: Mapping[str, Any], person: Person) -> tuple[Submission, Behaviour]:
+        cluster = self._cluster
+        requeue, default = bool(cluster.cluster.option("JobRequeue")), cluster.controller.state.cluster.default
+        sub = submission(core_id, asked, person.name, cluster.now, requeue)
+        if sub.priority and not cluster.is_operator(person):
+            sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
+        if not sub.partitions and default is not None:
+            sub.partitions = (default.name,)  # whatever the default becomes later
+        if sub.dependency:
+            sub.dependency = cluster.core_ids(sub.dependency)
+        return sub, cluster.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
+
+    def _array(self, shown: int, asked: Mapping[str, Any], person: Person) -> list[Made]:
+        tasks, throttle = array_tasks(asked["array_inx"], int(self._cluster.cluster.option("MaxArraySize")))
+        made: list[Made] = []
+        for task in tasks:
+            sub, behaviour = self._make((shown << TASK_BITS) + task + (1 << 2 * TASK_BITS), asked, person)
+            sub.array_job_id, sub.array_task_id, sub.array_limit = shown, task, throttle
+            made.append((sub, behaviour, task))
+        return made
+
+    def _enter(self, shown: int, asked: Mapping[str, Any], person: Person, made: list[Made]) -> None:
+        """Tell the controller and keep the records; a refusal leaves nothing behind. Raises SubmitError."""
+        cluster, network = self._cluster, self._cluster.network
+        already = len(network.refused)
+        array = Array(shown, str(asked["array_inx"]), order=cluster.place) if made[0][2] is not None else None
+        for sub, behaviour, task in made:
+            live = LiveJob(asked, None if array is not None else shown, person, cluster.take_place(), array, task)
+            live.entered_after = cluster.looks
+            network.entering[sub.job_id] = live
+            network.behaviour[sub.job_id] = behaviour
+            if array is not None and task is not None:
+                array.tasks[task] = live
+        before, cluster.last_id = cluster.last_id, shown
+        network.tell(cluster.now, [Submit(sub) for sub, _, _ in made])
+        if len(network.refused) > already:
+            cluster.last_id = before
+            _, text = network.refused[already]
+            del network.refused[already:]
+            for sub, _, _ in made:
+                network.entering.pop(sub.job_id, None)
+            raise SubmitError(text)
+        for sub, _, _ in made:
+            live = network.entering.pop(sub.job_id)
+            live.core = network.core_of(sub.job_id)
+            cluster.jobs[sub.job_id] = live
+            if live.own_id is not None:
+                cluster.keep(live)
+            network.live[sub.job_id] = live
+            self._storage.entered(live)
+            self._statistics.submitted += 1
+        likely_nodes.guess(cluster.controller, [network.live[sub.job_id].core for sub, _, _ in made])
+        if array is not None:
+            cluster.arrays[shown] = array

@@ -1,0 +1,51 @@
+"""What no Slurm command does, but who plays with a cluster wants: break a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.records.messages import Fact, NodesDown, NodesDrain, NodesResume
+from slurmsim.hostlist import expand
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
+from slurmsim.slurmctld.server.people import Person
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+CHANGES = frozenset({"node_action"})
+BAD_NODE = "Invalid node name specified"
+
+
+def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The calls of this module."""
+    return {"node_action": lambda arguments, person: node_action(engine, arguments, person)}
+
+
+def node_action(engine: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    """``fail`` (stops responding), ``drain`` or ``resume`` nodes of a hostlist. Raises Refusal."""
+    if person.uid not in (engine.owner, 0):
+        raise Refusal(DENIED, 2002)
+    action, reason = arguments["action"], str(arguments.get("reason") or "")
+    table = engine.controller.state.table
+    try:
+        names = tuple(expand(str(arguments["nodes"]), MOST_NAMES))
+    except ValueError:
+        raise Refusal(BAD_NODE) from None
+    if not names or any(name not in table.index for name in names):
+        raise Refusal(BAD_NODE)
+    told: tuple[str | None, int, int]
+    fact: Fact
+    if action == "fail":
+        fact, told = NodesDown(names, reason or "Not responding"), (reason or "Not responding", engine.now, person.uid)
+    elif action == "drain":
+        fact, told = NodesDrain(names, reason), (reason or None, engine.now, person.uid)
+    elif action == "resume":
+        fact, told = NodesResume(names), (None, 0, 0)
+    else:
+        raise Refusal(f"no such action: {action}")
+    for name in names:
+        engine._node_reasons[table.index[name]] = told
+    engine.network.tell(engine.now, [fact])
+    return {}

@@ -1,0 +1,1 @@
+"""The daemon as a process: its loop, connections, clock and logs. `start` is the composition root."""

@@ -1,0 +1,66 @@
+"""The log of the commands that were called: one JSON object a line in the cluster's folder, for people and tests."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from slurmsim.slurmctld.history.state_folder import StateFolder
+
+NAME, OLD = "calls", "calls.old"
+MOST = 32 << 20
+"""Bytes of the file; then it is put aside under another name, and the one before that is gone."""
+
+
+class CallLog:
+    """Calls in the order they ended.
+
+    Parameters
+    ----------
+    folder
+        The cluster's, where the file is `NAME`; the one put aside is called the same with ``.old`` behind.
+    """
+
+    def __init__(self, folder: StateFolder) -> None:
+        self._folder, self._path = folder, folder.path / NAME
+        self._fd: int | None = None
+        self._size = 0
+
+    def add(self, entry: dict[str, Any]) -> None:
+        """Write one call down. A full disk loses it."""
+        line = json.dumps(entry, ensure_ascii=True).encode() + b"\n"
+        try:
+            if self._fd is None:
+                self._fd = self._folder.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+                self._size = os.fstat(self._fd).st_size
+            self._size += os.write(self._fd, line)
+        except OSError:
+            return
+        if self._size > MOST:
+            self.close()
+            self._path.replace(self._path.with_name(OLD))
+
+    def calls(self, command: str | None = None) -> list[dict[str, Any]]:
+        """What was called, or only calls of one command."""
+        found = []
+        for name in (OLD, NAME):
+            try:
+                with open(self._folder.open(name, os.O_RDONLY), encoding="utf-8", errors="replace") as file:
+                    text = file.read()
+            except OSError:
+                continue
+            for line in text.splitlines():
+                try:
+                    one = json.loads(line)
+                except ValueError:
+                    continue  # cut short when the disk was full
+                if command is None or one["argv"][:1] == [command]:
+                    found.append(one)
+        return found
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None

@@ -1,0 +1,140 @@
+"""Connections of clients: who is at the other end, whole messages in, whole answers out, and nobody starves the others.
+
+A client has one request on its way at a time. What is garbage, too long, too slow or left unread is hung up on; big
+messages share some memory (`bodies`), so that nobody fills all of it; when descriptors run short, whoever has been
+silent longest has to go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import socket
+import struct
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from slurmsim.protocol import MAX_REQUEST, length_of, pack, unpack
+from slurmsim.slurmctld.processes.allocation_clients import Holders
+from slurmsim.slurmctld.server.bodies import Bodies
+
+BIG = 256 << 10
+ACCEPTED = 8  # turns of asyncio's loop, more than lie between a client's being accepted and `serve`
+READ_S, WRITE_S = 30.0, 120.0
+SPARE = 256  # descriptors for files, jobs and everything else
+_PEER = struct.Struct("3i")
+
+
+class Request(Protocol):
+    """A request that was taken in; `future` is the answer, or that there will be one later in another future."""
+
+    future: asyncio.Future[dict[str, Any]]
+
+
+class Connections:
+    """All clients of one server.
+
+    Parameters
+    ----------
+    ask
+        Takes in one message of a peer with that uid.
+    leave
+        Told of a request whose answer nobody waits for any more.
+    holders
+        Told which connection looks after which allocation.
+    """
+
+    def __init__(self, ask: Callable[[Any, int], Request], leave: Callable[[Any], None], holders: Holders) -> None:
+        self._ask, self._leave, self._holders = ask, leave, holders
+        self._silent: dict[asyncio.StreamWriter, None] = {}  # between requests, the longest first
+        self._all: dict[asyncio.StreamWriter, asyncio.Task[Any] | None] = {}
+        self._bodies = Bodies()
+        self._most = max(64, _descriptors() - SPARE)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Talk to one client until it hangs up."""
+        self._all[writer] = asyncio.current_task()
+        while len(self._all) > self._most and self._silent:
+            oldest = next(iter(self._silent))
+            del self._silent[oldest]
+            self._all.pop(oldest, None)
+            oldest.transport.abort()
+        held: set[int] = set()
+        try:
+            uid = _peer(writer.get_extra_info("socket"))
+            await self._talk(reader, writer, uid, held)
+        except (asyncio.CancelledError, asyncio.IncompleteReadError, OSError, ValueError, KeyError, TypeError,
+                AttributeError, RecursionError, MemoryError):  # fmt: skip
+            pass  # the server ends; or the client hung up, is too slow, or talks something else
+        finally:
+            self._silent.pop(writer, None)
+            self._all.pop(writer, None)
+            writer.close()
+            self._holders.leave(held)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, uid: int, held: set[int]) -> None:
+        while True:
+            self._silent[writer] = None
+            header = await reader.readexactly(4)
+            self._silent.pop(writer, None)
+            size = length_of(header)
+            if size > MAX_REQUEST:
+                return
+            if size <= BIG:
+                body = await asyncio.wait_for(reader.readexactly(size), READ_S)
+            else:
+                body = await asyncio.wait_for(self._bodies.read(reader, writer, size), READ_S)
+            message = unpack(body)
+            request = self._ask(message, uid)
+            answer = await request.future
+            if "wait" in answer.get("ok", ()):
+                self._holders.take(message, answer["ok"], held)
+                answer = await self._later(request, reader)
+            self._holders.asked(message, answer, held)
+            writer.write(pack(answer))
+            if writer.transport.get_write_buffer_size():
+                await asyncio.wait_for(writer.drain(), WRITE_S)
+
+    async def _later(self, request: Request, reader: asyncio.StreamReader) -> dict[str, Any]:
+        """The answer when it comes. Raises ConnectionError when the client hangs up before."""
+        hung_up = asyncio.ensure_future(reader.read(1))
+        either: set[asyncio.Future[Any]] = {request.future, hung_up}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if request.future.done():
+                return request.future.result()
+            raise ConnectionError
+        finally:
+            hung_up.cancel()
+            self._leave(request)
+            await asyncio.wait((hung_up,))  # the next request is read only when nobody else reads any more
+
+    async def close(self) -> None:
+        """Hang up on everybody, also on who does not read what was sent; nobody is taken in or answered any more."""
+        for _ in range(ACCEPTED):
+            await asyncio.sleep(0)
+        for writer in self._all:
+            writer.transport.abort()
+        talking = [task for task in self._all.values() if task is not None]
+        if talking:
+            await asyncio.wait(talking)  # not cancelled, because wait_for may lose that
+
+
+def more_descriptors() -> None:
+    """Let this process open as many files as it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _descriptors() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 65_536 if soft == resource.RLIM_INFINITY else min(soft, 65_536)
+
+
+def _peer(connection: socket.socket) -> int:
+    """The uid at the other end."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+    return int(_PEER.unpack(credentials)[1])

@@ -1,0 +1,40 @@
+"""What ``slurmsim status`` shows: the daemon itself, its clock, its journal, and how much there is of everything."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from slurmsim import bitmap
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.history.journal import Journal
+from slurmsim.slurmctld.server.clock import Clock
+from slurmsim.states import FINAL_STATES, JobState
+from slurmsim.version import __version__
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, uptime_s: float) -> dict[str, Any]:
+    """Plain data; bytes, seconds, and seconds since the epoch. Takes time linear in the jobs slurmctld still has."""
+    states = Counter(live.core.state for live in engine.jobs.values())
+    return {
+        "cluster": engine.cluster.name, "folder": str(folder), "pid": os.getpid(), "version": __version__,
+        "compiled": not str(bitmap.__file__).endswith(".py"), "slurm_version": engine.release,
+        "uptime_s": round(uptime_s, 3),
+        "jobs": "run" if engine.runs_jobs else "simulate",
+        "clock": {"now": clock.now(), "mode": clock.mode, "rate": clock.rate},
+        "memory_bytes": _resident(),
+        "journal": {"path": str(journal.path), "bytes": journal.size, "entries": journal.last - journal.after},
+        "queue": {
+            "pending": states[JobState.PENDING], "running": states[JobState.RUNNING],
+            "suspended": states[JobState.SUSPENDED], "ended": sum(states[one] for one in FINAL_STATES),
+        },
+    }  # fmt: skip
+
+
+def _resident() -> int:
+    """Bytes of memory this process holds."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _PAGE

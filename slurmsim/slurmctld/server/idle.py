@@ -1,0 +1,47 @@
+"""Whether a cluster would go on by itself: what ``until-idle`` and a fast clock wait for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.engine import Engine
+    from slurmsim.slurmctld.engine.live_job import LiveJob
+
+QUIET_S = 600
+"""Who could start and has not for so long, with nothing running, will not: some limit or node is in the way."""
+
+
+def is_idle(engine: Engine) -> bool:
+    """Nothing runs, and nobody who waits will start unless somebody does something."""
+    if engine.controller.state.running:
+        return False
+    last, may_start = engine.last_end, False
+    for live in engine.jobs.values():
+        core = live.core
+        if live.over:
+            continue
+        last = max(last, core.submit_time)
+        if core.state != JobState.PENDING:
+            return False
+        if not _stuck(engine, live):
+            may_start = True
+            last = max(last, core.begin or 0)
+    return not may_start or engine.now > last + QUIET_S
+
+
+def _stuck(engine: Engine, live: LiveJob) -> bool:
+    """It is held, or depends on a job that is not over."""
+    return not live.core.priority or engine.controller.eligibility.depends(live.core)
+
+
+def runs_something_real(engine: Engine) -> bool:
+    """Whether a process on this machine ends a running job, or a user who holds an allocation."""
+    for _, core_id, _ in engine.controller.state.running:
+        live = engine.jobs.get(core_id)
+        if live is not None and (live.asked.get("allocate") or (engine.runs_jobs and is_real(live.asked))):
+            return True
+    return False

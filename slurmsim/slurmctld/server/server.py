@@ -1,0 +1,544 @@
+"""The daemon's loop: a Unix socket, the clock, the journal and one engine.
+
+Requests of one turn of the loop are carried out in order, what they change is written to the journal with one sync,
+and only then are they answered (group commit). Between requests the network runs on by itself when the clock says so.
+A request that waits for something (an allocation, the end of a long step of the clock) is asked again turn after turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from slurmsim.errors import OutputError
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.history.compaction import Compaction
+from slurmsim.slurmctld.history.decisions import outcome
+from slurmsim.slurmctld.history.history import History
+from slurmsim.slurmctld.history.noting import note_decisions
+from slurmsim.slurmctld.history.state_folder import StateFolder
+from slurmsim.slurmctld.processes.allocation_clients import Holders
+from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.requests.allocations import NO_STATUS
+from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
+from slurmsim.slurmctld.requests.shapes import Malformed
+from slurmsim.slurmctld.server.call_log import CallLog
+from slurmsim.slurmctld.server.clock import FAST, FROZEN, REAL, RUNNING, Clock
+from slurmsim.slurmctld.server.connections import Connections
+from slurmsim.slurmctld.server.daemon_status import daemon_status
+from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.trouble_log import TroubleLog
+
+IDLE_S = 3600.0
+BATCH = 512  # requests carried out before they are written and answered
+TEND_S = 5.0
+SNAPSHOT_S = 0.05  # between two looks whether a snapshot is made
+SLICE_S = 0.05  # of work on the clock before others are listened to
+PLAIN = frozenset({"submit", "kill", "ended", "node_action"})
+"""Calls that change nothing before they tell the controller."""
+OUTCOME = 128
+"""Bytes of what came of a request, at most."""
+CLOCK_ROOM = 256
+ENDS = frozenset({"ended", "complete_job"})
+"""Calls that may use the room which is kept for them."""
+UNSPECIFIED = (-1, "Unspecified error")  # SLURM_ERROR: what is told of our own bugs
+NO_ROOM = (2019, "I/O error writing script/environment to file")
+NEVER = float("inf")
+Answer = dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A request on its way: from whom, what, and where the answer goes.
+
+    One that waits has been told so (`future` held an `Answer` with ``wait``; `later` is where the real one goes) and
+    is asked again when there is news of one of `jobs` (core ids; None: at every turn), or at the instant `until`.
+    """
+
+    message: dict[str, Any]
+    person: Person
+    future: asyncio.Future[Answer]
+    jobs: frozenset[int] | None = None
+    until: float = NEVER
+
+
+class Server:
+    """One running cluster.
+
+    Parameters
+    ----------
+    folder
+        The cluster's, held by whoever runs the server, and for longer: socket and journal are in there.
+    engine, clock
+        Restored already.
+    history
+        What they were restored from, where all that changes is written.
+    compaction
+        Keeps the history short.
+    """
+
+    def __init__(
+        self, folder: StateFolder, engine: Engine, clock: Clock, history: History, compaction: Compaction
+    ) -> None:
+        self.folder, self.engine, self.clock, self.journal = folder, engine, clock, history.journal
+        self._history, self._compaction = history, compaction
+        self._waiting: list[Asked] = []
+        self._parked: list[Asked] = []  # those that wait for something
+        self._changed: set[int] = set()  # jobs of which there is news, by core id
+        self._more = False  # there is something to do at once: a step of the clock goes on
+        self._work = asyncio.Event()
+        self._told_to_stop = threading.Event()  # a fact, whatever the loop does, and also before there is one
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._noted = clock.now()  # the last instant the journal speaks of
+        self.failed = False
+        self.lasting = True  # somebody may start it again
+        self.log, self.trouble = CallLog(folder), TroubleLog()
+        self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
+                     "reconfigure": self._reconfigure, "status": self._status}  # fmt: skip
+        self._began = time.monotonic()
+        self.holders = Holders(engine, self._release)
+        engine.changed = self._note_change
+        self._socket = folder.listen()
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    async def run(self, ready: Callable[[], None] | None = None) -> None:
+        """Serve until somebody asks to stop; if somebody has, return at once.
+
+        `ready` is called when requests are answered, before any job starts.
+        """
+        try:
+            await self._serve(ready)
+        finally:
+            self.close()
+
+    async def _serve(self, ready: Callable[[], None] | None) -> None:
+        self._loop = asyncio.get_running_loop()
+        if self._told_to_stop.is_set():  # asked after the line above: whoever stops us sees the loop
+            return
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._loop.add_signal_handler(number, self.stop)
+        connections = Connections(self._ask, self._leave, self.holders)
+        server = await asyncio.start_unix_server(connections.serve, sock=self._socket)
+        async with server:
+            if ready is not None:
+                ready()
+            self._tend()
+            self.holders.expect()
+            await self._guarded_pace()
+            self._told_to_stop.set()
+            self._loop.remove_reader(self._socket)  # nobody new; a closed server would lose those on their way in
+            for one in (*self._waiting, *self._parked):
+                one.future.cancel()
+            await connections.close()
+
+    def close(self) -> None:
+        """Give everything back: for a server that is not, or no longer, run."""
+        with contextlib.suppress(OutputError):
+            self._note_clock()
+            note_decisions(self.engine, self.journal)
+            if self.lasting and not self.failed:  # then what is written counts, not what we have
+                self._compaction.at_stop(self.engine, self.clock)
+            self.journal.close()
+        self.engine.storage.store.close()
+        self.log.close()
+        self._socket.close()
+        self.folder.hang_up()
+
+    def stop(self) -> None:
+        """Stop serving, or never begin; may be called from any thread at any time."""
+        self._told_to_stop.set()
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # it has stopped already
+                self._loop.call_soon_threadsafe(self._work.set)
+
+    def _tend(self) -> None:
+        """Take in what happened to running jobs without our being told, and look again in a while."""
+        if self.engine.real is None:
+            return
+        owner = self.engine.people.by_uid(self.engine.owner)
+        for arguments in self.engine.real.tend(launch=self._decisions_kept()):
+            future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
+            self._work.set()
+        asyncio.get_running_loop().call_later(TEND_S, self._tend)
+
+    def _release(self, job_id: int) -> None:
+        """Nobody looks after that allocation any more."""
+        owner = self.engine.people.by_uid(self.engine.owner)
+        message = {"call": "complete_job", "args": {"job_id": job_id, "status": NO_STATUS}}
+        self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
+        self._work.set()
+
+    def _ask(self, message: Any, uid: int) -> Asked:
+        """Take in a request of a peer with that uid; its future is the answer.
+
+        Raises for what is no request, and when nobody would answer any more.
+        """
+        if self._told_to_stop.is_set():
+            raise ConnectionError
+        check_message(message)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        person = self.engine.people.by_uid(uid)
+        user = message.get("user")
+        asked = Asked(message, self.engine.people.by_name(str(user)) if user else person, future)
+        refusal = self._owners_business(message, uid)
+        if refusal is not None:
+            future.set_result({"refused": [2002, refusal]})
+            return asked
+        try:
+            check_arguments(message["call"], message.get("args"))
+        except Malformed as error:
+            self.trouble.malformed(message["call"], person, error)
+            future.set_result({"refused": [BAD_NUMBER, BAD_REQUEST]})
+            return asked
+        self._waiting.append(asked)
+        self._work.set()
+        return asked
+
+    def _owners_business(self, message: dict[str, Any], uid: int) -> str | None:
+        """Why a peer who is not the cluster's owner is not even asked; None: as any user of a Slurm."""
+        owner, user = self.engine.owner, message.get("user")
+        if uid == owner:
+            return None
+        if (user and uid) or message.get("call") == "ended":  # root may be anybody; supervisors are the owner's
+            return DENIED
+        if message.get("call") != "submit" or (user and not uid) or not self.engine.runs_jobs:
+            return None
+        arguments = message.get("args") or {}
+        if arguments.get("will_run") or not is_real(arguments["job"]):
+            return None
+        name = self.engine.people.by_uid
+        return f"{DENIED}: scripts run as {name(owner).name} here, and not as {name(uid).name}"
+
+    def _leave(self, asked: Asked) -> None:
+        """Nobody waits for that answer any more."""
+        if asked in self._parked:
+            self._parked.remove(asked)
+
+    def _note_change(self, live: LiveJob) -> None:
+        self._changed.add(live.core.id)
+
+    # -- the one thread of control ----------------------------------------------------------------------------------
+
+    async def _guarded_pace(self) -> None:
+        try:
+            await self._pace()
+        except Exception:
+            traceback.print_exc()  # to the log; a cluster whose time stands still would be worse than none
+            self.failed = True
+
+    async def _pace(self) -> None:
+        while True:
+            self._work.clear()
+            if self._told_to_stop.is_set():  # cancelling would not do: wait_for loses it when work comes at once
+                return
+            self._catch_up()
+            if self._waiting or self._more or self._changed & self._awaited():
+                await asyncio.sleep(0)
+            else:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._work.wait(), self._longest_wait())
+                    await asyncio.sleep(0)  # let whoever else has something ready add it
+            self._turn()
+
+    def _awaited(self) -> set[int]:
+        """Jobs of which somebody wants to have news."""
+        return {core_id for one in self._parked for core_id in one.jobs or ()}
+
+    def _next(self) -> float:
+        """The next instant at which something happens or somebody waits for."""
+        return min([self.engine.next_event(), *(one.until for one in self._parked)])
+
+    def _longest_wait(self) -> float | None:
+        """Real seconds until there is something to do; None: until somebody asks."""
+        if self.clock.mode == FAST:
+            return None if self._stands_still() else 0.0
+        following = self._next()
+        wait = self.clock.real_seconds_until(following) if following != NEVER else None
+        return None if wait is None else min(wait, IDLE_S)
+
+    def _stands_still(self) -> bool:
+        """Whether time that runs only as long as something happens has to stop.
+
+        It does not pass over what really runs, except to an instant that somebody waits for.
+        """
+        if any(one.until != NEVER for one in self._parked):
+            return False
+        return runs_something_real(self.engine) or is_idle(self.engine)
+
+    def _catch_up(self) -> None:
+        """Let the network run on to the present."""
+        if self.clock.mode == FAST and not self._waiting:
+            self._run_on(NEVER, stop_when_idle=True)
+        self.engine.network.advance(max(self.clock.now(), self.engine.now))
+
+    def _run_on(self, target: float, *, stop_when_idle: bool) -> bool:
+        """Jump from event to event up to `target`; False when there is more to do than a slice of real time allows."""
+        engine, last = self.engine, time.monotonic() + SLICE_S
+        while True:
+            if stop_when_idle and self._stands_still():
+                return is_idle(engine)
+            following = self._next()
+            if following > target or following == NEVER:
+                if target != NEVER:
+                    self._go_to(target)
+                return True
+            self._go_to(following)
+            if time.monotonic() > last or any(one.until <= following for one in self._parked):
+                return False
+
+    def _go_to(self, instant: float) -> None:
+        self.clock.jump(instant)
+        self.engine.network.advance(max(self.clock.now(), self.engine.now))
+
+    def _turn(self) -> None:
+        """Carry out what is waiting, write it down, answer."""
+        self._more = False
+        batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+        answered = [(one, self._execute(one.message, one.person)) for one in batch]
+        for one in self._due():
+            if one.until != NEVER:  # the instant it was first told counts
+                one.message["args"] = {**(one.message.get("args") or {}), "until": int(one.until)}
+            answered.append((one, self._execute(one.message, one.person)))
+        if batch or self.engine.real is not None:
+            self._note_clock()
+        try:
+            with contextlib.suppress(OutputError):  # no room: they wait
+                note_decisions(self.engine, self.journal)
+            self.journal.sync()
+        except OutputError as error:
+            # room was taken before, so the disk is broken, not full: what is not written must not be
+            answered = [(one, {"refused": [0, str(error)]}) for one, _ in answered]
+            self._rebuild()
+        if self.engine.real is not None and not self.engine.network.decided:
+            self.engine.real.flush()  # nothing runs that is not known to run
+        for one, answer in answered:
+            self._tell(one, answer)
+        if self._compaction.due:
+            self._shorten()
+
+    def _shorten(self) -> None:
+        """Have a snapshot made beside our work."""
+        with contextlib.suppress(OutputError):  # no room: later
+            self._compaction.begin(self.engine, self.clock)
+        self._await_snapshot()
+
+    def _await_snapshot(self) -> None:
+        if self._compaction.poll():
+            asyncio.get_running_loop().call_later(SNAPSHOT_S, self._await_snapshot)
+            return
+        with contextlib.suppress(OutputError):  # it may be a new file, which has no room taken yet
+            self.journal.reserve(self._kept())
+
+    def _due(self) -> list[Asked]:
+        """Those who wait and are to be asked again."""
+        changed, self._changed = self._changed, set()
+        now = self.engine.now
+        return [one for one in self._parked if one.jobs is None or one.jobs & changed or one.until <= now]
+
+    def _tell(self, one: Asked, answer: Answer) -> None:
+        """Give the answer, or the news that there will be one later."""
+        found = answer.get("ok", ())
+        if "wait" not in found:
+            if one in self._parked:
+                self._parked.remove(one)
+            if not one.future.done():
+                one.future.set_result(answer)
+            return
+        one.jobs = None if found["wait"] is True else frozenset(found["wait"])
+        one.until = NEVER if found.get("until") is None else float(found["until"])
+        if one not in self._parked:
+            self._parked.append(one)
+            first, one.future = one.future, asyncio.get_running_loop().create_future()
+            if not first.done():
+                first.set_result(answer)
+        if one.jobs is not None and one.jobs & self._changed:
+            self._more = True  # while we were writing
+
+    def _execute(self, message: dict[str, Any], person: Person) -> Answer:
+        call, arguments = str(message.get("call")), message.get("args") or {}
+        own = self._own.get(call)
+        now = max(self.clock.now(), self.engine.now)
+        request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id
+        line, told = b"", self.engine.network.n_told
+        try:
+            if own is not None:
+                return {"ok": own(arguments, person)}
+            if call in self.engine.changes:
+                line = self.journal.text(request)
+                self.journal.reserve(len(line) + OUTCOME + (0 if call in ENDS else self._kept()))
+                self.engine.network.advance(now)
+                last_id = self.engine.last_id
+                note_decisions(self.engine, self.journal)  # what was decided before it stands before it
+            found = self.engine.execute(now, call, arguments, person)
+        except Refusal as refusal:
+            if self.engine.last_id != last_id and line:  # it used an id up, and may have left a record of it
+                self._append(line, outcome(last_id, self.engine.last_id, None))
+                self._noted = now
+            if call == "ended" and person.uid == self.engine.owner:  # nobody remembers that job
+                self._over(arguments)
+            return {"refused": [refusal.number, refusal.text]}
+        except OutputError:
+            return {"refused": list(NO_ROOM)}
+        except Exception:
+            self.trouble.broke(call, person)
+            if line and (call not in PLAIN or self.engine.network.n_told != told):  # it may have done half of it
+                self._rebuild()
+            return {"refused": list(UNSPECIFIED)}
+        if line and "wait" not in found:
+            self._append(line, outcome(last_id, self.engine.last_id, found))
+            self._noted = now
+        if call == "ended":
+            self._over(arguments)
+        return {"ok": found}
+
+    def _append(self, request: bytes, told: dict[str, Any]) -> None:
+        """Write a request down, with what came of it; what was decided before it stands before it."""
+        self.journal.append_text(request[:-1] + b"," + self.journal.text(told) + b"]")
+
+    def _decisions_kept(self) -> bool:
+        """Have all decisions on the disk, if there is room."""
+        try:
+            note_decisions(self.engine, self.journal, durable=True)
+            self.journal.sync()
+        except OutputError:
+            return False
+        return True
+
+    def _over(self, arguments: dict[str, Any]) -> None:
+        if self.engine.real is not None:
+            self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
+
+    def _kept(self) -> int:
+        """Bytes of the journal that are kept for the ends of what runs, whatever else is asked for."""
+        real = self.engine.real
+        return self.holders.room + (real.room if real is not None else 0)
+
+    def _rebuild(self) -> None:
+        """Make the engine again from what is written."""
+        with contextlib.suppress(OutputError):
+            self.journal.sync()
+        self._go_on_with(self._history.remade())
+        if self.engine.real is not None:
+            self._tend()
+
+    def _go_on_with(self, engine: Engine) -> None:
+        """Let another engine take the place of ours."""
+        real = self.engine.real
+        self.engine = self.holders.engine = engine
+        engine.changed = self._note_change
+        if real is not None:
+            real.adopt(engine)
+
+    def _note_clock(self) -> None:
+        """Write down how late it is, where the machine's time of day would not tell after a restart."""
+        now = self.clock.now()
+        if self.clock.mode != REAL and now != self._noted:
+            with contextlib.suppress(OutputError):  # a full disk: the next entry tells as well
+                self.journal.reserve(CLOCK_ROOM + self._kept())
+                self._write_clock(durable=False)
+
+    def _write_clock(self, *, durable: bool) -> None:
+        owner = self.engine.people.by_uid(self.engine.owner)
+        with contextlib.suppress(OutputError):  # no room: they wait
+            note_decisions(self.engine, self.journal)
+        self._noted = self.clock.now()
+        what = {"now": self._noted, "mode": self.clock.mode, "rate": self.clock.rate}
+        self.journal.append([self._noted, "clock", owner.uid, owner.name, what], durable=durable)
+
+    # -- calls about the daemon itself --------------------------------------------------------------------------------
+
+    def _owner_only(self, person: Person) -> None:
+        if person.uid not in (self.engine.owner, 0):
+            raise Refusal(DENIED)
+
+    def _set_clock(self, arguments: dict[str, Any], person: Person) -> Answer:
+        action = arguments.get("action", "show")
+        if action != "show":
+            self._owner_only(person)
+            self.journal.reserve(CLOCK_ROOM + self._kept())
+        done = True
+        if action == "freeze":
+            self.clock.set_mode(FROZEN)
+        elif action == "rate":
+            rate = float(arguments["rate"])
+            if not 0 < rate < 1e9:
+                raise Refusal(f"no rate: {rate:g}")
+            self.clock.set_mode(RUNNING, rate)
+        elif action == "fast":
+            self.clock.set_mode(FAST)
+        elif action == "step":
+            target = arguments.setdefault("_to", self.clock.now() + max(0, int(arguments["seconds"])))
+            done = self._run_on(target, stop_when_idle=False)
+        elif action == "until-idle":
+            last = arguments.setdefault("_to", self.clock.now() + int(arguments.get("limit_s") or 366 * 86400))
+            done = self._run_on(last, stop_when_idle=True)
+            done = done or self.clock.now() >= last or is_idle(self.engine)
+        elif action != "show":
+            raise Refusal(f"no such action: {action}")
+        if action != "show":
+            self._write_clock(durable=done)
+        found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
+        if not done:
+            found["wait"] = True
+            # a script that really runs will say when it is over
+            self._more |= not (action == "until-idle" and self._stands_still())
+        return found
+
+    def _reconfigure(self, arguments: dict[str, Any], person: Person) -> Answer:
+        """Go on under the files as they are now. Raises Refusal where that cannot be."""
+        now = max(self.clock.now(), self.engine.now)
+        found = self.engine.execute(now, "reconfigure", arguments, person)
+        try:
+            again = self._history.reread(self.engine, now)
+        except OutputError as error:
+            raise Refusal(str(error)) from None
+        if again is not self.engine:
+            self._go_on_with(again)
+        return found
+
+    def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
+        self._owner_only(person)
+        asyncio.get_running_loop().call_later(0.02, self.stop)
+        return {}
+
+    def _status(self, arguments: dict[str, Any], person: Person) -> Answer:
+        return daemon_status(self.folder.path, self.engine, self.clock, self.journal, time.monotonic() - self._began)
+
+    def _log_call(self, arguments: dict[str, Any], person: Person) -> Answer:
+        words = arguments.get("argv")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise Refusal("argv is a list of words")
+        self.log.add(
+            {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc") or 0),
+             "seconds": float(arguments.get("seconds") or 0.0)}
+        )  # fmt: skip
+        return {}
+
+    def _calls(self, arguments: dict[str, Any], person: Person) -> Answer:
+        self._owner_only(person)
+        return {"calls": self.log.calls(arguments.get("command"))}
+
+
+def run_server(server: Server, ready: Callable[[], None] | None = None) -> int:
+    """Serve in this thread until somebody asks to stop; the exit code."""
+    asyncio.run(server.run(ready))
+    if server.failed:
+        print("slurmsim: the daemon broke; see above", file=sys.stderr)
+    return 1 if server.failed else 0
+
+
+__all__ = ["Server", "run_server"]

@@ -1,0 +1,52 @@
+"""What goes wrong with requests: told in the daemon's log, which is its standard error, never to whoever asked."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections import deque
+from datetime import datetime
+
+from slurmsim.slurmctld.requests.shapes import Malformed
+from slurmsim.slurmctld.server.people import Person
+
+KEPT = 20
+PAUSE_S = 1.0
+
+
+class TroubleLog:
+    """Lines as slurmctld.log has them.
+
+    Attributes
+    ----------
+    tracebacks
+        The last exceptions that no handler foresaw: bugs of ours, every one.
+    turned_away
+        How many requests were malformed.
+    """
+
+    def __init__(self) -> None:
+        self.tracebacks: deque[str] = deque(maxlen=KEPT)
+        self.turned_away = 0
+        self._last = -PAUSE_S
+        self._silent = 0
+
+    def malformed(self, call: object, person: Person, error: Malformed) -> None:
+        """A request was turned away. A line a second at most: who sends millions must not fill the disk with them."""
+        self.turned_away += 1
+        now = time.monotonic()
+        if now - self._last < PAUSE_S:
+            self._silent += 1
+            return
+        more = f" ({self._silent} more before it)" if self._silent else ""
+        self._last, self._silent = now, 0
+        self._write(f"Malformed RPC of type {str(call)[:60]!r} received from uid {person.uid}: {error}{more}")
+
+    def broke(self, call: str, person: Person) -> None:
+        """The exception that is handled just now came out of a request."""
+        self.tracebacks.append(f"{call}: {traceback.format_exc()}")
+        self._write(f"request {call!r} of uid {person.uid} broke:\n{traceback.format_exc()}")
+
+    def _write(self, text: str) -> None:
+        print(f"[{datetime.now().isoformat(timespec='milliseconds')}] error: {text}", file=sys.stderr, flush=True)

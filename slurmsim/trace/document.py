@@ -1,0 +1,48 @@
+"""The generated tables of docs/trace-schema.md.
+
+``python -m slurmsim.trace.document docs/trace-schema.md`` writes them anew from `slurmsim.trace.schema`; a test
+compares them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from slurmsim.trace import schema
+
+SECTIONS = [name for name in schema.TABLES if name != "requeued"]  # which has the columns of jobs
+_COLUMNS = "| column | type | unit | meaning |\n|---|---|---|---|\n"
+_EVENTS = "| event | when | value |\n|---|---|---|\n"
+
+
+def columns(table: str) -> str:
+    """The columns of a table as Markdown."""
+    rows = [f"| `{name}` | {c.kind} | {c.unit} | {c.meaning} |\n" for name, c in schema.TABLES[table].items()]
+    return _COLUMNS + "".join(rows).replace("|  |", "| |")
+
+
+def events() -> str:
+    """What column `event` may say, as Markdown."""
+    rows = [f"| `{name}` | {when} | {value} |\n" for name, (when, value) in schema.EVENT_KINDS.items()]
+    return _EVENTS + "".join(rows).replace("|  |", "| |")
+
+
+def rewrite(text: str) -> str:
+    """The page `text` with its version and its tables made anew."""
+    text = re.sub(r"Schema version: \*\*\d+\*\*", f"Schema version: **{schema.SCHEMA_VERSION}**", text)
+    for table in SECTIONS:
+        head, mark, tail = text.partition(f"\n## {table}.parquet\n")
+        text = head + mark + _replaced(tail, "| column |", columns(table))
+    return _replaced(text, "| event | when |", events())
+
+
+def _replaced(text: str, begin: str, table: str) -> str:
+    """`text` with its first table whose head begins with `begin` replaced."""
+    return re.sub(rf"^{re.escape(begin)}.*\n(?:\|.*\n)*", lambda _: table, text, count=1, flags=re.MULTILINE)
+
+
+if __name__ == "__main__":
+    page = Path(sys.argv[1])
+    page.write_text(rewrite(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,43 @@
+"""Rows that are made by position have the columns of the schema: as many cells, and each in its place."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from slurmsim.core.records import usage_totals
+from slurmsim.sim import recorder
+from slurmsim.trace import schema
+
+CORE = Path(usage_totals.__file__).parents[1]
+
+
+def event_rows() -> list[tuple[str, ast.Tuple]]:
+    """Tuples in the core whose second cell may be the kind of an event."""
+    found = []
+    for file in sorted(CORE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Tuple) and len(node.elts) > 4:
+                kind = node.elts[1]
+                if isinstance(kind, ast.Constant) and kind.value in schema.EVENT_KINDS:
+                    found.append((f"{file.name}:{node.lineno}", node))
+    return found
+
+
+def test_events_have_a_cell_for_each_column():
+    rows = event_rows()
+    assert len(rows) >= 8
+    assert [where for where, row in rows if len(row.elts) != len(schema.EVENTS)] == []
+    place = list(schema.EVENTS)
+    for where, row in rows:
+        cells = dict(zip(place, row.elts, strict=True))
+        assert ast.unparse(cells["time"]).endswith("now"), where
+        assert ast.unparse(cells["job_id"]) == "None" or ast.unparse(cells["job_id"]).endswith("id"), where
+        assert ast.unparse(cells["partition"]) in ("''", "where") or "partition" in ast.unparse(cells["partition"]), (
+            where
+        )
+
+
+def test_jobs_are_put_into_the_order_of_the_schema():
+    named = {name: f"cell {name}" for name in reversed(schema.JOBS)}
+    assert recorder.in_order(named) == tuple(named[name] for name in schema.JOBS)
