@@ -33,6 +33,7 @@ MODULES = (
     "slurmsim/bitmap.py",
     "slurmsim/capacity.py",
     "slurmsim/core/*/*.py",
+    "slurmsim/sim/listener.py",
     "slurmsim/sim/network.py",
     "slurmsim/sim/recorder.py",
     "slurmsim/sim/simulation.py",

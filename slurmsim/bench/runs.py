@@ -130,7 +130,8 @@ def _keep(cell: Cell, folder: Path, figures: dict[str, Any]) -> None:
 
 def _run(cell: Cell, measure: Measure, scratch: str) -> dict[str, Any]:
     """Simulate one cell in a folder of its own below `scratch`, which does not stay."""
-    from slurmsim.replaying.preparation import RunOptions, prepare
+    from slurmsim.replaying.options import RunOptions
+    from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute
     from slurmsim.trace.reader import read_trace
     from slurmsim.whatif.study import jittered

@@ -65,13 +65,10 @@ def _is_recording(name: str) -> bool:
 
 
 def _log_options(name: str, args: argparse.Namespace) -> Any:
-    from slurmsim.config.load import parse_override
-    from slurmsim.replaying.preparation import RunOptions
+    from slurmsim.cli.run import run_keywords
+    from slurmsim.replaying.options import RunOptions
 
-    return RunOptions(
-        workload=name, out="", conf=args.conf, set=tuple(parse_override(item) for item in args.set),
-        accounting=tuple(args.accounting), impossible_jobs=args.impossible_jobs, reservations=args.reservations,
-    )  # fmt: skip
+    return RunOptions.of(**run_keywords(args) | {"workload": name, "out": ""})
 
 
 def _table(lines: Sequence[dict[str, str]], *, markdown: bool) -> str:

@@ -97,20 +97,11 @@ def add_impossible(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
     from slurmsim.cli.progress import progress_bar
-    from slurmsim.config.load import parse_override
-    from slurmsim.replaying.preparation import RunOptions, prepare
+    from slurmsim.replaying.options import RunOptions
+    from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute, refused_warning
 
-    options = RunOptions(
-        args.workload, args.out, args.conf, args.nodes, args.cpus_per_node, args.format, args.policy,
-        tuple(parse_override(item) for item in args.set), args.seed, args.until, args.jobs,
-        tuple(pair(item) for item in args.option), args.node_events, args.mtbf, args.mttr,
-        tuple(args.accounting), args.unknown_accounts, args.shares, boot_s=args.boot_time,
-        reservations=args.reservations, impossible_jobs=args.impossible_jobs,
-        as_live=args.as_live or None, groups=tuple(args.groups),
-        epilog_s=args.epilog_time, term_s=args.term_time,
-    )  # fmt: skip
-    prepared = prepare(options)
+    prepared = prepare(RunOptions.of(**run_keywords(args)))
     talkative = not args.quiet and not args.json
     for finding in prepared.findings:
         if finding.severity == "warning":
@@ -138,6 +129,18 @@ def run(args: argparse.Namespace) -> int:
         print(f"slurmsim: interrupted; what happened until then is in {folder} (marked partial)", file=sys.stderr)
         return 130
     return 0
+
+
+def run_keywords(args: argparse.Namespace) -> dict[str, Any]:
+    """What `args` has of a run's options, for `RunOptions.of`."""
+    from slurmsim.config.load import parse_override
+    from slurmsim.replaying.options import RunOptions
+
+    found = {name: getattr(args, name) for name in RunOptions.__dataclass_fields__ if hasattr(args, name)}
+    found["set"] = [parse_override(item) for item in args.set]
+    if "option" in found:
+        found["option"] = [pair(item) for item in args.option]
+    return found
 
 
 def pair(item: str) -> tuple[str, str]:

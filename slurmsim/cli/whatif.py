@@ -51,10 +51,10 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Study and show. Raises SlurmSimError; returns 0, 1 when the baseline does not fit the log, 130 after Ctrl-C."""
     from slurmsim.cli.progress import counting_bar
-    from slurmsim.cli.run import pair
+    from slurmsim.cli.run import run_keywords
     from slurmsim.config.load import parse_override
     from slurmsim.errors import ConfigError
-    from slurmsim.replaying.preparation import RunOptions
+    from slurmsim.replaying.options import RunOptions
     from slurmsim.trace.jsonfile import to_json
     from slurmsim.whatif import Question, study
     from slurmsim.whatif.view import as_dict, as_text, write
@@ -64,35 +64,16 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("nothing is changed", field="--set", expected="--set, --policy, --changed-conf, "
                           "--changed-accounting or --changed-reservations")  # fmt: skip
     out = Path(args.out)
-    base = tuple(parse_override(item) for item in args.base_set)
-    change = tuple(parse_override(item) for item in args.set)
-    option = tuple(pair(item) for item in args.option)
-
-    def options(
-        name: str, conf: str | None, policy: str | None, sets: tuple[tuple[str, str], ...], accounting: list[str],
-        reservations: str | None,
-    ) -> RunOptions:  # fmt: skip
-        return RunOptions(
-            workload=args.workload, out=str(out / name), conf=conf, nodes=args.nodes, cpus_per_node=args.cpus_per_node,
-            format=args.format, policy=policy, set=sets, seed=args.seed, until=args.until, jobs=args.jobs,
-            option=option, accounting=tuple(accounting), unknown_accounts=args.unknown_accounts,
-            impossible_jobs=args.impossible_jobs, node_events=args.node_events, reservations=reservations,
-            groups=tuple(args.groups),
-        )  # fmt: skip
-
-    question = Question(
-        options("baseline", args.conf, None, base, args.accounting, args.reservations),
-        options(
-            "changed",
-            args.changed_conf or args.conf,
-            args.policy,
-            base + change,
-            args.changed_accounting or args.accounting,
-            args.changed_reservations or args.reservations,
-        ),
-        args.replicates,
-        args.jitter,
-    )
+    base = [parse_override(item) for item in args.base_set]
+    given = run_keywords(args) | {"policy": None}
+    change = given["set"]
+    before = given | {"out": out / "baseline", "set": base}
+    after = given | {
+        "out": out / "changed", "conf": args.changed_conf or args.conf, "policy": args.policy, "set": base + change,
+        "accounting": args.changed_accounting or args.accounting,
+        "reservations": args.changed_reservations or args.reservations,
+    }  # fmt: skip
+    question = Question(RunOptions.of(**before), RunOptions.of(**after), args.replicates, args.jitter)
     talkative = not args.quiet and not args.json
     with counting_bar(2 + 2 * max(args.replicates, 0), "replays", shown=talkative and sys.stderr.isatty()) as progress:
         found = study(question, progress)

@@ -19,6 +19,7 @@ from math import ceil
 from slurmsim.core.records.job import Job
 from slurmsim.fidelity.recording import Recording
 from slurmsim.policy import load_policy
+from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation
 
 
@@ -28,6 +29,16 @@ class Free:
 
     jobs: dict[int, Job]
     nodes: dict[int, str]
+
+
+class _Ended(Listener):
+    """Keeps the jobs that ended, by id."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[int, Job] = {}
+
+    def finished(self, job: Job) -> None:
+        self.jobs[job.id] = job
 
 
 def launch_latency(recording: Recording) -> float:
@@ -50,11 +61,11 @@ def replay_freely(recording: Recording) -> Free:
         {job.id: max(0, ceil(job.runtime + launch)) if job.ended_by_itself else job.elapsed for job in recording.jobs}
     )
     every = {"every_cycle": "1"} if recording.scheduler == "backfill" else {}
-    jobs: dict[int, Job] = {}
+    ended = _Ended()
     simulation = Simulation(
         recording.cluster, recording.workload, load_policy(recording.scheduler)(every), start_time=recording.up_since,
-        accounting=recording.accounting, enforce_limits=False, on_finished=lambda job: jobs.__setitem__(job.id, job),
+        accounting=recording.accounting, enforce_limits=False, listener=ended,
     )  # fmt: skip
     simulation.run()
-    state = simulation.controller.state.cluster
+    state, jobs = simulation.controller.state.cluster, ended.jobs
     return Free(jobs, {job.id: state.node_list(job.alloc) for job in jobs.values() if job.alloc is not None})

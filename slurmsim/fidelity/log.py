@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from slurmsim.fidelity.grade import Fit, grade
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.report.shortfall import shortfall
 from slurmsim.trace.columns import NULL

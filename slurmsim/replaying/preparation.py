@@ -22,6 +22,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
@@ -36,48 +37,6 @@ from slurmsim.workload import Workload
 FRAME = "a DataFrame"
 """The name of a workload that is no file."""
 _time = attrgetter("time")
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """Everything a run depends on, as the command line names it."""
-
-    workload: str
-    out: str
-    conf: str | None = None
-    nodes: int | None = None
-    cpus_per_node: int | None = None
-    format: str | None = None
-    policy: str | None = None
-    set: tuple[tuple[str, str], ...] = ()
-    seed: int = 0
-    until: str | None = None
-    jobs: int | None = None
-    option: tuple[tuple[str, str], ...] = ()
-    node_events: str | None = None
-    mtbf_s: int | None = None
-    mttr_s: int | None = None
-    accounting: tuple[str, ...] = ()
-    unknown_accounts: str = "stop"
-    shares_s: int | None = None
-    boot_s: int | None = None
-    reservations: str | None = None
-    impossible_jobs: str = "stop"
-    as_live: bool | None = None
-    groups: tuple[str, ...] = ()
-    epilog_s: int = 0
-    term_s: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The options that are not at their default, for the manifest."""
-        found: dict[str, Any] = {}
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if name in ("set", "option"):
-                value = [f"{k}={v}" for k, v in value]
-            if value not in (None, [], (), "stop") and (value or name not in ("epilog_s", "term_s")) and name != "out":
-                found[name] = value
-        return found
 
 
 @dataclass(slots=True)
@@ -174,8 +133,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     timed = _timed(options, data, cluster, workload, until)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
     endless: Iterable[Any] = ()
-    if options.mtbf_s is not None or options.mttr_s is not None:
-        endless = drawn_failures(cluster, workload, options.mtbf_s, options.mttr_s, options.seed)
+    if options.mtbf is not None or options.mttr is not None:
+        endless = drawn_failures(cluster, workload, options.mtbf, options.mttr, options.seed)
     hashes = {**own, **_hashes(options)}  # of files that could be read
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
@@ -183,8 +142,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
 def _check_numbers(options: RunOptions) -> None:
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
-    if options.boot_s is not None and options.boot_s < 0:
-        raise ConfigError(f"{options.boot_s} is negative", field="--boot-time", expected="seconds")
+    if options.boot_time is not None and options.boot_time < 0:
+        raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
 
@@ -259,7 +218,7 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
 
 def _check_times(options: RunOptions, policy: Policy) -> None:
     """Nodes may be COMPLETING where the policy knows what that is."""
-    for option, value in (("--epilog-time", options.epilog_s), ("--term-time", options.term_s)):
+    for option, value in (("--epilog-time", options.epilog_time), ("--term-time", options.term_time)):
         if value < 0:
             raise ConfigError(f"{value} is negative", field=option, expected="seconds")
         if value and policy.event_driven:
@@ -269,10 +228,10 @@ def _check_times(options: RunOptions, policy: Policy) -> None:
 
 def _check_shares(options: RunOptions, cluster: ClusterSpec, accounting: Accounting | None) -> None:
     """Fair shares can be written only where slurmctld would work them out."""
-    if options.shares_s is None:
+    if options.shares is None:
         return
-    if options.shares_s < 0:
-        raise ConfigError(f"{options.shares_s} is negative", field="--shares", expected="seconds, 0 for every run")
+    if options.shares < 0:
+        raise ConfigError(f"{options.shares} is negative", field="--shares", expected="seconds, 0 for every run")
     multifactor = cluster.option("PriorityType") == "priority/multifactor"
     if accounting is None or not multifactor or cluster.option("AccountingStorageType") == "accounting_storage/none":
         raise ConfigError("there are no fair shares to write", field="--shares", expected="--accounting, "

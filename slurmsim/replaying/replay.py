@@ -6,16 +6,17 @@ import gc
 import resource
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from slurmsim.core.records.messages import CreateReservation
 from slurmsim.replaying.manifest import manifest
-from slurmsim.replaying.preparation import FRAME, Prepared, RunOptions, prepare
-from slurmsim.sim.network import BOOT_S
+from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
+from slurmsim.replaying.preparation import FRAME, Prepared, prepare
+from slurmsim.sim.network import BOOT_S, Durations
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
@@ -30,33 +31,7 @@ Progress = Callable[[Simulation], None]
 
 
 def run(
-    workload: str | Path | pd.DataFrame,
-    *,
-    out: str | Path,
-    conf: str | Path | None = None,
-    nodes: int | None = None,
-    cpus_per_node: int | None = None,
-    format: str | None = None,
-    policy: str | None = None,
-    set: Mapping[str, object] | None = None,
-    option: Mapping[str, object] | None = None,
-    seed: int = 0,
-    until: str | int | None = None,
-    jobs: int | None = None,
-    node_events: str | Path | None = None,
-    reservations: str | Path | None = None,
-    mtbf: int | None = None,
-    mttr: int | None = None,
-    boot_time: int | None = None,
-    epilog_time: int = 0,
-    term_time: int = 0,
-    accounting: str | Path | Sequence[str | Path] = (),
-    unknown_accounts: str = "stop",
-    groups: str | Path | Sequence[str | Path] = (),
-    impossible_jobs: str = "stop",
-    shares: int | None = None,
-    as_live: bool = False,
-    report: bool = True,
+    workload: str | Path | pd.DataFrame, *, out: str | Path, report: bool = True, **options: Unpack[RunKeywords]
 ) -> Trace:
     """Replay a workload, as ``slurmsim run`` does, and return its trace.
 
@@ -67,17 +42,9 @@ def run(
     """
     from slurmsim.trace.reader import read_trace
 
-    files, about_groups = ([f] if isinstance(f, str | Path) else f for f in (accounting, groups))
     frame = None if isinstance(workload, str | Path) else workload
-    options = RunOptions(
-        FRAME if frame is not None else str(workload), str(out), _path(conf), nodes, cpus_per_node, format, policy,
-        _pairs(set), seed, None if until is None else str(until), jobs, _pairs(option), _path(node_events), mtbf, mttr,
-        tuple([str(path) for path in files]), unknown_accounts, shares, boot_s=boot_time,
-        reservations=_path(reservations), impossible_jobs=impossible_jobs,
-        as_live=as_live or None, groups=tuple([str(path) for path in about_groups]),
-        epilog_s=epilog_time, term_s=term_time,
-    )  # fmt: skip
-    prepared = prepare(options, frame)
+    file = workload if isinstance(workload, str | Path) else FRAME
+    prepared = prepare(RunOptions.of(file, out, **options), frame)
     for finding in prepared.findings:
         if finding.severity == "warning":
             warnings.warn(str(finding), stacklevel=2)
@@ -91,12 +58,7 @@ def run(
     return read_trace(folder)
 
 
-def _path(path: str | Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
-def _pairs(given: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((key, str(value)) for key, value in (given or {}).items())
+run.__signature__ = with_run_keywords(run)  # type: ignore[attr-defined]
 
 
 def execute(
@@ -113,13 +75,19 @@ def execute(
 
     began = time.perf_counter()
     interrupted = False
-    every = prepared.options.shares_s
+    every = prepared.options.shares
     optional = () if every is None else ("shares",)
     with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
+
+        def flush() -> None:
+            writer.flush_if_full()
+            if progress is not None:
+                progress(simulation)
+
         recorder = Recorder(
-            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, writer.flush_if_full
+            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, flush
         )
-        simulation = simulate(prepared, recorder, progress)
+        simulation = simulate(prepared, recorder)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
         try:
@@ -158,30 +126,16 @@ def execute(
     return folder, summary, interrupted
 
 
-def simulate(prepared: Prepared, recorder: Recorder, progress: Progress | None = None) -> Simulation:
+def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
     """The simulation of a prepared run, with `recorder` attached, not yet run."""
-    simulation: Simulation | None = None
-    if progress is None:
-        after = recorder.turn
-    else:
-        turns = 0
-
-        def after(now: int) -> None:
-            nonlocal turns
-            recorder.turn(now)
-            turns += 1
-            if turns & 255 == 0:
-                assert simulation is not None and progress is not None
-                progress(simulation)
-
-    as_live = bool(prepared.options.as_live)
+    options = prepared.options
+    as_live = options.as_live
+    boot_s = BOOT_S if options.boot_time is None else options.boot_time
     simulation = Simulation(
         replace(prepared.cluster, watched=True) if as_live else prepared.cluster,
         prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
-        endless=prepared.endless, until=prepared.until, on_finished=recorder.finished, on_requeued=recorder.requeued,
-        on_refused=recorder.refused, after_turn=after,
-        boot_s=BOOT_S if prepared.options.boot_s is None else prepared.options.boot_s,
-        epilog_s=prepared.options.epilog_s, term_s=prepared.options.term_s,
+        endless=prepared.endless, until=prepared.until, listener=recorder,
+        durations=Durations(boot_s, options.epilog_time, options.term_time),
     )  # fmt: skip
     simulation.controller.state.triggers.ticks = as_live
     if as_live:

@@ -42,7 +42,6 @@ from slurmsim.states import JobState
 
 TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
 BOOT_S = 60
-Observer = Callable[[int], None]
 Pending = tuple[float, int, int, list[Callable[[Any], None]], Any]
 """An event: when, SimPy's priority, its number, whom it calls, with which value."""
 
@@ -57,6 +56,27 @@ class Behaviour:
     cancel_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """How long things take that no log tells of.
+
+    Attributes
+    ----------
+    boot_s
+        Seconds a node takes to boot, after a reboot or from being powered down.
+    epilog_s, term_s
+        Seconds an epilog takes, and processes that are told to end; nodes are COMPLETING meanwhile.
+    left_after
+        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
+        a job runs as long on fewer nodes.
+    """
+
+    boot_s: int = BOOT_S
+    epilog_s: int = 0
+    term_s: int = 0
+    left_after: Callable[[int, int, int], int] | None = None
+
+
 class Network:
     """A controller in a SimPy environment.
 
@@ -66,19 +86,8 @@ class Network:
         What the `Controller` is made of.
     start_time
         When slurmctld starts, whole seconds.
-    boot_s
-        Seconds a node takes to boot, after a reboot or from being powered down.
-    epilog_s, term_s
-        Seconds an epilog takes, and processes that are told to end.
-    left_after
-        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
-        a job runs as long on fewer nodes.
-    on_requeued
-        Told the record of every run that ends in a requeue.
-    after_turn
-        Called with the time after every turn of the controller, for whoever samples or writes.
-    record_facts
-        Keep every (time, facts) told to the controller in `facts_log`.
+    durations
+        How long nodes and processes take for what is theirs.
 
     Attributes
     ----------
@@ -94,26 +103,19 @@ class Network:
         *,
         accounting: Accounting | None = None,
         enforce_limits: bool = True,
-        boot_s: int = BOOT_S,
-        epilog_s: int = 0,
-        term_s: int = 0,
-        left_after: Callable[[int, int, int], int] | None = None,
-        on_requeued: Callable[[Job], None] | None = None,
-        after_turn: Observer | None = None,
-        record_facts: bool = False,
+        durations: Durations | None = None,
     ) -> None:
-        self.start_time, self.boot_s = start_time, boot_s
+        self.start_time = start_time
+        self._durations = durations = durations or Durations()
         self.env = simpy.Environment(initial_time=start_time)
         self.controller = Controller(
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits,
-            epilog_s=epilog_s, term_s=term_s,
+            epilog_s=durations.epilog_s, term_s=durations.term_s,
         )  # fmt: skip
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
-        self.facts_log: list[tuple[int, list[Fact]]] | None = [] if record_facts else None
         self.behaviour: dict[int, Behaviour] = {}
-        self._on_requeued, self._after_turn, self._left_after = on_requeued, after_turn, left_after
         self._facts: list[Fact] = []
         self._turn_due = False
         self._armed: int | None = None
@@ -201,16 +203,16 @@ class Network:
         now = int(self.env.now)
         facts, self._facts = self._facts, []
         self._turn_due = False
-        if self.facts_log is not None:
-            self.facts_log.append((now, list(facts)))
         self._carry_out(self._step(now, facts))
-        if self._after_turn is not None:
-            self._after_turn(now)
+        self._turned(now)
         self._arm(now)
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
         """What the controller answers."""
         return self.controller.step(now, facts)
+
+    def _turned(self, now: int) -> None:
+        """The controller has had its turn."""
 
     def _carry_out(self, actions: Sequence[Action]) -> None:
         """Do what the controller answered."""
@@ -279,22 +281,24 @@ class Network:
         self._void_timer(run)  # it may have been launched in this very instant
         self._ends.pop(run.id, None)
         self._left.pop(run.id, None)
-        if self._on_requeued is not None:
-            self._on_requeued(run)
+        self._run_over(run)
+
+    def _run_over(self, run: Job) -> None:
+        """`run` is the record of what ended in a requeue or a resize."""
 
     def _resized(self, action: Resized) -> None:
-        """The job works on with other nodes; what is left of it then takes as long as `left_after` says."""
+        """The job works on with other nodes; what is left of it then takes as long as `Durations.left_after` says."""
         job = action.job
-        if self._on_requeued is not None:
-            self._on_requeued(action.run)
+        self._run_over(action.run)
         left = self._to_go(job)
-        if self._left_after is not None and left >= 0:
+        left_after = self._durations.left_after
+        if left_after is not None and left >= 0:
             self._void_timer(job)
-            self._restart_timer(job, max(0, self._left_after(left, action.run.n_nodes, job.n_nodes)))
+            self._restart_timer(job, max(0, left_after(left, action.run.n_nodes, job.n_nodes)))
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
-        """Nodes come up `boot_s` seconds from now."""
-        timer = self.env.timeout(self.boot_s, nodes)
+        """Nodes come up when they have booted."""
+        timer = self.env.timeout(self._durations.boot_s, nodes)
         timer.callbacks.append(self._booted)
 
     def _booted(self, timer: Event) -> None:

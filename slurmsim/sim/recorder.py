@@ -15,13 +15,14 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import ONE_YEAR_S, Job
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.sim.listener import Listener
 from slurmsim.states import REFUSED
 
 Asked = tuple[int, int, int, int | None]
 Append = Callable[[tuple[Any, ...]], None]
 
 
-class Recorder:
+class Recorder(Listener):
     """Rows of jobs, events and usage for one simulation (columns: `slurmsim.trace.schema`).
 
     Parameters
@@ -31,7 +32,7 @@ class Recorder:
     jobs, events, usage, requeued
         Where rows go.
     flush
-        Called after every turn, for writers that batch.
+        Called every 256 turns, for writers that batch and for whoever shows how far it is.
     """
 
     def __init__(

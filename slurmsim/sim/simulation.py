@@ -7,7 +7,7 @@ the controller took the job away meanwhile; a wake-up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
-from slurmsim.sim.network import BOOT_S, Behaviour, Network, Observer
+from slurmsim.sim.listener import Listener
+from slurmsim.sim.network import Behaviour, Durations, Network
 from slurmsim.sim.submissions import Submissions
 from slurmsim.workload import Workload
 
@@ -52,23 +53,10 @@ class Simulation(Network):
         Stop there; jobs may be left running or pending.
     enforce_limits
         False replays recorded run times even beyond the limit.
-    left_after
-        Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
-        a job runs as long on fewer nodes.
-    boot_s
-        Seconds a node takes to boot, after a reboot or from being powered down.
-    epilog_s, term_s
-        Seconds an epilog takes, and processes that are told to end; nodes are COMPLETING meanwhile.
-    on_finished
-        Told every job as it reaches its final state.
-    on_requeued
-        Told the record of every run that ends in a requeue.
-    on_refused
-        Told every submission that is refused, and Slurm's text.
-    after_turn
-        Called with the time after every turn of the controller, for whoever samples or writes.
-    record_facts
-        Keep every (time, facts) told to the controller in `facts_log`.
+    durations
+        How long nodes and processes take for what is theirs.
+    listener
+        Told what happens.
 
     Notes
     -----
@@ -87,29 +75,20 @@ class Simulation(Network):
         until: int | None = None,
         start_time: int | None = None,
         enforce_limits: bool = True,
-        boot_s: int = BOOT_S,
-        epilog_s: int = 0,
-        term_s: int = 0,
-        left_after: Callable[[int, int, int], int] | None = None,
-        on_finished: Callable[[Job], None] | None = None,
-        on_requeued: Callable[[Job], None] | None = None,
-        on_refused: Callable[[Submission, str], None] | None = None,
-        after_turn: Observer | None = None,
-        record_facts: bool = False,
+        durations: Durations | None = None,
+        listener: Listener | None = None,
     ) -> None:
         self.workload = workload
         first = int(workload.ints["submit"].min()) if len(workload) else 0
         if start_time is None:
             start_time = min([first, *(t.time for t in timed[:1])])
         super().__init__(
-            cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits, boot_s=boot_s,
-            epilog_s=epilog_s, term_s=term_s, left_after=left_after, on_requeued=on_requeued, after_turn=after_turn,
-            record_facts=record_facts,
-        )  # fmt: skip
+            cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits, durations=durations
+        )
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = 0
-        self._on_finished, self._on_refused = on_finished, on_refused
+        self._listener = listener or Listener()
         self._followers = _followers(workload)
         self._rows = Submissions(workload).rows()
         self._over = self.env.event()
@@ -192,18 +171,22 @@ class Simulation(Network):
             self._last_run = now
         return now - self._last_run > STUCK_S
 
+    def _turned(self, now: int) -> None:
+        self._listener.turn(now)
+
     # -- what ends --------------------------------------------------------------------------------------------------
 
     def _finished(self, job: Job) -> None:
         super()._finished(job)
         self._done(job.id)
-        if self._on_finished is not None:
-            self._on_finished(job)
+        self._listener.finished(job)
+
+    def _run_over(self, run: Job) -> None:
+        self._listener.requeued(run)
 
     def _refused(self, action: Refused) -> None:
         super()._refused(action)
-        if self._on_refused is not None:
-            self._on_refused(action.sub, action.text)
+        self._listener.refused(action.sub, action.text)
         self._done(action.sub.job_id)
 
     def _done(self, job_id: int) -> None:

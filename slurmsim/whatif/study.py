@@ -16,7 +16,8 @@ import numpy.typing as npt
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.metrics.wait import mean, percentile
-from slurmsim.replaying.preparation import Prepared, RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import Prepared, prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.report.shortfall import shortfalls

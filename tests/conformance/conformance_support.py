@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.trace.reader import Trace, read_trace
 from slurmsim.validate import validate_trace

@@ -21,14 +21,15 @@ from slurmsim_workloads.samples import sample_path
 
 RUN = """
 import json, sys
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 execute(prepare(RunOptions(**json.loads(sys.argv[1]))), report=False)
 """
 TABLES = ("jobs.parquet", "requeued.parquet", "events.parquet", "usage.parquet")
 CONF = {"workload": str(sample_path("sample.parquet")), "conf": str(sample_path("sample.conf"))}
 EQUAL = {"workload": str(sample_path("sample.parquet")), "nodes": 120, "cpus_per_node": 32}  # counting decides
-FAILURES = {"mtbf_s": 400_000, "mttr_s": 3000, "seed": 3}
+FAILURES = {"mtbf": 400_000, "mttr": 3000, "seed": 3}
 CASES = {
     "backfill": {**CONF, "policy": "backfill", "jobs": 1500},
     "backfill, nodes fail": {**CONF, **FAILURES, "policy": "backfill", "jobs": 800},

@@ -27,7 +27,8 @@ from slurmsim.core.records.messages import (
     SetTimeLimit,
 )
 from slurmsim.policy import load_policy
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.validate import validate_trace
 from slurmsim_workloads.samples import sample_path
@@ -36,10 +37,11 @@ POLICIES = ("fcfs", "easy", "conservative", "backfill", "builtin")
 JOBS = 300
 RUN = """
 import sys
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 conf, workload, out, policy, jobs, mtbf = sys.argv[1:]
-failures = {"mtbf_s": int(mtbf), "mttr_s": 3000, "seed": 3} if mtbf != "0" else {}
+failures = {"mtbf": int(mtbf), "mttr": 3000, "seed": 3} if mtbf != "0" else {}
 execute(prepare(RunOptions(workload, out, conf=conf, policy=policy or None, jobs=int(jobs), **failures)), report=False)
 """
 
@@ -95,13 +97,18 @@ def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
     events: list[Any] = []
     actions: list[list[tuple[Any, ...]]] = []
 
-    def collect(now: int) -> None:
-        events.append(list(controller.state.events))
-        controller.state.events.clear()
+    log: list[tuple[int, list[Any]]] = []
 
-    simulation = Simulation(
-        prepared.cluster, prepared.workload, prepared.policy, timed=timed, after_turn=collect, record_facts=True
-    )
+    class Noting(Simulation):
+        def _step(self, now: int, facts: list[Any]) -> list[Any]:
+            log.append((now, list(facts)))
+            return super()._step(now, facts)
+
+        def _turned(self, now: int) -> None:
+            events.append(list(controller.state.events))
+            controller.state.events.clear()
+
+    simulation = Noting(prepared.cluster, prepared.workload, prepared.policy, timed=timed)
     controller = simulation.controller
     step = controller.step
 
@@ -113,7 +120,6 @@ def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
     if not compiled():  # then no method can be replaced, and events alone are compared
         controller.step = watched  # type: ignore[method-assign]
     simulation.run()
-    log = simulation.facts_log
     assert log and len(log) == len(events)
     assert compiled() or (len(log) == len(actions) and any(actions))
     kinds = {name for _, facts in log for name in (type(fact).__name__ for fact in facts)}

@@ -14,6 +14,7 @@ from slurmsim.config.load import make_cluster
 from slurmsim.core.records.job import Job
 from slurmsim.policy import load_policy
 from slurmsim.replaying.manifest import cluster_facts
+from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation
 from slurmsim.validate import easy_guarantee, validate_schedule
 from slurmsim_workloads import read_workload
@@ -29,7 +30,7 @@ def read(name: str, units: int) -> Any:
     return read_workload(str(Path(folder) / f"{name}.swf.gz"), None, {"max_procs": str(units)})
 
 
-class Replay:
+class Replay(Listener):
     """One run in memory; `jobs` in the order they ended. Columns: see `column`."""
 
     def __init__(
@@ -37,15 +38,16 @@ class Replay:
     ) -> None:  # fmt: skip
         self.jobs: list[Job] = []
         cluster = make_cluster(units // cpus_per_node, cpus_per_node)
-        simulation = kind(
-            cluster, workload, load_policy(policy)(), on_finished=self.jobs.append, after_turn=self._forget
-        )  # fmt: skip
+        simulation = kind(cluster, workload, load_policy(policy)(), listener=self)
         self.controller, self.facts = simulation.controller, cluster_facts(cluster)
         simulation.run()
         self.controller.check()
         self.units = units
 
-    def _forget(self, now: int) -> None:
+    def finished(self, job: Job) -> None:
+        self.jobs.append(job)
+
+    def turn(self, now: int) -> None:
         self.controller.state.events.clear()
 
     def column(self, name: str) -> Any:

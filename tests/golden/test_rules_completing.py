@@ -16,7 +16,8 @@ from unit.core.world import World, simple
 
 from slurmsim.core.records.messages import NodesDown
 from slurmsim.errors import ConfigError
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 
 EPILOG, STUBBORN = 20, 3600
 
@@ -152,9 +153,9 @@ def test_a_preemptor_waits_for_its_victims_processes() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"epilog_s": -1}, "--epilog-time: -1 is negative"),
-        ({"term_s": -5}, "--term-time: -5 is negative"),
-        ({"epilog_s": 5, "policy": "easy"}, "--epilog-time: policy easy knows no COMPLETING nodes"),
+        ({"epilog_time": -1}, "--epilog-time: -1 is negative"),
+        ({"term_time": -5}, "--term-time: -5 is negative"),
+        ({"epilog_time": 5, "policy": "easy"}, "--epilog-time: policy easy knows no COMPLETING nodes"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, more: dict[str, Any], message: str) -> None:

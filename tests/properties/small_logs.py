@@ -15,6 +15,7 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import load_policy, parse_policy
+from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation
 from slurmsim.workload import TextColumn, Workload
 
@@ -103,17 +104,19 @@ def simulate(
     jobs: list[Job] = []
     events: list[tuple[Any, ...]] = []
 
-    def after(now: int) -> None:
-        controller = simulation.controller
-        events.extend(controller.state.events)
-        controller.state.events.clear()
-        if watch is not None:
-            watch(controller)
+    class Watching(Listener):
+        def finished(self, job: Job) -> None:
+            jobs.append(job)
+
+        def turn(self, now: int) -> None:
+            controller = simulation.controller
+            events.extend(controller.state.events)
+            controller.state.events.clear()
+            if watch is not None:
+                watch(controller)
 
     name, options = parse_policy(policy)
-    simulation = Simulation(
-        cluster, workload, load_policy(name)(options), on_finished=jobs.append, after_turn=after, **more
-    )  # fmt: skip
+    simulation = Simulation(cluster, workload, load_policy(name)(options), listener=Watching(), **more)
     simulation.run()
     simulation.controller.check()
     approve(simulation.controller, jobs, events)

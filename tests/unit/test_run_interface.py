@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import slurmsim
 from slurmsim.cli import build_parser
 from slurmsim.errors import SlurmSimError, WorkloadError
+from slurmsim.replaying.options import RunKeywords, RunOptions
 
 SHOWN = {"help", "quiet", "json"}  # what the command prints; Python prints nothing
 ROWS = {
@@ -33,6 +35,19 @@ def test_every_option_of_the_command_is_an_argument() -> None:
     assert set(options) - SHOWN == set(arguments) - {"report"}
     for name in set(options) - SHOWN - {"workload", "out"}:
         assert (options[name] or None) == (arguments[name].default or None), name
+
+
+def test_every_option_is_declared_once() -> None:
+    declared = {field.name for field in fields(RunOptions)}
+    assert declared == set(RunKeywords.__annotations__) | {"workload", "out"}
+    assert "impossible_jobs" in str(inspect.signature(slurmsim.run))
+
+
+def test_an_option_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"^run\(\) got an unexpected keyword argument 'polcy'$"):
+        slurmsim.run("log.swf", out=tmp_path / "a", polcy="easy")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="out"):
+        slurmsim.run("log.swf")  # type: ignore[call-arg]
 
 
 def test_options_that_were_missing_do_what_they_do(tmp_path: Path) -> None:

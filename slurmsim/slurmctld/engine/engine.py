@@ -92,7 +92,7 @@ class Engine(LiveCluster):
         self.forgetting: Forgetting = Forgetting(lives, start_time, int(cluster.option("MinJobAge")), self._forget)
         network = LiveNetwork(
             self._moved, self._killed, self._ran, self._resized, cluster, policy, start_time,
-            boots=self.note_reboots, forgetting=self.forgetting, after_turn=self._after_turn,
+            boots=self.note_reboots, forgetting=self.forgetting, turned=self._after_turn,
             accounting=database.accounting() if database.exists else None,
         )  # fmt: skip
         super().__init__(

@@ -31,13 +31,13 @@ class LiveNetwork(Network):
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
         changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None],
-        forgetting: Forgetting, **options: Any,
+        turned: Callable[[int], None], forgetting: Forgetting, **options: Any,
     ) -> None:  # fmt: skip
         self._forgetting = forgetting
         super().__init__(*arguments, **options)
         # told of every job that starts or ends, whose processes are to go, and of each run that ends in a requeue
         self._moved, self._killed, self._ran, self._changed_size = moved, killed, ran, changed_size
-        self._boots = boots
+        self._boots, self._turn_over = boots, turned
         self.n_told = 0
         self.entering: dict[int, LiveJob] = {}
         self.live: dict[int, LiveJob] = {}
@@ -132,6 +132,9 @@ class LiveNetwork(Network):
         self.decided.append(
             started(int(self.env.now), job, live.id if live is not None else 0, self.controller.state.cluster)
         )
+
+    def _turned(self, now: int) -> None:
+        self._turn_over(now)
 
     def _kill(self, job: Job) -> None:
         self._killed(job)

@@ -8,9 +8,12 @@ import numpy as np
 from unit.core.world import World, simple
 
 from slurmsim.config.load import parse_cluster
+from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import ResizeJob
 from slurmsim.core.scheduling.policy_host import PolicyHost
-from slurmsim.policy import Decisions, Policy, Resize, Start
+from slurmsim.policy import Decisions, Policy, Resize, Start, load_policy
+from slurmsim.sim.listener import Listener
+from slurmsim.sim.network import Durations
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.workload import Workload
 
@@ -46,23 +49,28 @@ def test_a_policy_shrinks_and_grows_a_job() -> None:
     c.check()
 
 
-def simulate(**more: Any) -> tuple[dict[int, int | None], list[tuple[str, int | None, int]]]:
+def simulate(durations: Durations | None = None) -> tuple[dict[int, int | None], list[tuple[str, int | None, int]]]:
     cluster, _ = parse_cluster(simple(nodes=4))
     ints = {"job_id": [1, 2], "submit": [0, 5], "run_time": [100, 10], "time_limit": [1000, 1000], "nodes": [4, 2]}
     workload = Workload({name: np.array(column, np.int64) for name, column in ints.items()}, {})
     ends: dict[int, int | None] = {}
     sizes: list[tuple[str, int | None, int]] = []
-    from slurmsim.policy import load_policy
+
+    class Noting(Listener):
+        def finished(self, job: Job) -> None:
+            ends[job.id] = job.end_time
+
+        def requeued(self, run: Job) -> None:
+            sizes.append((run.state, run.end_time, run.n_nodes))
 
     Simulation(
-        cluster, workload, load_policy("easy")(), timed=[Timed(20, ResizeJob(1, 2))],
-        on_finished=lambda job: ends.update({job.id: job.end_time}),
-        on_requeued=lambda run: sizes.append((run.state, run.end_time, run.n_nodes)), **more,
+        cluster, workload, load_policy("easy")(), timed=[Timed(20, ResizeJob(1, 2))], listener=Noting(),
+        durations=durations,
     ).run()  # fmt: skip
     return ends, sizes
 
 
 def test_how_long_a_resized_job_runs_is_the_drivers_business() -> None:
     assert simulate() == ({2: 30, 1: 100}, [("RESIZING", 20, 4)])
-    linear = simulate(left_after=lambda left, had, has: left * had // has)
+    linear = simulate(Durations(left_after=lambda left, had, has: left * had // has))
     assert linear == ({2: 30, 1: 20 + 80 * 2}, [("RESIZING", 20, 4)])

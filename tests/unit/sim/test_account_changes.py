@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import slurmsim.replaying.options
 import slurmsim.replaying.preparation
 import slurmsim.replaying.replay
 from slurmsim.errors import ConfigError
@@ -37,7 +38,7 @@ def run(folder: Path, events: str, users: str = "alice alice alice", **more: obj
     rows = "".join(ROW.format(job=job, user=user) for job, user in enumerate(users.split(), 1))
     for name, text in (("slurm.conf", CONF), ("log.txt", HEAD + rows), ("accounts", ACCOUNTS), ("events.csv", events)):
         (folder / name).write_text(text)
-    options = slurmsim.replaying.preparation.RunOptions(
+    options = slurmsim.replaying.options.RunOptions(
         str(folder / "log.txt"), str(folder / "out"), str(folder / "slurm.conf"),
         node_events=str(folder / "events.csv"), accounting=(str(folder / "accounts"),), **more,
     )  # type: ignore[arg-type]  # fmt: skip
@@ -101,7 +102,7 @@ def test_what_is_wrong_is_one_line(tmp_path: Path, events: str, message: str) ->
 def test_without_accounting_data_there_is_nothing_to_change(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text(HEAD + ROW.format(job=1, user="alice"))
     (tmp_path / "events.csv").write_text(f"{COLUMNS}+5,sacctmgr,,modify qos normal set Priority=1\n")
-    options = slurmsim.replaying.preparation.RunOptions(str(tmp_path / "log.txt"), str(tmp_path / "out"), nodes=2,
+    options = slurmsim.replaying.options.RunOptions(str(tmp_path / "log.txt"), str(tmp_path / "out"), nodes=2,
                                          node_events=str(tmp_path / "events.csv"))  # fmt: skip
     with pytest.raises(ConfigError, match=r"events.csv:2: action: there are no accounting data to change"):
         slurmsim.replaying.preparation.prepare(options)

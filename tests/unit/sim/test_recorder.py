@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from slurmsim.model.request import GresRequest, ResourceRequest
-from slurmsim.replaying.preparation import RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.sim.recorder import asked_for
 from slurmsim.trace.reader import Trace, read_trace

@@ -14,6 +14,7 @@ from slurmsim.core.records.messages import Maintain, NodesDown, NodesDrain, Node
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.policy import load_policy
 from slurmsim.replaying.until import parse_until
+from slurmsim.sim.listener import Listener
 from slurmsim.sim.node_events import drawn_failures, read_node_events
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.workload import TextColumn, Workload
@@ -33,13 +34,12 @@ def log(rows: list[dict[str, Any]]) -> Workload:
 def play(rows: list[dict[str, Any]], nodes: int = 2, policy: str = "easy", **options: Any) -> dict[int, Job]:
     """Simulate and return the finished jobs by id."""
     jobs: dict[int, Job] = {}
-    simulation = Simulation(
-        make_cluster(nodes, 1),
-        log(rows),
-        load_policy(policy)(),
-        on_finished=lambda j: jobs.update({j.id: j}),
-        **options,
-    )
+
+    class Ended(Listener):
+        def finished(self, job: Job) -> None:
+            jobs[job.id] = job
+
+    simulation = Simulation(make_cluster(nodes, 1), log(rows), load_policy(policy)(), listener=Ended(), **options)
     simulation.run()
     simulation.controller.check()
     return jobs

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slurmsim.replaying.preparation import Prepared, RunOptions, prepare
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import Prepared, prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.trace.reader import read_trace
 from slurmsim.validate import validate_trace

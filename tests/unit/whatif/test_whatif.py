@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import grade, spearman
-from slurmsim.replaying.preparation import RunOptions
+from slurmsim.replaying.options import RunOptions
 from slurmsim.whatif import Question, study
 from slurmsim.whatif.effect import by_class, effect
 from slurmsim.whatif.study import jittered

@@ -1,0 +1,138 @@
+"""What a run depends on: the options of ``slurmsim run``, which are the keywords of `slurmsim.run`.
+
+An option is declared here, and its words for the command line in `slurmsim.cli.run`. Between the two and `prepare`
+goes one object; nobody hands options on one by one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypedDict, Unpack, get_type_hints
+
+FileName = str | Path
+Pairs = tuple[tuple[str, str], ...]
+
+
+class RunKeywords(TypedDict, total=False):
+    """The options beside `workload` and `out` as `slurmsim.run` may be given them (docs/python-api.md)."""
+
+    conf: FileName | None
+    nodes: int | None
+    cpus_per_node: int | None
+    format: str | None
+    policy: str | None
+    set: Mapping[str, object] | Iterable[tuple[str, object]] | None
+    option: Mapping[str, object] | Iterable[tuple[str, object]] | None
+    seed: int
+    until: str | int | None
+    jobs: int | None
+    node_events: FileName | None
+    reservations: FileName | None
+    mtbf: int | None
+    mttr: int | None
+    boot_time: int | None
+    epilog_time: int
+    term_time: int
+    accounting: FileName | Sequence[FileName]
+    unknown_accounts: str
+    groups: FileName | Sequence[FileName]
+    impossible_jobs: str
+    shares: int | None
+    as_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Everything a run depends on, as the command line names it; times in seconds."""
+
+    workload: str
+    out: str
+    conf: str | None = None
+    nodes: int | None = None
+    cpus_per_node: int | None = None
+    format: str | None = None
+    policy: str | None = None
+    set: Pairs = ()
+    seed: int = 0
+    until: str | None = None
+    jobs: int | None = None
+    option: Pairs = ()
+    node_events: str | None = None
+    mtbf: int | None = None
+    mttr: int | None = None
+    accounting: tuple[str, ...] = ()
+    unknown_accounts: str = "stop"
+    shares: int | None = None
+    boot_time: int | None = None
+    reservations: str | None = None
+    impossible_jobs: str = "stop"
+    as_live: bool = False
+    groups: tuple[str, ...] = ()
+    epilog_time: int = 0
+    term_time: int = 0
+
+    @classmethod
+    def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
+        """The options as they are given, each in its one form. Raises TypeError for one that there is not."""
+        known = {field.name for field in fields(cls)}
+        for name in given:
+            if name not in known:
+                raise TypeError(f"run() got an unexpected keyword argument {name!r}")
+        found: dict[str, Any] = {name: _FORMS.get(name, _as_it_is)(value) for name, value in given.items()}
+        return cls(str(workload), str(out), **found)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What was asked for and is not the default, for the manifest, under the names manifests have."""
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "out" or (value == field.default and field.name != "seed"):
+                continue
+            if field.name in ("set", "option"):
+                value = [f"{k}={v}" for k, v in value]
+            found[_IN_MANIFEST.get(field.name, field.name)] = value
+        return found
+
+
+def with_run_keywords(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of `function`, which takes ``**options``, with each of them by its name: for ``help`` and tests."""
+    signature = inspect.signature(function)
+    *own, _ = signature.parameters.values()
+    defaults = {field.name: field.default for field in fields(RunOptions)}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kind)
+        for name, kind in get_type_hints(RunKeywords).items()
+    ]
+    return signature.replace(parameters=[*own, *options])
+
+
+_IN_MANIFEST = {
+    "mtbf": "mtbf_s", "mttr": "mttr_s", "shares": "shares_s", "boot_time": "boot_s", "epilog_time": "epilog_s",
+    "term_time": "term_s",
+}  # fmt: skip
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _texts(value: FileName | Sequence[FileName]) -> tuple[str, ...]:
+    return (str(value),) if isinstance(value, str | Path) else tuple([str(one) for one in value])
+
+
+def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) -> Pairs:
+    items = value.items() if isinstance(value, Mapping) else value or ()
+    return tuple([(key, str(one)) for key, one in items])
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {
+    "conf": _text, "node_events": _text, "reservations": _text, "until": _text,
+    "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
+}  # fmt: skip
