@@ -28,10 +28,10 @@ _LOST_CODE = {"22.05": 0, "24.11": 1}
 _BRIEF_REASONS = ("", Reason.NONE, Reason.PRIORITY, Reason.RESOURCES)
 
 
-def record_of(engine: LiveCluster, row: Row, run: Job | None = None) -> JobRecord:
+def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobRecord:
     """The accounting row of a job (or the unsplit tasks of an array) as it is; of `run` when that run is over."""
     live, core = row.job, run if run is not None else row.job.core
-    storage = engine.storage
+    storage = cluster.storage
     first = storage.first(live)
     alloc = core.alloc if core.start_time is not None else None
     started = alloc is not None
@@ -47,31 +47,31 @@ def record_of(engine: LiveCluster, row: Row, run: Job | None = None) -> JobRecor
         db_index=first.db_index, original_index=first.original or first.db_index,
         job_id=live.id, array_job_id=array.id if array is not None else 0,
         array_task_id=None if row.tasks else live.task, array_task_str=_tasks(row),
-        array_max_tasks=core.array_limit or 0, assoc_id=_assoc_id(engine, core), account=core.account or "",
+        array_max_tasks=core.array_limit or 0, assoc_id=_assoc_id(cluster, core), account=core.account or "",
         user=live.person.name, uid=live.person.uid, gid=live.person.gid, group=live.person.group,
         partition=_partition(core, started),
         qos=core.qos or "", name=live.asked.get("name") or "allocation", state=state,
-        exit_code=exit_code(core, engine.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
+        exit_code=exit_code(core, cluster.release) if state in FINAL_STATES else 0, derived_ec=max(numbered, default=0),
         killed_by=live.cancelled_by if state == JobState.CANCELLED else None,
         submit=int(core.submit_time), eligible=_eligible(core), start=int(core.start_time or 0) if started else 0,
         end=end,
-        suspended=_suspended(engine, core, run is not None), time_limit=_limit(core, started),
-        nodes=engine.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
+        suspended=_suspended(cluster, core, run is not None), time_limit=_limit(core, started),
+        nodes=cluster.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.shape.min_cpus),
-        mem_cpu=core.shape.mem_cpu, mem_node=core.shape.mem_node, tres_req=_asked_tres(engine, core),
-        tres_alloc=_given_tres(engine, core) if started else {},
+        mem_cpu=core.shape.mem_cpu, mem_node=core.shape.mem_node, tres_req=_asked_tres(cluster, core),
+        tres_alloc=_given_tres(cluster, core) if started else {},
         priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
         constraints=live.asked.get("features") or None,
-        resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(engine, core),
+        resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(cluster, core),
         restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
         comment=live.asked.get("comment") or None, first_cpus=0 if alloc is None else _first(alloc.cpus),
         first_mem=0 if alloc is None else _first(alloc.mem), steps=steps,
     )  # fmt: skip
 
 
-def _assoc_id(engine: LiveCluster, core: Job) -> int:
+def _assoc_id(cluster: LiveCluster, core: Job) -> int:
     """The number of a job's association; 0 without one."""
-    return 0 if core.branch is None else engine.database.id_of(core.branch.spec)
+    return 0 if core.branch is None else cluster.database.id_of(core.branch.spec)
 
 
 def _first(share: Any) -> int:
@@ -109,10 +109,10 @@ def _eligible(core: Job) -> int | None:
     return int(core.eligible_time or core.begin or 0)
 
 
-def _suspended(engine: LiveCluster, core: Job, over: bool) -> int:
+def _suspended(cluster: LiveCluster, core: Job, over: bool) -> int:
     if over or not core.suspended_at:
         return int(core.suspended_s)
-    return int(engine.controller.suspension.seconds(core))
+    return int(cluster.controller.suspension.seconds(core))
 
 
 def _limit(core: Job, started: bool) -> int | None:
@@ -121,22 +121,22 @@ def _limit(core: Job, started: bool) -> int | None:
     return None if core.time_limit_s >= ONE_YEAR_S else int(core.time_limit_s // 60)
 
 
-def _billed(engine: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str, int]:
-    counts["billing"] = int(engine.controller.state.billing.bill(counts, core.partition.spec.tres_billing_weights))
+def _billed(cluster: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str, int]:
+    counts["billing"] = int(cluster.controller.state.billing.bill(counts, core.partition.spec.tres_billing_weights))
     if not counts.get("mem"):
         counts.pop("mem", None)
     return counts
 
 
-def _asked_tres(engine: LiveCluster, core: Job) -> dict[str, int]:
-    counts = engine.controller.state.billing.requested(core, core.shape)
+def _asked_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
+    counts = cluster.controller.state.billing.requested(core, core.shape)
     counts["cpu"] = int(core.shape.min_cpus)
-    return _billed(engine, core, counts)
+    return _billed(cluster, core, counts)
 
 
-def _given_tres(engine: LiveCluster, core: Job) -> dict[str, int]:
+def _given_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
     assert core.alloc is not None
-    return _billed(engine, core, engine.controller.state.billing.allocated(core.alloc))
+    return _billed(cluster, core, cluster.controller.state.billing.allocated(core.alloc))
 
 
 def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
@@ -161,11 +161,11 @@ def _reason(live: LiveJob, core: Job) -> str:
     return Reason.NONE
 
 
-def _resv_id(engine: LiveCluster, core: Job) -> int:
+def _resv_id(cluster: LiveCluster, core: Job) -> int:
     return int(getattr(core.reservation, "id", 0) or 0) if core.reservation is not None else 0
 
 
-def step_row(engine: LiveCluster, record: JobRecord, step: Step) -> dict[str, Any]:
+def step_row(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, Any]:
     """A step as slurmdbd tells of it; one nobody saw end ended with its job."""
     over = step.end is not None
     state = str(step.state) if over or not record.end else record.state
@@ -176,10 +176,10 @@ def step_row(engine: LiveCluster, record: JobRecord, step: Step) -> dict[str, An
         "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
         "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
         "exit_code": step.exit_code,
-        "killed_by": step.cancelled_by, "nodes": node_list(engine, step),
-        "killed_by_name": None if step.cancelled_by is None else engine.people.by_uid(step.cancelled_by).name,
-        "node_names": [engine.controller.state.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
-        "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(engine, record,
+        "killed_by": step.cancelled_by, "nodes": node_list(cluster, step),
+        "killed_by_name": None if step.cancelled_by is None else cluster.people.by_uid(step.cancelled_by).name,
+        "node_names": [cluster.controller.state.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),
+        "n_tasks": sum(step.tasks), "layout": "Unknown" if named else _layout(step), "tres": step_tres(cluster, record,
         step),
         "submit_line": step.asked.get("submit_line"), "cwd": step.asked.get("cwd"),
         "std_in": step.asked.get("std_in"), "std_out": step.asked.get("std_out"), "std_err": step.asked.get("std_err"),
@@ -196,7 +196,7 @@ def _layout(step: Step) -> str:
     return "Block" if sum(step.tasks) > len(step.nodes) else "Cyclic"
 
 
-def step_tres(engine: LiveCluster, record: JobRecord, step: Step) -> dict[str, int]:
+def step_tres(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, int]:
     """What a step has by name. A batch script has its first node's share of the job, the outer step everything."""
     if step.number == EXTERN:
         return dict(record.tres_alloc)

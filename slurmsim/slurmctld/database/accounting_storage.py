@@ -55,15 +55,15 @@ class Storage:
 
     CHANGES: frozenset[str] = frozenset()
 
-    def __init__(self, engine: LiveCluster) -> None:
-        self.engine = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
         self.enabled = True
         self.store = RecordStore()
         self.earlier: dict[int, list[JobRecord]] = {}
         self.completed: Callable[[JobRecord], None] | None = None
         self._first: dict[int, First] = {}
         self._next_index = 1
-        self._cluster = zlib.crc32(engine.cluster.name.encode()) % 4094 + 2  # real ones draw lots
+        self._cluster_id = zlib.crc32(cluster.spec.name.encode()) % 4094 + 2  # real ones draw lots
         self._last_ms = 0
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
@@ -84,9 +84,9 @@ class Storage:
 
     def _new_index(self) -> int:
         """The database counts; since 24.11 slurmctld makes the ids itself, of its clock."""
-        if releases.row(_CLOCKED, self.engine.release):
-            self._last_ms = max(self._last_ms + 1, self.engine.now * 1000)
-            return sluid.made(self._cluster, self._last_ms)
+        if releases.row(_CLOCKED, self.cluster.release):
+            self._last_ms = max(self._last_ms + 1, self.cluster.now * 1000)
+            return sluid.made(self._cluster_id, self._last_ms)
         index, self._next_index = self._next_index, self._next_index + 1
         return index
 
@@ -104,12 +104,12 @@ class Storage:
 
         `ended` is what it was before if it was over already: its exit code stays.
         """
-        live = self.engine.jobs.get(run.id)
+        live = self.cluster.jobs.get(run.id)
         if live is None:
             return
-        record = record_of(self.engine, Row(live), run)
+        record = record_of(self.cluster, Row(live), run)
         if ended is not None:
-            record.exit_code = exit_code(ended, self.engine.release)
+            record.exit_code = exit_code(ended, self.cluster.release)
         self.earlier.setdefault(run.id, []).append(record)
         if self.completed is not None:
             self.completed(record)
@@ -120,7 +120,7 @@ class Storage:
     def ended(self, live: LiveJob) -> None:
         """A job is over."""
         if self.completed is not None:
-            self.completed(record_of(self.engine, Row(live)))
+            self.completed(record_of(self.cluster, Row(live)))
 
     def dropped(self, live: LiveJob) -> None:
         """A task left its array's row without one of its own."""
@@ -128,12 +128,12 @@ class Storage:
 
     def forgotten(self, live: LiveJob) -> None:
         """slurmctld forgets a job that is over."""
-        engine, core_id = self.engine, live.core.id
+        cluster, core_id = self.cluster, live.core.id
         for record in self.earlier.pop(core_id, ()):
             self.store.add(record)
-        known = core_id in engine.network.live  # else it was refused, and is none of those `every_job` tells of
-        shown = shown_of(engine, live) if known else None
-        self.store.add(record_of(engine, Row(live, live.record_of)), live.order if known else None, shown)
+        known = core_id in cluster.network.live  # else it was refused, and is none of those `every_job` tells of
+        shown = shown_of(cluster, live) if known else None
+        self.store.add(record_of(cluster, Row(live, live.record_of)), live.order if known else None, shown)
         self._first.pop(core_id, None)
 
     # -- what rows are made of ----------------------------------------------------------------------------------------
@@ -154,9 +154,9 @@ class Storage:
         """
         if not self.enabled:
             raise Refusal(DISABLED)
-        own_only = "jobs" in words(self.engine.cluster.options.get("PrivateData")) or bool(cond.get("script"))
+        own_only = "jobs" in words(self.cluster.spec.options.get("PrivateData")) or bool(cond.get("script"))
         wanted, narrowed = conditions(cond), sql(cond)
-        if own_only and not self.engine.database.is_admin(person):
+        if own_only and not self.cluster.database.is_admin(person):
             wanted.append(lambda r: r.uid == person.uid)
             narrowed.add("id_user = ?", person.uid)
         rows: list[JobRecord] = []
@@ -198,14 +198,14 @@ class Storage:
         if cond.get("jobs"):
             whole, tasks = chosen_ids(cond["jobs"])
             ids = whole | {array for array, _ in tasks}
-        rows = self.engine.rows() if ids is None or 0 in ids else self.engine.rows_of(ids)
+        rows = self.cluster.rows() if ids is None or 0 in ids else self.cluster.rows_of(ids)
         for row in sorted((row for row in rows if row.job.id > after), key=lambda row: row.job.id):
             yield from sorted(self.runs(row), key=_newest_first)
 
     def runs(self, row: Row) -> list[JobRecord]:
         """The rows of one job slurmctld has, in the order they were made."""
         earlier = [record for task in row.tasks or (row.job,) for record in self.earlier.get(task.core.id, ())]
-        return [*earlier, record_of(self.engine, Row(row.job, row.tasks or row.job.record_of))]
+        return [*earlier, record_of(self.cluster, Row(row.job, row.tasks or row.job.record_of))]
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
@@ -215,33 +215,33 @@ class Storage:
 
     def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         most = arguments.get("most")  # who does not name it takes everything at once
-        after, engine = int(arguments.get("after") or 0), self.engine
+        after, cluster = int(arguments.get("after") or 0), self.cluster
         found, further = self.page(arguments, person, after, None if most is None else int(most))
         columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in found] for name in _SENT}
         for name in _FROM_REQUEST:
             columns[name] = [r.asked.get(name) for r in found]
-        columns["qos_id"] = [engine.database.qos_id(r.qos) for r in found]
+        columns["qos_id"] = [cluster.database.qos_id(r.qos) for r in found]
         columns["qos_req"] = [r.asked.get("qos") for r in found]
-        columns["killed_by_name"] = [_name(engine, r.killed_by) for r in found]
+        columns["killed_by_name"] = [_name(cluster, r.killed_by) for r in found]
         columns["batch"] = [bool(r.asked.get("script")) for r in found]
         if not arguments.get("script"):
             del columns["script"]
         if not arguments.get("no_steps"):
-            columns["steps"] = [[step_row(engine, r, step) for step in _by_number(r.steps)] for r in found]
+            columns["steps"] = [[step_row(cluster, r, step) for step in _by_number(r.steps)] for r in found]
         return {
-            "now": engine.now, "n": len(found), "columns": columns, "cluster": engine.cluster.name, "further": further,
+            "now": cluster.now, "n": len(found), "columns": columns, "cluster": cluster.spec.name, "further": further,
         }  # fmt: skip
 
     def _enabled(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        return {"enabled": self.enabled, "cluster": self.engine.cluster.name}
+        return {"enabled": self.enabled, "cluster": self.cluster.spec.name}
 
 
 def _newest_first(record: JobRecord) -> tuple[int, int]:
     return record.job_id, -record.submit
 
 
-def _name(engine: LiveCluster, uid: int | None) -> str | None:
-    return None if uid is None else engine.people.by_uid(uid).name
+def _name(cluster: LiveCluster, uid: int | None) -> str | None:
+    return None if uid is None else cluster.people.by_uid(uid).name
 
 
 def _by_number(steps: Iterable[Step]) -> list[Step]:

@@ -35,9 +35,9 @@ HERE = Place()
 class Change(ABC):
     """One request, carried out on a copy that takes the database's place when all went well."""
 
-    def __init__(self, engine: LiveCluster, person: Person, *, commit: bool) -> None:
-        self.engine, self.person, self.commit = engine, person, commit
-        self.db: Database = engine.database
+    def __init__(self, cluster: LiveCluster, person: Person, *, commit: bool) -> None:
+        self.cluster, self.person, self.commit = cluster, person, commit
+        self.db: Database = cluster.database
         if not self.db.exists:
             raise Refusal(NO_DATABASE)
         self.draft: Draft = deepcopy(self.db.draft)
@@ -71,7 +71,7 @@ class Change(ABC):
         db.draft, db.accounts, db.users = self.draft, self.accounts, self.users
         try:
             accounting = db.accounting()
-            self.engine.controller.replace_accounting(accounting)
+            self.cluster.controller.replace_accounting(accounting)
         except SlurmSimError:
             db.draft, db.accounts, db.users = old
             raise
@@ -80,8 +80,8 @@ class Change(ABC):
             if name not in old[2] or name != "root":
                 db.users.pop(name, None)
         for action, where, info in self.notes:
-            db.note(self.engine.now, action, self.person, where, info)
-        self.engine.network.tell(self.engine.now, [])
+            db.note(self.cluster.now, action, self.person, where, info)
+        self.cluster.network.tell(self.cluster.now, [])
 
     # -- who may ------------------------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class AnyChange(Change):
     def active(self, keys: set[Key]) -> list[str]:
         """Jobs that are not over in these associations."""
         found = []
-        for row in self.engine.rows():
+        for row in self.cluster.rows():
             live = row.job
             core = live.core
             if core.end_time is not None or core.branch is None:

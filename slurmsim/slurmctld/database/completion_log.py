@@ -29,8 +29,8 @@ class CompletionLog:
 
     Parameters
     ----------
-    engine
-        Whose cluster's name and TRES are shown.
+    cluster
+        Whose name and TRES are shown.
     path
         The file.
 
@@ -40,8 +40,8 @@ class CompletionLog:
         Bytes of it so far; what lies behind them is of a future that will come again.
     """
 
-    def __init__(self, engine: LiveCluster, path: Path) -> None:
-        self._engine, self._path = engine, path
+    def __init__(self, cluster: LiveCluster, path: Path) -> None:
+        self._cluster, self._path = cluster, path
         self._file: BinaryIO | None = None
         self.written = 0
 
@@ -68,7 +68,7 @@ class CompletionLog:
         limit = "UNLIMITED" if r.time_limit is None or r.time_limit < 0 else r.time_limit
         code = 0 if r.state in _NO_CODE else r.exit_code
         task = "" if r.array_task_id is None else f" ArrayJobId={r.array_job_id} ArrayTaskId={r.array_task_id}"
-        cluster = self._engine.cluster.name if r.assoc_id else "unknown"
+        cluster = self._cluster.spec.name if r.assoc_id else "unknown"
         return (
             f"JobId={r.job_id} UserId={r.user}({r.uid}) GroupId={r.group}({r.gid}) Name={r.name} JobState={state} "
             f"Partition={r.partition} TimeLimit={limit} StartTime={_time(r.start or r.end)} EndTime={_time(r.end)} "
@@ -88,10 +88,10 @@ def _exit(status: int) -> str:
     return f"0:{status & 0x7F}" if status & 0x7F else f"{status >> 8 & 0xFF}:0"
 
 
-def completion_log(engine: LiveCluster, folder: Path) -> CompletionLog | None:
+def completion_log(cluster: LiveCluster, folder: Path) -> CompletionLog | None:
     """The log slurm.conf asks for, None for none."""
-    if engine.conf.scalar("JobCompType").lower().removeprefix("jobcomp/") != "filetxt":
+    if cluster.conf.scalar("JobCompType").lower().removeprefix("jobcomp/") != "filetxt":
         return None
     return CompletionLog(
-        engine, folder / "var" / "log" / (Path(engine.conf.scalar("JobCompLoc")).name or "slurm_jobcomp.log")
+        cluster, folder / "var" / "log" / (Path(cluster.conf.scalar("JobCompLoc")).name or "slurm_jobcomp.log")
     )

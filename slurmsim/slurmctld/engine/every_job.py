@@ -27,18 +27,18 @@ SHOWN = (
 _PLACES = {name: k for k, name in enumerate(SHOWN)}
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The request for it."""
-    return {"every_job": lambda arguments, person: every_job(engine, arguments)}
+    return {"every_job": lambda arguments, person: every_job(cluster, arguments)}
 
 
-def shown_of(engine: LiveCluster, live: LiveJob) -> list[Any]:
+def shown_of(cluster: LiveCluster, live: LiveJob) -> list[Any]:
     """The values of `SHOWN` for a job that is about to be forgotten."""
     row = Row(live)
-    return [FIELDS[name](row, engine) for name in SHOWN]
+    return [FIELDS[name](row, cluster) for name in SHOWN]
 
 
-def every_job(engine: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]:
+def every_job(cluster: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]:
     """Columns of all jobs in order of submission; with ``job_id`` of that one, or of that array's tasks.
 
     ``most`` limits the rows of an answer; ``further`` is what to ask ``after`` then, None where nothing is left.
@@ -47,16 +47,16 @@ def every_job(engine: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]:
     after = int(arguments["after"]) if arguments.get("after") is not None else -1
     wanted = None if arguments.get("job_id") is None else int(arguments["job_id"])
     most = None if arguments.get("most") is None else max(1, int(arguments["most"]))
-    found = _rows(engine, fields, after, wanted)
+    found = _rows(cluster, fields, after, wanted)
     rows = list(found if most is None else islice(found, most))
     further = rows[-1][0] if most is not None and len(rows) == most else None
     columns = {name: [values[k] for _, values in rows] for k, name in enumerate(fields)}
-    return {"now": engine.now, "n": len(rows), "columns": columns, "further": further}
+    return {"now": cluster.now, "n": len(rows), "columns": columns, "further": further}
 
 
-def _rows(engine: LiveCluster, fields: list[str], after: int, wanted: int | None) -> Iterator[tuple[int, list[Any]]]:
+def _rows(cluster: LiveCluster, fields: list[str], after: int, wanted: int | None) -> Iterator[tuple[int, list[Any]]]:
     """Place in the job table, and the values of `fields`."""
-    store = engine.storage.store
+    store = cluster.storage.store
     getters = [FIELDS.get(name) for name in fields]
     places = [_PLACES.get(name) for name in fields]
 
@@ -65,15 +65,15 @@ def _rows(engine: LiveCluster, fields: list[str], after: int, wanted: int | None
 
     def of_living(live: LiveJob) -> tuple[int, list[Any]]:
         row = Row(live)
-        return live.order, [None if get is None else get(row, engine) for get in getters]
+        return live.order, [None if get is None else get(row, cluster) for get in getters]
 
     if wanted is None:
         written = store.shown(after)
-        lives = list(engine.network.live.values())
+        lives = list(cluster.network.live.values())
     else:
         number = max(min(wanted, (1 << 63) - 1), -1)
         written = store.shown(after, "(id_job = ? OR id_array_job = ?)", (number, number))
-        lives = [live for live in engine.lives_of({wanted}) if live.core.id in engine.network.live]
+        lives = [live for live in cluster.lives_of({wanted}) if live.core.id in cluster.network.live]
     waiting = [of_shown(place, shown) for place, record, shown in store.waiting_shown()
                if place > after and wanted in (None, record.job_id, record.array_job_id)]  # fmt: skip
     lives = sorted((live for live in lives if live.order > after), key=attrgetter("order"))

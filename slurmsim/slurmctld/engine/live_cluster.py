@@ -127,7 +127,7 @@ class LiveCluster:
         release: str,
         runs_jobs: bool,
     ) -> None:
-        self.cluster: ClusterSpec = cluster
+        self.spec: ClusterSpec = cluster
         self.people: People = people
         self.owner = owner
         self.database: Database = database
@@ -248,7 +248,7 @@ class LiveCluster:
         if array is None:
             return []
         try:
-            wanted, _ = array_tasks(tasks.strip("[]"), int(self.cluster.option("MaxArraySize")))
+            wanted, _ = array_tasks(tasks.strip("[]"), int(self.spec.option("MaxArraySize")))
         except SubmitError:
             return []
         return list(dict.fromkeys(array.tasks[task] for task in wanted if task in array.tasks))
@@ -307,9 +307,9 @@ class LiveCluster:
     @property
     def working_cluster(self) -> str:
         """SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
-        options = self.cluster.options
+        options = self.spec.options
         port = str(options.get("SlurmctldPort") or 6817).partition("-")[0]
-        return f"{self.cluster.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
+        return f"{self.spec.name}:{self.host}:{port}:{row(_PROTOCOL, self.release)}:109"
 
     # -- who looked at them -----------------------------------------------------------------------------------------
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 
-def cpu_ids(core: Job, node: int, engine: LiveCluster) -> str:
+def cpu_ids(core: Job, node: int, cluster: LiveCluster) -> str:
     """Numbers of the CPUs of one node, ``0-1,4``."""
-    running = [entry[2] for entry in engine.controller.state.running] + [
-        e[2] for e in engine.controller.state.suspended
+    running = [entry[2] for entry in cluster.controller.state.running] + [
+        e[2] for e in cluster.controller.state.suspended
     ]
     alive = {(job.id, job.restarts) for job in running}
-    given = engine.given_cpus
+    given = cluster.given_cpus
     for key in [key for key in given if key[0] not in alive]:
         del given[key]
     key = ((core.id, core.restarts), node)
@@ -31,24 +31,24 @@ def cpu_ids(core: Job, node: int, engine: LiveCluster) -> str:
         other = ((job.id, job.restarts), node)
         if other not in given and job.nodes >> node & 1:
             taken = {cpu for (_, at), cpus in given.items() if at == node for cpu in cpus}
-            given[other] = _choose(job, node, taken, engine)
+            given[other] = _choose(job, node, taken, cluster)
     return task_ranges(given.get(key, ()))
 
 
-def _choose(job: Job, node: int, taken: set[int], engine: LiveCluster) -> tuple[int, ...]:
+def _choose(job: Job, node: int, taken: set[int], cluster: LiveCluster) -> tuple[int, ...]:
     alloc = job.alloc
     assert alloc is not None
     at = alloc.indices().tolist().index(node)
     count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[at])
-    machine = spec(node, engine)
+    machine = spec(node, cluster)
     threads = machine.threads_per_core
     per_socket = machine.cores_per_socket * threads
     sockets = [
         [cpu for cpu in range(first, first + per_socket) if cpu not in taken]
         for first in range(0, per_socket * machine.sockets, per_socket)
     ]
-    live = engine.jobs.get(job.id)
-    block = since(engine.release, "cpus_by_socket") and live is not None and bool(live.asked.get("ntasks_per_node"))
+    live = cluster.jobs.get(job.id)
+    block = since(cluster.release, "cpus_by_socket") and live is not None and bool(live.asked.get("ntasks_per_node"))
     chosen: list[int] = []
     while len(chosen) < count and any(sockets):
         for socket in sockets:

@@ -9,14 +9,14 @@ from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.states import JobState
 
 
-def dependency_text(engine: LiveCluster, live: LiveJob) -> str:
+def dependency_text(cluster: LiveCluster, live: LiveJob) -> str:
     """``afterok:12(unfulfilled)``."""
-    eligibility = engine.controller.eligibility
+    eligibility = cluster.controller.eligibility
     pending = live.core.state == JobState.PENDING
-    unasked = live.array is not None and live.entered_after == engine.looks
+    unasked = live.array is not None and live.entered_after == cluster.looks
     text = eligibility.describe(live.core, unasked=unasked) if pending else eligibility.left.get(live.core.id, "")
     # a task that was named by an id of its own is shown by it
     for own in re.findall(r"(?<=:)\d+(?![\d_])", str(live.asked.get("dependency") or "")) if text else ():
-        core = engine.core_ids(f":{own}")
+        core = cluster.core_ids(f":{own}")
         text = re.sub(rf"{core}(?=[+(])", f":{own}", text)
     return text

@@ -20,7 +20,7 @@ def looked_at(row: Row) -> bool:
     return bool(row.core.state != JobState.PENDING or not is_held(row.core.reason))
 
 
-def cpus_per_tres(row: Row, engine: LiveCluster) -> str | None:
+def cpus_per_tres(row: Row, cluster: LiveCluster) -> str | None:
     """CpusPerTres."""
     told = row.job.asked.get("cpus_per_tres")
     if told is None and row.job.asked.get("cpus_per_gpu"):
@@ -29,7 +29,7 @@ def cpus_per_tres(row: Row, engine: LiveCluster) -> str | None:
     return told or (f"gpu:{each.cpus}" if each.cpus and looked_at(row) else None)
 
 
-def mem_per_tres(row: Row, engine: LiveCluster) -> str | None:
+def mem_per_tres(row: Row, cluster: LiveCluster) -> str | None:
     """MemPerTres."""
     told = row.job.asked.get("mem_per_tres")
     if told is None and row.job.asked.get("mem_per_gpu"):
@@ -38,14 +38,14 @@ def mem_per_tres(row: Row, engine: LiveCluster) -> str | None:
     return told or (f"gpu:{each.memory}" if each.memory and looked_at(row) else None)
 
 
-def cpus_per_task(row: Row, engine: LiveCluster) -> int:
+def cpus_per_task(row: Row, cluster: LiveCluster) -> int:
     """CPUs a task, with those its GPUs bring."""
     shape = row.core.shape
     own = int(shape.memory.cpus_per_task)
     return max(own, int(shape.cpus_per_task)) if shape.per_gpu.reserved or looked_at(row) else own
 
 
-def pn_min_cpus(row: Row, engine: LiveCluster) -> int:
+def pn_min_cpus(row: Row, cluster: LiveCluster) -> int:
     """CPUs each node has to give at least; once an update has touched them, what it left."""
     shape, settled = row.core.shape, row.job.asked.get("pn_min_cpus_settled")
     if settled is not None:
@@ -54,11 +54,11 @@ def pn_min_cpus(row: Row, engine: LiveCluster) -> int:
     return max(int(row.job.asked.get("pn_min_cpus") or 0), int(shape.memory.least_cpus), brought)
 
 
-def memory(row: Row, engine: LiveCluster) -> tuple[int, bool]:
+def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
     """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it."""
     shape = row.core.shape
     if shape.mem_gpu and shape.per_gpu.charged and not looked_at(row):
-        default = engine.controller.state.cluster.memory_default(shape.partition)
+        default = cluster.controller.state.cluster.memory_default(shape.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)
     return int(shape.mem_cpu or shape.mem_node or 0), bool(shape.mem_cpu)
 
@@ -66,8 +66,8 @@ def memory(row: Row, engine: LiveCluster) -> tuple[int, bool]:
 FIELDS: dict[str, Any] = {
     "cpus_per_task": cpus_per_task,
     "pn_min_cpus": pn_min_cpus,
-    "pn_min_memory": lambda r, e: memory(r, e)[0],
-    "mem_per_cpu": lambda r, e: memory(r, e)[1],
+    "pn_min_memory": lambda r, c: memory(r, c)[0],
+    "mem_per_cpu": lambda r, c: memory(r, c)[1],
     "cpus_per_tres": cpus_per_tres,
     "mem_per_tres": mem_per_tres,
 }

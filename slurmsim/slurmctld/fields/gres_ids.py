@@ -20,15 +20,15 @@ Held = dict[tuple[tuple[int, int], int, int], Devices]
 """By run of a job (id and restarts), node and kind."""
 
 
-def _running(engine: LiveCluster) -> list[Job]:
-    c = engine.controller
-    found = [entry[2] for entry in c.state.running] + [entry[2] for entry in c.state.suspended]
+def _running(cluster: LiveCluster) -> list[Job]:
+    controller = cluster.controller
+    found = [entry[2] for entry in controller.state.running] + [entry[2] for entry in controller.state.suspended]
     return sorted((job for job in found if job.alloc is not None), key=lambda job: (job.start_time or 0, job.id))
 
 
-def _held(engine: LiveCluster) -> Held:
+def _held(cluster: LiveCluster) -> Held:
     """What every running job has; those that started since the last look are served first come, first served."""
-    given, running = engine.given_gres, _running(engine)
+    given, running = cluster.given_gres, _running(cluster)
     alive = {(job.id, job.restarts) for job in running}
     for gone in [key for key in given if key[0] not in alive]:
         del given[gone]
@@ -56,15 +56,15 @@ def _lowest(node: int, kind: int, count: int, given: Held) -> Devices:
     return tuple(found)
 
 
-def _first(engine: LiveCluster, node: int, kind: int) -> int:
+def _first(cluster: LiveCluster, node: int, kind: int) -> int:
     """The number of the first device of a type on a node."""
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     name = table.gres_kinds[kind][0]
     return sum(int(table.gres[k][node]) for k in range(kind) if table.gres_kinds[k][0] == name)
 
 
-def _indices(engine: LiveCluster, node: int, kind: int, devices: Devices) -> str:
-    first = _first(engine, node, kind)
+def _indices(cluster: LiveCluster, node: int, kind: int, devices: Devices) -> str:
+    first = _first(cluster, node, kind)
     return task_ranges(first + device for device in devices)
 
 
@@ -72,28 +72,28 @@ def _label(name: str, of_type: str) -> str:
     return f"{name}:{of_type}" if of_type else name
 
 
-def gres_of(core: Job, node: int, engine: LiveCluster) -> str:
+def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
     """What a running job has on one node, with numbers; empty for nothing."""
     if core.alloc is None or not core.alloc.gres:
         return ""
-    held, run = _held(engine), (core.id, core.restarts)
+    held, run = _held(cluster), (core.id, core.restarts)
     parts = []
     for kind, _ in core.alloc.gres:
         devices = held.get((run, node, kind), ())
         if devices:
-            label = _label(*engine.controller.state.table.gres_kinds[kind])
-            parts.append(f"{label}:{len(devices)}(IDX:{_indices(engine, node, kind, devices)})")
+            label = _label(*cluster.controller.state.table.gres_kinds[kind])
+            parts.append(f"{label}:{len(devices)}(IDX:{_indices(cluster, node, kind, devices)})")
     return ",".join(parts)
 
 
-def gres_details(core: Job, engine: LiveCluster) -> list[str]:
+def gres_details(core: Job, cluster: LiveCluster) -> list[str]:
     """What a running job has on each of its nodes that gave it some."""
     if core.alloc is None or not core.alloc.gres:
         return []
-    return [text for node in core.alloc.indices().tolist() if (text := gres_of(core, node, engine))]
+    return [text for node in core.alloc.indices().tolist() if (text := gres_of(core, node, cluster))]
 
 
-def gres_totals(core: Job, engine: LiveCluster) -> str:
+def gres_totals(core: Job, cluster: LiveCluster) -> str:
     """What a job has on all nodes together: ``gpu:a:1,gpu:b:1``."""
     if core.alloc is None:
         return ""
@@ -101,17 +101,17 @@ def gres_totals(core: Job, engine: LiveCluster) -> str:
     for kind, counts in core.alloc.gres:
         total = counts * core.alloc.n_nodes if isinstance(counts, int) else int(counts.sum())
         if total:
-            parts.append(f"{_label(*engine.controller.state.table.gres_kinds[kind])}:{total}")
+            parts.append(f"{_label(*cluster.controller.state.table.gres_kinds[kind])}:{total}")
     return ",".join(parts)
 
 
-def gres_used(node: int, engine: LiveCluster) -> str | None:
+def gres_used(node: int, cluster: LiveCluster) -> str | None:
     """What is in use on a node: devices of a type with their numbers, others counted; None where GRES are unknown."""
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     held: Held | None = None
     parts: list[str] = []
-    known = {name.lower() for name in engine.cluster.option("GresTypes")}
-    names = dict.fromkeys([*(n for n in engine.cluster.option("GresTypes")), *(name for name, _ in table.gres_kinds)])
+    known = {name.lower() for name in cluster.spec.option("GresTypes")}
+    names = dict.fromkeys([*(n for n in cluster.spec.option("GresTypes")), *(name for name, _ in table.gres_kinds)])
     for name in names:
         kinds = [k for k, kind in enumerate(table.gres_kinds) if kind[0] == name and int(table.gres[k][node])]
         if not kinds and name.lower() in known:
@@ -123,8 +123,8 @@ def gres_used(node: int, engine: LiveCluster) -> str | None:
             if not of_type:
                 parts.append(f"{name}:{used}")
                 continue
-            held = _held(engine) if held is None else held
+            held = _held(cluster) if held is None else held
             devices = tuple(d for key, mine in held.items() if key[1:] == (node, kind) for d in mine)
-            numbers = _indices(engine, node, kind, tuple(sorted(devices))) or "N/A"
+            numbers = _indices(cluster, node, kind, tuple(sorted(devices))) or "N/A"
             parts.append(f"{name}:{of_type}:{len(devices)}(IDX:{numbers})")
     return ",".join(parts) or None

@@ -22,21 +22,19 @@ _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 
 
 def _text(name: str) -> Callable[[Row, LiveCluster], Any]:
-    return lambda row, engine: row.job.asked.get(name) or None
+    return lambda row, cluster: row.job.asked.get(name) or None
 
 
 def _plain(name: str) -> Callable[[Row, LiveCluster], Any]:
-    return lambda row, engine: row.job.asked.get(name)
+    return lambda row, cluster: row.job.asked.get(name)
 
 
-def _preemptable(row: Row, engine: LiveCluster) -> int:
+def _preemptable(row: Row, cluster: LiveCluster) -> int:
     """Since when it may be preempted, where anybody may be."""
     core = row.core
-    if "OFF" in str(engine.cluster.option("PreemptType")).upper() or "none" in str(
-        engine.cluster.option("PreemptType")
-    ):
+    if "OFF" in str(cluster.spec.option("PreemptType")).upper() or "none" in str(cluster.spec.option("PreemptType")):
         return 0
-    preemption = engine.controller.preemption
+    preemption = cluster.controller.preemption
     if core.state == JobState.PENDING or (preemption is not None and preemption.modes.mode(core) == "OFF"):
         return 0
     if core.start_time is None:
@@ -44,33 +42,33 @@ def _preemptable(row: Row, engine: LiveCluster) -> int:
     qos = core.qos_spec
     exempt = qos.preempt_exempt_time_s if qos is not None else None
     if exempt is None:
-        exempt = engine.cluster.option("PreemptExemptTime") or 0
+        exempt = cluster.spec.option("PreemptExemptTime") or 0
     return int(core.start_time) + max(int(exempt), 0)
 
 
-def node_count(row: Row, engine: LiveCluster) -> int:
+def node_count(row: Row, cluster: LiveCluster) -> int:
     """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
     core = row.core
     if core.state == JobState.PENDING and core.likely_nodes:
         return int(core.likely_nodes)
     if core.state != JobState.PENDING or core.shape.request.max_nodes:
         return int(core.n_nodes)
-    most = max(engine.most_cpus(core.partition.spec), 1)
+    most = max(cluster.most_cpus(core.partition.spec), 1)
     return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
 
 
-def _most_nodes(row: Row, engine: LiveCluster) -> int:
+def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     most = int(core.sub.request.max_nodes or 0)
     pending = core.state == JobState.PENDING
-    if pending and not most and since(engine.release, "tasks_limit_nodes"):
+    if pending and not most and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)
-    if pending and since(engine.release, "most_nodes_of_held_jobs") and _untried(row):
-        return max(most, node_count(row, engine))
+    if pending and since(cluster.release, "most_nodes_of_held_jobs") and _untried(row):
+        return max(most, node_count(row, cluster))
     request = core.sub.request
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
     if request.spread and not most and tasks:
-        return min(int(engine.controller.state.table.n), tasks)
+        return min(int(cluster.controller.state.table.n), tasks)
     if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
         return 0  # as many as it names, and maybe more
     if core.restarts and pending:
@@ -94,23 +92,23 @@ def _untried(row: Row) -> bool:
     return (held or "Jobs" in core.reason) and not request.tasks_per_node and request.cpus_per_task == 1
 
 
-def _tasks_unknown(row: Row, engine: LiveCluster) -> bool:
+def _tasks_unknown(row: Row, cluster: LiveCluster) -> bool:
     """Whole nodes without a word on tasks: one each while it waits, and nobody can say if it never ran."""
     asked, core = row.job.asked, row.core
     never_ran = core.state != JobState.PENDING and core.start_time is None
     return asked.get("shared") == "exclusive" and not asked.get("num_tasks") and never_ran
 
 
-def _placed(row: Row, engine: LiveCluster) -> list[list[Any]]:
+def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
     """Nodes with the CPUs and memory it has on them, equal ones together."""
     core = row.core
     if core.alloc is None or core.state not in _RAN:
         return []
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     mem = core.alloc.mem
     groups: list[tuple[list[str], tuple[str, int, str]]] = []
     for k, i in enumerate(core.alloc.indices().tolist()):
-        key = (cpu_ids(core, i, engine), mem if isinstance(mem, int) else int(mem[k]), gres_of(core, i, engine))
+        key = (cpu_ids(core, i, cluster), mem if isinstance(mem, int) else int(mem[k]), gres_of(core, i, cluster))
         if groups and groups[-1][1] == key:
             groups[-1][0].append(table.names[i])
         else:
@@ -118,11 +116,11 @@ def _placed(row: Row, engine: LiveCluster) -> list[list[Any]]:
     return [[compress(names), *key] for names, key in groups]
 
 
-def _arguments(row: Row, engine: LiveCluster) -> str | None:
+def _arguments(row: Row, cluster: LiveCluster) -> str | None:
     return " ".join(row.job.asked.get("argv") or []) or None
 
 
-def _exclusive(row: Row, engine: LiveCluster) -> str:
+def _exclusive(row: Row, cluster: LiveCluster) -> str:
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
     if shared == "user" or spec.exclusive_user:
         return "USER"
@@ -131,26 +129,26 @@ def _exclusive(row: Row, engine: LiveCluster) -> str:
     return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole else "NO"
 
 
-def _licenses_given(row: Row, engine: LiveCluster) -> str | None:
+def _licenses_given(row: Row, cluster: LiveCluster) -> str | None:
     if row.core.state not in _RAN:
         return None
-    if not since(engine.release, "licenses_allocated"):
+    if not since(cluster.release, "licenses_allocated"):
         return row.job.asked.get("licenses") or None
     return ";".join(f"{name}:{count}" for name, count in row.core.licenses) or None
 
 
-def _error_file(row: Row, engine: LiveCluster) -> str | None:
-    if since(engine.release, "error_file_as_asked") and row.job.asked.get("std_err") is None:
+def _error_file(row: Row, cluster: LiveCluster) -> str | None:
+    if since(cluster.release, "error_file_as_asked") and row.job.asked.get("std_err") is None:
         return ""
     return shown_file(row, "std_err")
 
 
-def _per_task(row: Row, engine: LiveCluster) -> str | None:
+def _per_task(row: Row, cluster: LiveCluster) -> str | None:
     """What each task is given, --cpus-per-task among it where the release says so."""
     asked = row.job.asked
     text = asked.get("tres_per_task") or None
     count = asked.get("cpus_per_task")
-    told = since(engine.release, "cpus_per_task_as_tres")
+    told = since(cluster.release, "cpus_per_task_as_tres")
     if not told or not count:
         return text
     return f"cpu={count}" + (f",{text}" if text else "")
@@ -159,7 +157,7 @@ def _per_task(row: Row, engine: LiveCluster) -> str | None:
 _GRES_FLAGS = {"disable-binding": "GRES_DISABLE_BIND", "enforce-binding": "GRES_ENFORCE_BIND"}
 
 
-def _bit_flags(row: Row, engine: LiveCluster) -> list[str]:
+def _bit_flags(row: Row, cluster: LiveCluster) -> list[str]:
     asked = row.job.asked
     found = list(asked.get("bitflags") or [])
     kill = asked.get("kill_on_invalid_dep")
@@ -172,11 +170,11 @@ def _bit_flags(row: Row, engine: LiveCluster) -> list[str]:
     return found
 
 
-def _sluid(row: Row, engine: LiveCluster) -> str:
-    return sluid.text(engine.storage.first(row.job).db_index)
+def _sluid(row: Row, cluster: LiveCluster) -> str:
+    return sluid.text(cluster.storage.first(row.job).db_index)
 
 
-def _submit_line(row: Row, engine: LiveCluster) -> str | None:
+def _submit_line(row: Row, cluster: LiveCluster) -> str | None:
     line = row.job.asked.get("submit_line")
     if line is None:
         return None
@@ -185,29 +183,29 @@ def _submit_line(row: Row, engine: LiveCluster) -> str | None:
 
 DETAILS: dict[str, Callable[[Row, LiveCluster], Any]] = {
     "sluid": _sluid,
-    "track_wckey": lambda r, e: bool(e.cluster.options.get("TrackWCKey")),
-    "failed_node": lambda r, e: None,
-    "resize_time": lambda r, e: r.job.resized_at,
+    "track_wckey": lambda r, c: bool(c.spec.options.get("TrackWCKey")),
+    "failed_node": lambda r, c: None,
+    "resize_time": lambda r, c: r.job.resized_at,
     "preemptable_time": _preemptable,
     "max_nodes_asked": _most_nodes,
     "tasks_unknown": _tasks_unknown,
     "ntasks_per_socket": _plain("ntasks_per_socket"),
     "ntasks_per_core": _plain("ntasks_per_core"),
     "cpu_ids": _placed,
-    "gres_total": lambda r, e: gres_totals(r.core, e) or None,
+    "gres_total": lambda r, c: gres_totals(r.core, c) or None,
     "cluster_features": _text("cluster_features"),
     "prefer": _text("prefer"),
     "exclusive": _exclusive,
     "licenses_alloc": _licenses_given,
     "argv_text": _arguments,
     "submit_line": _submit_line,
-    "system_comment": lambda r, e: None,
+    "system_comment": lambda r, c: None,
     "extra": _text("extra"),
     "shown_err": _error_file,
-    "req_switch": lambda r, e: r.job.asked.get("req_switch") or 0,
-    "wait4switch": lambda r, e: r.job.asked.get("wait4switch") or 0,
+    "req_switch": lambda r, c: r.job.asked.get("req_switch") or 0,
+    "wait4switch": lambda r, c: r.job.asked.get("wait4switch") or 0,
     "bitflags": _bit_flags,
-    "oom_kill_step": lambda r, e: r.job.asked.get("oom_kill_step"),
+    "oom_kill_step": lambda r, c: r.job.asked.get("oom_kill_step"),
     "tres_bind": _text("tres_bind"),
     "tres_freq": _text("tres_freq"),
     "tres_per_task_shown": _per_task,

@@ -1,4 +1,4 @@
-"""What the daemon tells of a job: a table of the fields of Slurm's job_info_t, each a function of a row and the engine.
+"""What the daemon tells of a job: a table of the fields of Slurm's job_info_t, functions of a row and the cluster.
 
 A row is a job, or all tasks of an array that have not been split off. Values are raw: seconds since the epoch (0: not
 set), minutes, MiB, a wait status; None stands for NULL or "not set".
@@ -43,7 +43,7 @@ Getter = Callable[[Row, "LiveCluster"], Any]
 
 
 def _asked(name: str, default: Any = None) -> Getter:
-    def get(row: Row, engine: LiveCluster) -> Any:
+    def get(row: Row, cluster: LiveCluster) -> Any:
         value = row.job.asked.get(name)
         return default if value is None else value
 
@@ -51,51 +51,51 @@ def _asked(name: str, default: Any = None) -> Getter:
 
 
 def _text(name: str) -> Getter:
-    def get(row: Row, engine: LiveCluster) -> str | None:
+    def get(row: Row, cluster: LiveCluster) -> str | None:
         return row.job.asked.get(name) or None
 
     return get
 
 
-def _start(row: Row, engine: LiveCluster) -> int:
+def _start(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     if core.start_time is not None:
         return int(core.start_time)
     if core.end_time is not None:
         return int(core.end_time)
     before_hold = row.job.planned_before_hold if is_held(core.reason) else None
-    forgotten = before_hold is not None and engine.now >= next_backfill(engine, before_hold[1])
+    forgotten = before_hold is not None and cluster.now >= next_backfill(cluster, before_hold[1])
     if core.planned_start is not None and not forgotten:
         return int(core.planned_start)
-    if not since(engine.release, "held_job_loses_its_start") and before_hold is not None and not forgotten:
+    if not since(cluster.release, "held_job_loses_its_start") and before_hold is not None and not forgotten:
         return before_hold[0]
-    return int(core.begin) if core.begin is not None and core.begin > engine.now else 0
+    return int(core.begin) if core.begin is not None and core.begin > cluster.now else 0
 
 
-def next_backfill(engine: LiveCluster, after: int) -> int:
+def next_backfill(cluster: LiveCluster, after: int) -> int:
     """When backfill looks at the queue next after `after`."""
-    policy = engine.controller.host.policy
+    policy = cluster.controller.host.policy
     interval = max(int(getattr(policy, "interval", 0)), 1)
-    last = int(getattr(policy, "last_cycle", 0)) or engine.network.start_time
+    last = int(getattr(policy, "last_cycle", 0)) or cluster.network.start_time
     return after + interval - (after - last) % interval if last <= after else last
 
 
-def _eligible(r: Row, e: LiveCluster) -> int:
+def _eligible(r: Row, cluster: LiveCluster) -> int:
     """Since when it may start; an array's first pass has to have asked."""
-    if r.core.id in e.controller.state.queue.unasked and r.core.never_asked:
+    if r.core.id in cluster.controller.state.queue.unasked and r.core.never_asked:
         return 0
     return r.core.eligible_time or r.core.begin or 0
 
 
-def _accrue(r: Row, e: LiveCluster) -> int:
+def _accrue(r: Row, cluster: LiveCluster) -> int:
     """Since when it accrues age: from the first pass that looks at it on."""
-    if _rejected(r) or (r.core.start_time is None and r.job.entered_after == e.looks):
+    if _rejected(r) or (r.core.start_time is None and r.job.entered_after == cluster.looks):
         return 0
     first_pass = r.job.array is not None and r.core.start_time == r.core.eligible_time
     by_backfill = r.core.scheduler == "Backfill" and not r.core.array_limit
-    if first_pass and (by_backfill or isinstance(e.controller.priority, Basic)):
+    if first_pass and (by_backfill or isinstance(cluster.controller.priority, Basic)):
         return 0  # of an array the pass that starts it finds it eligible, too late to note it
-    if e.controller.accounting.accrual is not None:
+    if cluster.controller.accounting.accrual is not None:
         return r.core.accrue_time or 0
     return r.core.eligible_time or 0
 
@@ -111,17 +111,17 @@ def _pattern(row: Row, which: str) -> str | None:
     return None if text is None else os.path.join(str(asked.get("work_dir") or "/"), str(text))
 
 
-def _end(row: Row, engine: LiveCluster) -> int:
+def _end(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     if core.end_time is not None:
         return int(core.end_time)
     if core.state in _RAN:
         return int(core.start_time or 0) + ONE_YEAR_S if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit)
-    start = _start(row, engine)
+    start = _start(row, cluster)
     return start + int(core.time_limit_s) if start and core.time_limit_s < ONE_YEAR_S else 0
 
 
-def _limit(row: Row, engine: LiveCluster) -> int | None:
+def _limit(row: Row, cluster: LiveCluster) -> int | None:
     """Minutes; None for UNLIMITED, NOT_SET while the partition's holds."""
     core = row.core
     if not core.limit_fixed and core.state == JobState.PENDING:
@@ -130,35 +130,35 @@ def _limit(row: Row, engine: LiveCluster) -> int | None:
     return None if core.time_limit_s >= ONE_YEAR_S else int(core.time_limit_s // 60)
 
 
-def _reason(row: Row, engine: LiveCluster) -> str:
-    reason = _current(row, engine)
+def _reason(row: Row, cluster: LiveCluster) -> str:
+    reason = _current(row, cluster)
     for start, code in _LONG.items():
         if reason.startswith(start):
             return code
     return reason
 
 
-def _current(row: Row, engine: LiveCluster) -> str:
+def _current(row: Row, cluster: LiveCluster) -> str:
     """The reason, which an update clears until a scheduler looks again."""
     core = row.core
-    main = engine.controller.main
+    main = cluster.controller.main
     edited = row.job.edited_at
-    unseen = edited > main.last_pass or edited == engine.now  # what asked for the pass is told before its pass
+    unseen = edited > main.last_pass or edited == cluster.now  # what asked for the pass is told before its pass
     if (
         unseen
-        and not engine.controller.state.queue.jobs
-        and engine.controller.state.triggers.been_round(edited, engine.now)
+        and not cluster.controller.state.queue.jobs
+        and cluster.controller.state.triggers.been_round(edited, cluster.now)
     ):
         unseen = False  # passes over an empty queue are not made, but slurmctld makes them
     if unseen and core.state == JobState.PENDING:
         return str(core.reason) if is_held(core.reason) else str(Reason.NONE)
-    unasked = row.job.array is not None and row.job.entered_after == engine.looks  # job_allocate asks no array
+    unasked = row.job.array is not None and row.job.entered_after == cluster.looks  # job_allocate asks no array
     if unasked and core.reason in (Reason.DEPENDENCY, Reason.BEGIN_TIME) and core.state == JobState.PENDING:
         return str(Reason.NONE)
-    return waits_for(row.job, engine)
+    return waits_for(row.job, cluster)
 
 
-def waits_for(live: LiveJob, engine: LiveCluster) -> str:
+def waits_for(live: LiveJob, cluster: LiveCluster) -> str:
     """What slurmctld says the job waits for, or waited for when it ended."""
     core = live.core
     if core.reason == Reason.ARRAY_TASK_LIMIT and live.array is not None and core.state == JobState.PENDING:
@@ -175,66 +175,66 @@ def _task_limit(array: Array, core: Any) -> str:
     return next((str(one.reason) for one in waiting), str(core.reason))
 
 
-def _description(row: Row, engine: LiveCluster) -> str | None:
-    reason = _current(row, engine)
+def _description(row: Row, cluster: LiveCluster) -> str | None:
+    reason = _current(row, cluster)
     long = any(reason.startswith(start) and reason != code for start, code in _LONG.items())
     return reason if long else None
 
 
-def _exit_code(row: Row, engine: LiveCluster) -> int:
+def _exit_code(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     text = str(core.exit_code)
-    simulated = not (engine.runs_jobs and is_real(row.job.asked))
+    simulated = not (cluster.runs_jobs and is_real(row.job.asked))
     if simulated and core.state in (JobState.TIMEOUT, JobState.NODE_FAIL) and text == "0:0":
         text = "0:15"  # its processes were told to go
     code, _, signal = text.partition(":")
     return int(code) << 8 | int(signal or 0)
 
 
-def _nodes(row: Row, engine: LiveCluster) -> str:
+def _nodes(row: Row, cluster: LiveCluster) -> str:
     alloc = row.core.alloc
-    return engine.controller.state.cluster.node_list(alloc) if alloc is not None else ""
+    return cluster.controller.state.cluster.node_list(alloc) if alloc is not None else ""
 
 
-def _planned_nodes(row: Row, engine: LiveCluster) -> str:
+def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if core.state != JobState.PENDING or not core.planned_nodes:
         return ""
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     return compress([table.names[i] for i in range(table.n) if core.planned_nodes >> i & 1])
 
 
-def _batch_host(row: Row, engine: LiveCluster) -> str | None:
+def _batch_host(row: Row, cluster: LiveCluster) -> str | None:
     alloc = row.core.alloc
     if alloc is None or not row.job.asked.get("script"):
         return None
-    return str(engine.controller.state.table.names[int(alloc.indices()[0])])
+    return str(cluster.controller.state.table.names[int(alloc.indices()[0])])
 
 
-def _tres_asked(row: Row, engine: LiveCluster) -> str:
+def _tres_asked(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     if row.job.resized_at and core.alloc is not None:
-        return _tres_given(row, engine) or ""
-    counts = tres_asked(row.job, engine)
+        return _tres_given(row, cluster) or ""
+    counts = tres_asked(row.job, cluster)
     if not counts.get("mem"):
         counts.pop("mem", None)
-    counts["billing"] = int(engine.controller.state.billing.bill(counts, core.partition.spec.tres_billing_weights))
+    counts["billing"] = int(cluster.controller.state.billing.bill(counts, core.partition.spec.tres_billing_weights))
     return format_tres(counts)
 
 
-def tres_asked(live: LiveJob, engine: LiveCluster) -> dict[str, int]:
+def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     """What a job asks for (tres_req_cnt): of some TRES what updates left there, not what its request comes to."""
     core = live.core
-    counts = engine.controller.state.billing.requested(core, core.shape)
+    counts = cluster.controller.state.billing.requested(core, core.shape)
     counts |= {"cpu": int(core.shape.min_cpus), "node": core.nodes_asked}
     return {**counts, **(live.asked.get("tres_settled") or {})}
 
 
-def _tres_given(row: Row, engine: LiveCluster) -> str | None:
+def _tres_given(row: Row, cluster: LiveCluster) -> str | None:
     core = row.core
     if core.alloc is None:
         return None
-    billing = engine.controller.state.billing
+    billing = cluster.controller.state.billing
     counts = billing.allocated(core.alloc)
     if not counts.get("mem"):
         counts.pop("mem", None)
@@ -242,17 +242,17 @@ def _tres_given(row: Row, engine: LiveCluster) -> str | None:
     return format_tres(counts)
 
 
-def _flags(row: Row, engine: LiveCluster) -> list[str]:
+def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     core = row.core
     flags = []
     if core.special and core.state == JobState.PENDING:
         flags.append("SPECIAL_EXIT")
-    if row.job.requeued_at == engine.now and core.state == JobState.PENDING:
+    if row.job.requeued_at == cluster.now and core.state == JobState.PENDING:
         flags.append("COMPLETING")
     if str(core.reason).endswith(" was deleted") and core.state == JobState.PENDING:
         flags.append("RESV_DEL_HOLD")
-    if core.state == JobState.RUNNING and engine.controller.power is not None:
-        power = engine.controller.power
+    if core.state == JobState.RUNNING and cluster.controller.power is not None:
+        power = cluster.controller.power
         if core.nodes & (power.nodes.off | power.nodes.coming):
             flags.append("CONFIGURING")
     return flags
@@ -263,18 +263,18 @@ def _is_list(row: Row) -> bool:
     return len(row.tasks) > 1 or bool(row.tasks and row.job.array is not None and len(row.job.array.tasks) == 1)
 
 
-def _task_text(row: Row, engine: LiveCluster) -> str | None:
+def _task_text(row: Row, cluster: LiveCluster) -> str | None:
     if not _is_list(row):
         return None
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
 
-def _qos(row: Row, engine: LiveCluster) -> str | None:
+def _qos(row: Row, cluster: LiveCluster) -> str | None:
     """Its QOS; where there are none newer releases keep the name that was asked for."""
     return row.core.qos or row.job.asked.get("qos_told")
 
 
-def _partition_names(row: Row, engine: LiveCluster) -> str:
+def _partition_names(row: Row, cluster: LiveCluster) -> str:
     """Where it may start, or started; named once each after a look for nodes (rebuild_job_part_list)."""
     core = row.core
     if core.start_time is not None or core.state == JobState.FAILED:
@@ -282,21 +282,21 @@ def _partition_names(row: Row, engine: LiveCluster) -> str:
     names = [p.name for p in core.partitions]
     asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
     looked = bool(core.priority) and asked and core.partition.state == "UP"
-    return ",".join(dict.fromkeys(names) if looked and since(engine.release, "partitions_once") else names)
+    return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)
 
 
-def _priority(row: Row, engine: LiveCluster) -> int:
+def _priority(row: Row, cluster: LiveCluster) -> int:
     """Its priority; of a job that waits outside the queue, too, as of the last calculation (_decay_thread)."""
-    core, plugin = row.core, engine.controller.priority
+    core, plugin = row.core, cluster.controller.priority
     if core.state != JobState.PENDING or core.queued or not core.priority or not isinstance(plugin, Multifactor):
         return int(core.priority)
     if plugin.period_s is None:
         return int(core.priority)
-    start = engine.network.start_time
-    return min(plugin.recalculate(core, engine.now - (engine.now - start) % plugin.period_s))
+    start = cluster.network.start_time
+    return min(plugin.recalculate(core, cluster.now - (cluster.now - start) % plugin.period_s))
 
 
-def _tasks(row: Row, engine: LiveCluster) -> int:
+def _tasks(row: Row, cluster: LiveCluster) -> int:
     """Its tasks, or one on each node it asks for, and once it has nodes on each of those."""
     request = row.core.sub.request
     if (row.job.resized_at or row.core.start_time is not None) and not request.n_tasks:
@@ -304,7 +304,7 @@ def _tasks(row: Row, engine: LiveCluster) -> int:
     return int(request.n_tasks or request.tasks)
 
 
-def _shared(row: Row, engine: LiveCluster) -> str:
+def _shared(row: Row, cluster: LiveCluster) -> str:
     """OVER_SUBSCRIBE as squeue prints it (_resolve_shared_status, _pack_default_job_details)."""
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
     if spec.oversubscribe == "EXCLUSIVE":
@@ -318,64 +318,64 @@ def _shared(row: Row, engine: LiveCluster) -> str:
     return "USER" if shared == "user" or spec.exclusive_user else "OK"
 
 
-def _dependency(row: Row, engine: LiveCluster) -> str | None:
-    return dependency_text(engine, row.job) or None
+def _dependency(row: Row, cluster: LiveCluster) -> str | None:
+    return dependency_text(cluster, row.job) or None
 
 
-def _scheduler(row: Row, engine: LiveCluster) -> str:
+def _scheduler(row: Row, cluster: LiveCluster) -> str:
     """Who started it, or looked at it last while it waits; the star: in backfill's last cycle."""
     core = row.core
     if core.state != JobState.PENDING:
         return core.scheduler or "Main"
-    cycle, c = engine.last_cycle, engine.controller
-    seen = core.queued and max(c.main.last_pass, core.submit_time) < cycle
-    if seen and c.partition_limits.limit_reason(core, core.partition, core.shape, shortened=True) is not None:
+    cycle, controller = cluster.last_cycle, cluster.controller
+    seen = core.queued and max(controller.main.last_pass, core.submit_time) < cycle
+    if seen and controller.partition_limits.limit_reason(core, core.partition, core.shape, shortened=True) is not None:
         seen = False  # what a partition's limit keeps out is on the list of no scheduler
     return "Backfill:*" if seen else "Main"
 
 
 FIELDS: dict[str, Getter] = {
-    "job_id": lambda r, e: r.job.id,
-    "array_job_id": lambda r, e: r.job.array.id if r.job.array is not None else 0,
-    "array_task_id": lambda r, e: None if _is_list(r) or r.job.emptied else r.job.task,
+    "job_id": lambda r, c: r.job.id,
+    "array_job_id": lambda r, c: r.job.array.id if r.job.array is not None else 0,
+    "array_task_id": lambda r, c: None if _is_list(r) or r.job.emptied else r.job.task,
     "array_task_str": _task_text,
-    "array_max_tasks": lambda r, e: r.core.array_limit or 0,
-    "name": lambda r, e: r.job.asked.get("name"),
-    "user_id": lambda r, e: r.job.person.uid,
-    "user_name": lambda r, e: r.job.person.name,
-    "group_id": lambda r, e: r.job.person.gid,
-    "group_name": lambda r, e: r.job.person.group,
-    "account": lambda r, e: r.core.account or None,
+    "array_max_tasks": lambda r, c: r.core.array_limit or 0,
+    "name": lambda r, c: r.job.asked.get("name"),
+    "user_id": lambda r, c: r.job.person.uid,
+    "user_name": lambda r, c: r.job.person.name,
+    "group_id": lambda r, c: r.job.person.gid,
+    "group_name": lambda r, c: r.job.person.group,
+    "account": lambda r, c: r.core.account or None,
     "partition": _partition_names,
     "qos": _qos,
-    "job_state": lambda r, e: str(r.core.state),
+    "job_state": lambda r, c: str(r.core.state),
     "state_flags": _flags,
     "state_reason": _reason,
     "state_desc": _description,
-    "submit_time": lambda r, e: r.core.submit_time,
-    "eligible_time": lambda r, e: _eligible(r, e),
-    "accrue_time": lambda r, e: _accrue(r, e),
+    "submit_time": lambda r, c: r.core.submit_time,
+    "eligible_time": lambda r, c: _eligible(r, c),
+    "accrue_time": lambda r, c: _accrue(r, c),
     "start_time": _start,
     "end_time": _end,
     "time_limit": _limit,
-    "time_min": lambda r, e: (r.core.time_min_s or 0) // 60,
-    "deadline": lambda r, e: r.core.deadline or 0,
-    "pre_sus_time": lambda r, e: r.job.ran_before_suspension,
-    "suspend_time": lambda r, e: r.job.suspended_or_resumed,
-    "suspended_s": lambda r, e: e.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
-    "last_sched_eval": lambda r, e: r.core.start_time or e.last_evaluated(r.core),
+    "time_min": lambda r, c: (r.core.time_min_s or 0) // 60,
+    "deadline": lambda r, c: r.core.deadline or 0,
+    "pre_sus_time": lambda r, c: r.job.ran_before_suspension,
+    "suspend_time": lambda r, c: r.job.suspended_or_resumed,
+    "suspended_s": lambda r, c: c.controller.suspension.seconds(r.core) if r.core.suspended_at else r.core.suspended_s,
+    "last_sched_eval": lambda r, c: r.core.start_time or c.last_evaluated(r.core),
     "scheduler": _scheduler,
     "nodes": _nodes,
     "sched_nodes": _planned_nodes,
     "batch_host": _batch_host,
-    "batch_flag": lambda r, e: 1 if r.job.asked.get("script") else 0,
+    "batch_flag": lambda r, c: 1 if r.job.asked.get("script") else 0,
     "num_nodes": node_count,
     # once it has nodes their number alone is told
-    "max_nodes": lambda r, e: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
-    "num_cpus": lambda r, e: r.core.n_cpus,
-    "max_cpus": lambda r, e: int(r.job.asked.get("max_cpus") or 0) if r.core.state == JobState.PENDING else 0,
+    "max_nodes": lambda r, c: int(r.core.sub.request.max_nodes or 0) if r.core.start_time is None else 0,
+    "num_cpus": lambda r, c: r.core.n_cpus,
+    "max_cpus": lambda r, c: int(r.job.asked.get("max_cpus") or 0) if r.core.state == JobState.PENDING else 0,
     "num_tasks": _tasks,
-    "ntasks_per_node": lambda r, e: r.core.sub.request.tasks_per_node,
+    "ntasks_per_node": lambda r, c: r.core.sub.request.tasks_per_node,
     "pn_min_tmp_disk": _asked("pn_min_tmp_disk", 0),
     "req_nodes": _text("req_nodes"),
     "exc_nodes": _text("exc_nodes"),
@@ -387,25 +387,25 @@ FIELDS: dict[str, Getter] = {
     "tres_req_str": _tres_asked,
     "tres_alloc_str": _tres_given,
     "priority": _priority,
-    "nice": lambda r, e: r.core.sub.nice,
+    "nice": lambda r, c: r.core.sub.nice,
     "dependency": _dependency,
     "work_dir": _text("work_dir"),
     "command": _text("command"),
-    "std_out": lambda r, e: _pattern(r, "std_out"),
-    "std_err": lambda r, e: _pattern(r, "std_err"),
-    "shown_out": lambda r, e: shown_file(r, "std_out"),
-    "std_in": lambda r, e: shown_file(r, "std_in"),
+    "std_out": lambda r, c: _pattern(r, "std_out"),
+    "std_err": lambda r, c: _pattern(r, "std_err"),
+    "shown_out": lambda r, c: shown_file(r, "std_out"),
+    "std_in": lambda r, c: shown_file(r, "std_in"),
     "comment": _text("comment"),
     "admin_comment": _text("admin_comment"),
     "wckey": _text("wckey"),
     "exit_code": _exit_code,
-    "derived_ec": lambda r, e: 0,
-    "requeue": lambda r, e: 1 if r.core.sub.requeue else 0,
-    "restart_cnt": lambda r, e: r.core.restarts,
+    "derived_ec": lambda r, c: 0,
+    "requeue": lambda r, c: 1 if r.core.sub.requeue else 0,
+    "restart_cnt": lambda r, c: r.core.restarts,
     "shared": _shared,
-    "contiguous": lambda r, e: 1 if r.core.sub.request.contiguous else 0,
+    "contiguous": lambda r, c: 1 if r.core.sub.request.contiguous else 0,
     "licenses": _text("licenses"),
-    "resv_name": lambda r, e: r.core.reservation_name or r.core.sub.reservation or None,
+    "resv_name": lambda r, c: r.core.reservation_name or r.core.sub.reservation or None,
     "alloc_node": _asked("alloc_node", "localhost"),
     "alloc_sid": _asked("alloc_sid", 0),
     "network": _text("network"),
@@ -417,25 +417,25 @@ FIELDS: dict[str, Getter] = {
     "cores_per_socket": _asked("cores_per_socket"),
     "threads_per_core": _asked("threads_per_core"),
     "mail_type": _asked("mail_type", 0),
-    "mail_user": lambda r, e: (
+    "mail_user": lambda r, c: (
         r.job.asked.get("mail_user") or (r.job.person.name if r.job.asked.get("mail_type") else None)
     ),
     "mcs_label": _text("mcs_label"),
     "delay_boot": _asked("delay_boot", 0),
-    "preempt_time": lambda r, e: r.core.preempt_time or 0,
-    "power_flags": lambda r, e: "LEVEL" if "level" in str(r.job.asked.get("power") or "").lower().split(",") else "",
+    "preempt_time": lambda r, c: r.core.preempt_time or 0,
+    "power_flags": lambda r, c: "LEVEL" if "level" in str(r.job.asked.get("power") or "").lower().split(",") else "",
     "reboot": _asked("reboot", 0),
-    "cluster": lambda r, e: e.cluster.name,
+    "cluster": lambda r, c: c.spec.name,
     "burst_buffer": _text("burst_buffer"),
     "container": _text("container"),
-    "het_job_id": lambda r, e: 0,
-    "het_job_offset": lambda r, e: None,
-    "het_job_id_set": lambda r, e: None,
-    "assoc_id": lambda r, e: 0 if r.core.branch is None else e.database.id_of(r.core.branch.spec),
-    "cpus_per_node": lambda r, e: (
-        e.controller.state.cluster.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None
+    "het_job_id": lambda r, c: 0,
+    "het_job_offset": lambda r, c: None,
+    "het_job_id_set": lambda r, c: None,
+    "assoc_id": lambda r, c: 0 if r.core.branch is None else c.database.id_of(r.core.branch.spec),
+    "cpus_per_node": lambda r, c: (
+        c.controller.state.cluster.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None
     ),
-    "gres_detail": lambda r, e: gres_details(r.core, e),
+    "gres_detail": lambda r, c: gres_details(r.core, c),
     **GPU_FIELDS,
     **DETAILS,
 }

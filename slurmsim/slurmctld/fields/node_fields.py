@@ -27,65 +27,69 @@ COUNTED_WEIGHTS = "counted_weights"
 """A partition's TRESBillingWeights when its TRES were last counted, if it has others now."""
 
 
-def spec(i: int, engine: LiveCluster) -> NodeSpec:
+def spec(i: int, cluster: LiveCluster) -> NodeSpec:
     """The node as configured."""
-    return engine.controller.state.table.specs[i]
+    return cluster.controller.state.table.specs[i]
 
 
-def used_cpus(i: int, engine: LiveCluster) -> int:
+def used_cpus(i: int, cluster: LiveCluster) -> int:
     """CPUs of node `i` that jobs have."""
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     bit = 1 << i
     if table.idle & bit:
         return 0
     return int(table.cpus[i] - max(table.free_cpus[i], 0)) if table.mixed & bit else int(table.cpus[i])
 
 
-def used_memory(i: int, engine: LiveCluster) -> int:
+def used_memory(i: int, cluster: LiveCluster) -> int:
     """Memory of node `i` that jobs have, MiB."""
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     bit = 1 << i
     if table.mixed & bit:
         return int(table.mem[i] - table.free_mem[i])
     if table.idle & bit:
         return 0
-    for _, _, job in engine.controller.state.running:
+    for _, _, job in cluster.controller.state.running:
         if job.nodes & bit and job.alloc is not None:
             mem = job.alloc.mem
             return mem if isinstance(mem, int) else int(mem[job.alloc.indices().tolist().index(i)])
     return 0
 
 
-def state(i: int, engine: LiveCluster) -> str:
+def state(i: int, cluster: LiveCluster) -> str:
     """Base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out from CPUs, as slurmctld's clients do."""
-    c = engine.controller
+    controller = cluster.controller
     bit = 1 << i
-    if c.node_states.down & bit:
+    if controller.node_states.down & bit:
         return "DOWN"
-    used = used_cpus(i, engine)
+    used = used_cpus(i, cluster)
     if not used:
         return "IDLE"
-    return "ALLOCATED" if used >= int(c.state.table.cpus[i]) else "MIXED"
+    return "ALLOCATED" if used >= int(controller.state.table.cpus[i]) else "MIXED"
 
 
 _BINDINGS = {"core": "cores", "thread": "threads", "socket": "sockets", "ldom": "ldoms", "off": None}
 """What is shown of a CpuBind that was asked for."""
 
 
-def flags(i: int, engine: LiveCluster) -> list[str]:
+def flags(i: int, cluster: LiveCluster) -> list[str]:
     """State flags by Slurm's names."""
-    c, states, bit = engine.controller, engine.controller.node_states, 1 << i
-    power = c.power
+    controller, states, bit = cluster.controller, cluster.controller.node_states, 1 << i
+    power = controller.power
     # the flags come with the look every few seconds, not with the reservation
-    begun = [r for r in c.state.reserved.all if r.full and r.began and r.covers(c.state.now, c.state.now + 1)]
+    begun = [
+        r
+        for r in controller.state.reserved.all
+        if r.full and r.began and r.covers(controller.state.now, controller.state.now + 1)
+    ]
     reserved = functools.reduce(operator.or_, (r.nodes for r in begun), 0)
     maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
     found: list[tuple[str, Bitmap]] = [
         ("DRAIN", states.drained), ("FAIL", states.failing),
-        ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, engine) else 0)),
+        ("NOT_RESPONDING", states.silent | states.mute | (bit if _registers(i, cluster) else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
-        ("PLANNED", engine.planned_nodes()),
+        ("PLANNED", cluster.planned_nodes()),
     ]  # fmt: skip
     if power is not None:
         found += [
@@ -96,15 +100,15 @@ def flags(i: int, engine: LiveCluster) -> list[str]:
     return [name for name, mask in found if mask & bit]
 
 
-def _registers(i: int, engine: LiveCluster) -> bool:
+def _registers(i: int, cluster: LiveCluster) -> bool:
     """Whether slurmctld has just asked the node to register, and waits for it."""
-    return bool(kept(i, engine, "registers") == engine.now)
+    return bool(kept(i, cluster, "registers") == cluster.now)
 
 
-def _capacity(i: int, engine: LiveCluster) -> str:
-    table, s = engine.controller.state.table, spec(i, engine)
+def _capacity(i: int, cluster: LiveCluster) -> str:
+    table, s = cluster.controller.state.table, spec(i, cluster)
     counts = {"cpu": int(table.cpus[i]), "mem": int(table.mem[i])}
-    for name in engine.controller.state.billing.names:
+    for name in cluster.controller.state.billing.names:
         if name.startswith("gres/"):
             kind, _, label = name.removeprefix("gres/").partition(":")
             total = sum(g.count for g in s.gres if g.name == kind and (not label or g.type == label))
@@ -114,41 +118,41 @@ def _capacity(i: int, engine: LiveCluster) -> str:
     return format_tres(counts)
 
 
-def _given(i: int, engine: LiveCluster) -> str:
-    used, memory = used_cpus(i, engine), used_memory(i, engine)
+def _given(i: int, cluster: LiveCluster) -> str:
+    used, memory = used_cpus(i, cluster), used_memory(i, cluster)
     if not used:
         return ""
     return format_tres({"cpu": used, "mem": memory} if memory else {"cpu": used})
 
 
-def _gres(i: int, engine: LiveCluster) -> str | None:
+def _gres(i: int, cluster: LiveCluster) -> str | None:
     return (
-        ",".join(f"{g.name}:{g.type}:{g.count}" if g.type else f"{g.name}:{g.count}" for g in spec(i, engine).gres)
+        ",".join(f"{g.name}:{g.type}:{g.count}" if g.type else f"{g.name}:{g.count}" for g in spec(i, cluster).gres)
         or None
     )
 
 
-def _partitions(i: int, engine: LiveCluster) -> str:
-    return ",".join(p.name for p in engine.controller.state.partitions if p.mask >> i & 1)
+def _partitions(i: int, cluster: LiveCluster) -> str:
+    return ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1)
 
 
-def kept(i: int, engine: LiveCluster, field: str) -> Any:
+def kept(i: int, cluster: LiveCluster, field: str) -> Any:
     """What scontrol gave the node."""
-    return engine.node_texts.get(i, {}).get(field)
+    return cluster.node_texts.get(i, {}).get(field)
 
 
-def _conf(i: int, engine: LiveCluster, key: str, default: str) -> str:
-    return engine.conf.node(spec(i, engine).name, key) or default
+def _conf(i: int, cluster: LiveCluster, key: str, default: str) -> str:
+    return cluster.conf.node(spec(i, cluster).name, key) or default
 
 
-def _default_port(engine: LiveCluster) -> int:
-    text = engine.conf.scalar("SlurmdPort", str(SLURMD_PORT))
+def _default_port(cluster: LiveCluster) -> int:
+    text = cluster.conf.scalar("SlurmdPort", str(SLURMD_PORT))
     return int(text) if is_number(text) else SLURMD_PORT
 
 
-def _spec_cpus(i: int, engine: LiveCluster) -> str | None:
+def _spec_cpus(i: int, cluster: LiveCluster) -> str | None:
     """CpuSpecList, or the CPUs of the last cores of each socket in turn."""
-    given, s = _conf(i, engine, "CpuSpecList", ""), spec(i, engine)
+    given, s = _conf(i, cluster, "CpuSpecList", ""), spec(i, cluster)
     if given or not s.core_spec_count:
         return given or None
     taken = []
@@ -159,73 +163,73 @@ def _spec_cpus(i: int, engine: LiveCluster) -> str | None:
     return task_ranges(taken)
 
 
-def _resume_after(i: int, engine: LiveCluster) -> int | None:
-    seconds = kept(i, engine, "resume_after")
-    since = engine.node_reason(i)[1]
+def _resume_after(i: int, cluster: LiveCluster) -> int | None:
+    seconds = kept(i, cluster, "resume_after")
+    since = cluster.node_reason(i)[1]
     return since + int(seconds) if seconds and seconds < 0xFFFFFFF0 else None
 
 
-def _suspend_time(engine: LiveCluster) -> int | None:
-    text = engine.conf.scalar("SuspendTime")
+def _suspend_time(cluster: LiveCluster) -> int | None:
+    text = cluster.conf.scalar("SuspendTime")
     return int(text) if is_number(text) else None
 
 
-def _reservation_of(i: int, engine: LiveCluster) -> str | None:
-    now = engine.now
-    found = (r.name for r in engine.controller.state.reserved.all if r.covers(now, now + 1) and r.nodes >> i & 1)
+def _reservation_of(i: int, cluster: LiveCluster) -> str | None:
+    now = cluster.now
+    found = (r.name for r in cluster.controller.state.reserved.all if r.covers(now, now + 1) and r.nodes >> i & 1)
     return next(found, None)
 
 
 NODE_FIELDS: dict[str, NodeGetter] = {
-    "name": lambda i, e: e.controller.state.table.names[i],
-    "node_hostname": lambda i, e: kept(i, e, "node_hostname") or _conf(i, e, "NodeHostName", spec(i, e).name),
-    "node_addr": lambda i, e: (
-        kept(i, e, "node_addr") or _conf(i, e, "NodeAddr", _conf(i, e, "NodeHostName", spec(i, e).name))
+    "name": lambda i, c: c.controller.state.table.names[i],
+    "node_hostname": lambda i, c: kept(i, c, "node_hostname") or _conf(i, c, "NodeHostName", spec(i, c).name),
+    "node_addr": lambda i, c: (
+        kept(i, c, "node_addr") or _conf(i, c, "NodeAddr", _conf(i, c, "NodeHostName", spec(i, c).name))
     ),
-    "port": lambda i, e: int(_conf(i, e, "Port", str(_default_port(e)))),
-    "default_port": lambda i, e: _default_port(e),
-    "cpu_bind": lambda i, e: _BINDINGS.get(kept(i, e, "cpu_bind"), kept(i, e, "cpu_bind")),
+    "port": lambda i, c: int(_conf(i, c, "Port", str(_default_port(c)))),
+    "default_port": lambda i, c: _default_port(c),
+    "cpu_bind": lambda i, c: _BINDINGS.get(kept(i, c, "cpu_bind"), kept(i, c, "cpu_bind")),
     "cpu_spec_list": _spec_cpus,
-    "next_state": lambda i, e: kept(i, e, "next_state"),
+    "next_state": lambda i, c: kept(i, c, "next_state"),
     "resume_after": _resume_after,
-    "suspend_time": lambda i, e: _suspend_time(e),
+    "suspend_time": lambda i, c: _suspend_time(c),
     "resv_name": _reservation_of,
     "state": state,
     "state_flags": flags,
-    "cpus": lambda i, e: spec(i, e).cpus,
-    "cpus_efctv": lambda i, e: int(e.controller.state.table.cpus[i]),
+    "cpus": lambda i, c: spec(i, c).cpus,
+    "cpus_efctv": lambda i, c: int(c.controller.state.table.cpus[i]),
     "alloc_cpus": used_cpus,
-    "boards": lambda i, e: 1,
-    "sockets": lambda i, e: spec(i, e).sockets,
-    "cores": lambda i, e: spec(i, e).cores_per_socket,
-    "threads": lambda i, e: spec(i, e).threads_per_core,
-    "real_memory": lambda i, e: spec(i, e).real_memory_mib,
+    "boards": lambda i, c: 1,
+    "sockets": lambda i, c: spec(i, c).sockets,
+    "cores": lambda i, c: spec(i, c).cores_per_socket,
+    "threads": lambda i, c: spec(i, c).threads_per_core,
+    "real_memory": lambda i, c: spec(i, c).real_memory_mib,
     "alloc_memory": used_memory,
-    "free_mem": lambda i, e: max(spec(i, e).real_memory_mib - used_memory(i, e), 0),
-    "cpu_load": lambda i, e: used_cpus(i, e) * 100,
-    "tmp_disk": lambda i, e: spec(i, e).tmp_disk_mib,
-    "weight": lambda i, e: spec(i, e).weight,
-    "features": lambda i, e: ",".join(spec(i, e).features) or None,
-    "features_act": lambda i, e: kept(i, e, "features_act") or ",".join(spec(i, e).features) or None,
+    "free_mem": lambda i, c: max(spec(i, c).real_memory_mib - used_memory(i, c), 0),
+    "cpu_load": lambda i, c: used_cpus(i, c) * 100,
+    "tmp_disk": lambda i, c: spec(i, c).tmp_disk_mib,
+    "weight": lambda i, c: spec(i, c).weight,
+    "features": lambda i, c: ",".join(spec(i, c).features) or None,
+    "features_act": lambda i, c: kept(i, c, "features_act") or ",".join(spec(i, c).features) or None,
     "gres": _gres,
     "gres_used": gres_used,
-    "reason": lambda i, e: e.node_reason(i)[0],
-    "reason_time": lambda i, e: e.node_reason(i)[1],
-    "reason_uid": lambda i, e: e.node_reason(i)[2],
-    "reason_user": lambda i, e: e.people.by_uid(e.node_reason(i)[2]).name if e.node_reason(i)[0] else None,
-    "owner": lambda i, e: None,
-    "mcs_label": lambda i, e: None,
+    "reason": lambda i, c: c.node_reason(i)[0],
+    "reason_time": lambda i, c: c.node_reason(i)[1],
+    "reason_uid": lambda i, c: c.node_reason(i)[2],
+    "reason_user": lambda i, c: c.people.by_uid(c.node_reason(i)[2]).name if c.node_reason(i)[0] else None,
+    "owner": lambda i, c: None,
+    "mcs_label": lambda i, c: None,
     "partitions": _partitions,
-    "boot_time": lambda i, e: 0 if _registers(i, e) else e.network.start_time - 3600,
-    "slurmd_start_time": lambda i, e: e.network.start_time,
-    "last_busy": lambda i, e: e.now if used_cpus(i, e) else e.network.start_time,
-    "version": lambda i, e: e.version,
-    "arch": lambda i, e: "x86_64",
-    "os": lambda i, e: "Linux KERNEL #1 SMP",
-    "comment": lambda i, e: kept(i, e, "comment") or None,
-    "extra": lambda i, e: kept(i, e, "extra") or None,
-    "core_spec_cnt": lambda i, e: spec(i, e).core_spec_count,
-    "mem_spec_limit": lambda i, e: spec(i, e).mem_spec_limit_mib,
+    "boot_time": lambda i, c: 0 if _registers(i, c) else c.network.start_time - 3600,
+    "slurmd_start_time": lambda i, c: c.network.start_time,
+    "last_busy": lambda i, c: c.now if used_cpus(i, c) else c.network.start_time,
+    "version": lambda i, c: c.version,
+    "arch": lambda i, c: "x86_64",
+    "os": lambda i, c: "Linux KERNEL #1 SMP",
+    "comment": lambda i, c: kept(i, c, "comment") or None,
+    "extra": lambda i, c: kept(i, c, "extra") or None,
+    "core_spec_cnt": lambda i, c: spec(i, c).core_spec_count,
+    "mem_spec_limit": lambda i, c: spec(i, c).mem_spec_limit_mib,
     "tres_fmt_str": _capacity,
     "alloc_tres_fmt_str": _given,
 }
@@ -236,14 +240,14 @@ def _minutes(seconds: int | None) -> int | None:
     return None if seconds is None else seconds // 60
 
 
-def _preempt_mode(p: Partition, engine: LiveCluster) -> str:
-    return (p.spec.preempt_mode or ",".join(engine.cluster.option("PreemptMode")) or "OFF").upper()
+def _preempt_mode(p: Partition, cluster: LiveCluster) -> str:
+    return (p.spec.preempt_mode or ",".join(cluster.spec.option("PreemptMode")) or "OFF").upper()
 
 
-def _partition_tres(p: Partition, engine: LiveCluster) -> str:
+def _partition_tres(p: Partition, cluster: LiveCluster) -> str:
     """As last counted: weights that came since without nodes do not show yet (_calc_part_tres)."""
-    counted = engine.partition_texts.get(p.name, {}).get(COUNTED_WEIGHTS)
-    return format_tres(engine.controller.state.billing.capacity(p, counted))
+    counted = cluster.partition_texts.get(p.name, {}).get(COUNTED_WEIGHTS)
+    return format_tres(cluster.controller.state.billing.capacity(p, counted))
 
 
 _CONF_KEYS = {
@@ -252,80 +256,80 @@ _CONF_KEYS = {
 }  # fmt: skip
 
 
-def _told(p: Partition, engine: LiveCluster, field: str) -> Any:
+def _told(p: Partition, cluster: LiveCluster, field: str) -> Any:
     """What scontrol gave the partition, or slurm.conf."""
-    texts = engine.partition_texts.get(p.name, {})
+    texts = cluster.partition_texts.get(p.name, {})
     if field in texts:
         return texts[field] if texts[field] != "" else None
-    text = engine.conf.partition(p.name, _CONF_KEYS.get(field, field))
+    text = cluster.conf.partition(p.name, _CONF_KEYS.get(field, field))
     return None if not text or text.upper() == "ALL" else text
 
 
-def _told_yes(p: Partition, engine: LiveCluster, field: str) -> bool:
-    found = _told(p, engine, field)
+def _told_yes(p: Partition, cluster: LiveCluster, field: str) -> bool:
+    found = _told(p, cluster, field)
     return found if isinstance(found, bool) else str(found).upper() == "YES"
 
 
-def _job_defaults(p: Partition, engine: LiveCluster) -> str | None:
+def _job_defaults(p: Partition, cluster: LiveCluster) -> str | None:
     """What scontrol said, in its order, or slurm.conf."""
-    texts = engine.partition_texts.get(p.name, {})
+    texts = cluster.partition_texts.get(p.name, {})
     if "job_defaults" in texts:
         return texts["job_defaults"] or None
     return job_defaults_text(p.spec.def_cpu_per_gpu, p.spec.def_mem_per_gpu_mib)
 
 
-def _weights(p: Partition, engine: LiveCluster) -> str | None:
-    told = engine.partition_texts.get(p.name, {}).get("billing_weights")
-    return (engine.conf.partition(p.name, "TRESBillingWeights") if told is None else told) or None
+def _weights(p: Partition, cluster: LiveCluster) -> str | None:
+    told = cluster.partition_texts.get(p.name, {}).get("billing_weights")
+    return (cluster.conf.partition(p.name, "TRESBillingWeights") if told is None else told) or None
 
 
 PARTITION_FIELDS: dict[str, PartitionGetter] = {
-    "name": lambda p, e: p.name,
-    "default": lambda p, e: p.spec.default,
-    "state_up": lambda p, e: p.state,
-    "nodes": lambda p, e: e.controller.state.cluster.compress(p.spec.nodes) if p.spec.nodes else None,
-    "node_names": lambda p, e: list(p.spec.nodes),
-    "total_nodes": lambda p, e: p.total_nodes,
-    "total_cpus": lambda p, e: p.total_cpus,
-    "max_time": lambda p, e: _minutes(p.spec.max_time_s),
-    "default_time": lambda p, e: NOT_SET if p.spec.default_time_s is None else p.spec.default_time_s // 60,
-    "min_nodes": lambda p, e: p.spec.min_nodes,
-    "max_nodes": lambda p, e: p.spec.max_nodes,
-    "max_cpus_per_node": lambda p, e: p.spec.max_cpus_per_node,
-    "def_mem_per_cpu": lambda p, e: p.spec.def_mem_per_cpu_mib,
-    "def_mem_per_node": lambda p, e: p.spec.def_mem_per_node_mib,
-    "max_mem_per_cpu": lambda p, e: p.spec.max_mem_per_cpu_mib or None,
-    "max_mem_per_node": lambda p, e: p.spec.max_mem_per_node_mib or None,
-    "over_subscribe": lambda p, e: p.spec.oversubscribe,
-    "max_share": lambda p, e: p.spec.oversubscribe_max,
-    "priority_tier": lambda p, e: p.tier,
-    "priority_job_factor": lambda p, e: p.spec.priority_job_factor,
-    "over_time_limit": lambda p, e: _minutes(p.spec.over_time_limit_s),
-    "lln": lambda p, e: p.spec.lln,
-    "root_only": lambda p, e: p.spec.root_only,
-    "req_resv": lambda p, e: p.spec.req_resv,
-    "exclusive_user": lambda p, e: p.spec.exclusive_user,
-    "hidden": lambda p, e: _told_yes(p, e, "hidden"),
-    "disable_root_jobs": lambda p, e: e.controller.access.keeps_root_out(p.spec),
-    "alternate": lambda p, e: _told(p, e, "alternate"),
-    "cpu_bind": lambda p, e: _told(p, e, "cpu_bind"),
+    "name": lambda p, c: p.name,
+    "default": lambda p, c: p.spec.default,
+    "state_up": lambda p, c: p.state,
+    "nodes": lambda p, c: c.controller.state.cluster.compress(p.spec.nodes) if p.spec.nodes else None,
+    "node_names": lambda p, c: list(p.spec.nodes),
+    "total_nodes": lambda p, c: p.total_nodes,
+    "total_cpus": lambda p, c: p.total_cpus,
+    "max_time": lambda p, c: _minutes(p.spec.max_time_s),
+    "default_time": lambda p, c: NOT_SET if p.spec.default_time_s is None else p.spec.default_time_s // 60,
+    "min_nodes": lambda p, c: p.spec.min_nodes,
+    "max_nodes": lambda p, c: p.spec.max_nodes,
+    "max_cpus_per_node": lambda p, c: p.spec.max_cpus_per_node,
+    "def_mem_per_cpu": lambda p, c: p.spec.def_mem_per_cpu_mib,
+    "def_mem_per_node": lambda p, c: p.spec.def_mem_per_node_mib,
+    "max_mem_per_cpu": lambda p, c: p.spec.max_mem_per_cpu_mib or None,
+    "max_mem_per_node": lambda p, c: p.spec.max_mem_per_node_mib or None,
+    "over_subscribe": lambda p, c: p.spec.oversubscribe,
+    "max_share": lambda p, c: p.spec.oversubscribe_max,
+    "priority_tier": lambda p, c: p.tier,
+    "priority_job_factor": lambda p, c: p.spec.priority_job_factor,
+    "over_time_limit": lambda p, c: _minutes(p.spec.over_time_limit_s),
+    "lln": lambda p, c: p.spec.lln,
+    "root_only": lambda p, c: p.spec.root_only,
+    "req_resv": lambda p, c: p.spec.req_resv,
+    "exclusive_user": lambda p, c: p.spec.exclusive_user,
+    "hidden": lambda p, c: _told_yes(p, c, "hidden"),
+    "disable_root_jobs": lambda p, c: c.controller.access.keeps_root_out(p.spec),
+    "alternate": lambda p, c: _told(p, c, "alternate"),
+    "cpu_bind": lambda p, c: _told(p, c, "cpu_bind"),
     "job_defaults": _job_defaults,
-    "select_parameters": lambda p, e: _told(p, e, "select_type_parameters"),
+    "select_parameters": lambda p, c: _told(p, c, "select_type_parameters"),
     "billing_weights": _weights,
-    "resume_timeout": lambda p, e: p.spec.resume_timeout_s,
-    "suspend_timeout": lambda p, e: p.spec.suspend_timeout_s,
-    "suspend_time": lambda p, e: p.spec.suspend_time_s,
-    "power_save": lambda p, e: e.controller.power is not None,
-    "grace_time": lambda p, e: p.spec.grace_time_s,
+    "resume_timeout": lambda p, c: p.spec.resume_timeout_s,
+    "suspend_timeout": lambda p, c: p.spec.suspend_timeout_s,
+    "suspend_time": lambda p, c: p.spec.suspend_time_s,
+    "power_save": lambda p, c: c.controller.power is not None,
+    "grace_time": lambda p, c: p.spec.grace_time_s,
     "preempt_mode": _preempt_mode,
-    "qos": lambda p, e: p.spec.qos or None,
-    "allow_accounts": lambda p, e: ",".join(p.spec.allow_accounts) or None,
-    "deny_accounts": lambda p, e: ",".join(p.spec.deny_accounts) or None,
-    "allow_qos": lambda p, e: ",".join(p.spec.allow_qos) or None,
-    "deny_qos": lambda p, e: ",".join(p.spec.deny_qos) or None,
-    "allow_groups": lambda p, e: ",".join(p.spec.allow_groups) or None,
-    "allow_alloc_nodes": lambda p, e: _told(p, e, "allow_alloc_nodes"),
-    "cluster": lambda p, e: e.cluster.name,
+    "qos": lambda p, c: p.spec.qos or None,
+    "allow_accounts": lambda p, c: ",".join(p.spec.allow_accounts) or None,
+    "deny_accounts": lambda p, c: ",".join(p.spec.deny_accounts) or None,
+    "allow_qos": lambda p, c: ",".join(p.spec.allow_qos) or None,
+    "deny_qos": lambda p, c: ",".join(p.spec.deny_qos) or None,
+    "allow_groups": lambda p, c: ",".join(p.spec.allow_groups) or None,
+    "allow_alloc_nodes": lambda p, c: _told(p, c, "allow_alloc_nodes"),
+    "cluster": lambda p, c: c.spec.name,
     "tres_fmt_str": _partition_tres,
 }
 """Field -> its value for a partition."""

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 ReservationGetter = Callable[[Reservation, "LiveCluster"], Any]
 
 
-def _names(r: Reservation, engine: LiveCluster) -> str | None:
-    table = engine.controller.state.table
+def _names(r: Reservation, cluster: LiveCluster) -> str | None:
+    table = cluster.controller.state.table
     names = [table.names[i] for i in range(table.n) if r.nodes >> i & 1]
-    return engine.controller.state.cluster.compress(names) if names else None
+    return cluster.controller.state.cluster.compress(names) if names else None
 
 
 _FLAG_ORDER = (
@@ -27,7 +27,7 @@ _FLAG_ORDER = (
 )  # fmt: skip
 
 
-def _flag_text(r: Reservation, engine: LiveCluster) -> str:
+def _flag_text(r: Reservation, cluster: LiveCluster) -> str:
     words = []
     for flag in _FLAG_ORDER:
         if flag not in r.flags:
@@ -40,63 +40,63 @@ def _flag_text(r: Reservation, engine: LiveCluster) -> str:
     return ",".join(words)
 
 
-def _cores(r: Reservation, engine: LiveCluster) -> dict[int, int]:
+def _cores(r: Reservation, cluster: LiveCluster) -> dict[int, int]:
     """Cores it has on each node."""
-    specs = engine.controller.state.table.specs
+    specs = cluster.controller.state.table.specs
     if r.cores is not None:
         return {i: cpus // max(specs[i].threads_per_core, 1) for i, cpus in sorted(r.cores.items())}
     return {i: specs[i].sockets * specs[i].cores_per_socket for i in range(len(specs)) if r.nodes >> i & 1}
 
 
-def reserved_tres(r: Reservation, engine: LiveCluster) -> dict[str, int]:
+def reserved_tres(r: Reservation, cluster: LiveCluster) -> dict[str, int]:
     """What it keeps, licenses only where AccountingStorageTRES lists them."""
-    specs = engine.controller.state.table.specs
+    specs = cluster.controller.state.table.specs
     if r.cores is not None:
         cpus = sum(r.cores.values())
     else:
-        cpus = sum(int(engine.controller.state.table.cpus[i]) for i in range(len(specs)) if r.nodes >> i & 1)
-    listed = {str(name).lower() for name in engine.cluster.option("AccountingStorageTRES")}
+        cpus = sum(int(cluster.controller.state.table.cpus[i]) for i in range(len(specs)) if r.nodes >> i & 1)
+    listed = {str(name).lower() for name in cluster.spec.option("AccountingStorageTRES")}
     found = {"cpu": cpus} if cpus else {}
     return found | {f"license/{name}": count for name, count in r.licenses if f"license/{name}".lower() in listed}
 
 
-def _reserved_text(r: Reservation, engine: LiveCluster) -> str | None:
-    return ",".join(f"{name}={count}" for name, count in reserved_tres(r, engine).items()) or None
+def _reserved_text(r: Reservation, cluster: LiveCluster) -> str | None:
+    return ",".join(f"{name}={count}" for name, count in reserved_tres(r, cluster).items()) or None
 
 
-def _core_lists(r: Reservation, engine: LiveCluster) -> list[list[str]]:
+def _core_lists(r: Reservation, cluster: LiveCluster) -> list[list[str]]:
     if r.cores is None:
         return []
-    names = engine.controller.state.table.names
-    return [[names[i], task_ranges(range(count))] for i, count in _cores(r, engine).items()]
+    names = cluster.controller.state.table.names
+    return [[names[i], task_ranges(range(count))] for i, count in _cores(r, cluster).items()]
 
 
 def _listed(names: tuple[str, ...]) -> str | None:
     return ",".join(names) or None
 
 
-def _of_reservation(r: Reservation, engine: LiveCluster, field: str) -> Any:
-    return engine.reservation_texts.get(r.name, {}).get(field) or None
+def _of_reservation(r: Reservation, cluster: LiveCluster, field: str) -> Any:
+    return cluster.reservation_texts.get(r.name, {}).get(field) or None
 
 
 RESERVATION_FIELDS: dict[str, ReservationGetter] = {
-    "name": lambda r, e: r.name,
-    "start_time": lambda r, e: r.start,
-    "end_time": lambda r, e: r.end,
+    "name": lambda r, c: r.name,
+    "start_time": lambda r, c: r.start,
+    "end_time": lambda r, c: r.end,
     "node_list": _names,
-    "node_cnt": lambda r, e: r.nodes.bit_count(),
-    "flags": lambda r, e: sorted(r.flags),
+    "node_cnt": lambda r, c: r.nodes.bit_count(),
+    "flags": lambda r, c: sorted(r.flags),
     "flag_text": _flag_text,
-    "core_cnt": lambda r, e: sum(_cores(r, e).values()),
+    "core_cnt": lambda r, c: sum(_cores(r, c).values()),
     "core_spec": _core_lists,
-    "features": lambda r, e: r.spec.features or None,
-    "partition": lambda r, e: r.partition.name if r.partition is not None else None,
+    "features": lambda r, c: r.spec.features or None,
+    "partition": lambda r, c: r.partition.name if r.partition is not None else None,
     "tres_str": _reserved_text,
-    "users": lambda r, e: None if _of_reservation(r, e, "groups") else _listed(r.users),
-    "groups": lambda r, e: _of_reservation(r, e, "groups"),
-    "accounts": lambda r, e: _listed(r.accounts),
-    "licenses": lambda r, e: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,
-    "max_start_delay": lambda r, e: _of_reservation(r, e, "max_start_delay"),
-    "comment": lambda r, e: _of_reservation(r, e, "comment"),
+    "users": lambda r, c: None if _of_reservation(r, c, "groups") else _listed(r.users),
+    "groups": lambda r, c: _of_reservation(r, c, "groups"),
+    "accounts": lambda r, c: _listed(r.accounts),
+    "licenses": lambda r, c: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,
+    "max_start_delay": lambda r, c: _of_reservation(r, c, "max_start_delay"),
+    "comment": lambda r, c: _of_reservation(r, c, "comment"),
 }
 """Field -> its value for an advance reservation."""

@@ -47,7 +47,7 @@ def adopt(engine: Engine, old: Configuration, new: Configuration, make: Make) ->
         _refuse([what for what in found if not _may_change(what, old, new)])
         engine = _carried_over(engine, old, new, make)
     engine.conf, engine.host = new.facts, new.host
-    engine.cluster = replace(engine.cluster, options=new.cluster.options)
+    engine.spec = replace(engine.spec, options=new.cluster.options)
     return engine
 
 

@@ -19,14 +19,14 @@ class Holders:
 
     Parameters
     ----------
-    engine
-        Of this cluster.
+    cluster
+        Whose allocations they are.
     release
         Gives a job back, by the id that is shown.
     """
 
-    def __init__(self, engine: LiveCluster, release: Callable[[int], None]) -> None:
-        self.engine, self._release = engine, release
+    def __init__(self, cluster: LiveCluster, release: Callable[[int], None]) -> None:
+        self.cluster, self._release = cluster, release
         self._held: dict[int, int] = {}
 
     @property
@@ -64,7 +64,7 @@ class Holders:
 
     def expect(self) -> None:
         """After a restart: allocations whose clients do not come back are given back."""
-        for live in self.engine.jobs.values():
+        for live in self.cluster.jobs.values():
             if live.asked.get("allocate") and live.asked.get("held") and not live.over:
                 self._look_after(live.id, RETURN_S)
 
@@ -72,7 +72,7 @@ class Holders:
         asyncio.get_running_loop().call_later(seconds, self._check, job_id)
 
     def _check(self, job_id: int) -> None:
-        live = self.engine.shown(job_id)
+        live = self.cluster.shown(job_id)
         if job_id not in self._held and live is not None and live.core.state in _ALIVE:
             self._release(job_id)
 

@@ -35,14 +35,14 @@ class Timer(Protocol):
 class JobTimers:
     """All such instants of one cluster; they lie in its network."""
 
-    def __init__(self, engine: LiveCluster) -> None:
-        self._engine = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self._cluster = cluster
 
     def _at(self, instant: int, call: Callable[[Timer], None], *value: Any) -> None:
-        self._engine.network.at(instant, call, *value)
+        self._cluster.network.at(instant, call, *value)
 
     def _kill_wait(self) -> int:
-        return self._engine.now + int(self._engine.cluster.option("KillWait"))
+        return self._cluster.now + int(self._cluster.spec.option("KillWait"))
 
     # -- warnings before the time limit -----------------------------------------------------------------------------
 
@@ -53,31 +53,31 @@ class JobTimers:
 
     def _plan_warning(self, live: LiveJob, run: int) -> None:
         assert live.core.end_limit is not None
-        earliest = max(live.core.end_limit - _ahead(live), self._engine.now + 1)
-        self._at(self._engine.controller.state.scan_after(earliest), self._warn, live, run)
+        earliest = max(live.core.end_limit - _ahead(live), self._cluster.now + 1)
+        self._at(self._cluster.controller.state.scan_after(earliest), self._warn, live, run)
 
     def _warn(self, timer: Timer) -> None:
         live, run = timer.value
-        core, engine = live.core, self._engine
+        core, cluster = live.core, self._cluster
         if core.restarts != run or core.end_limit is None or core.state not in steps.ALIVE:
             return
-        if core.state == JobState.SUSPENDED or engine.now + _ahead(live) < core.end_limit:
+        if core.state == JobState.SUSPENDED or cluster.now + _ahead(live) < core.end_limit:
             self._plan_warning(live, run)
         else:
             batch_only = "B" in str(live.asked.get("warn_flags") or "")
-            cancels.warn(engine, live, int(live.asked["warn_signal"]), batch_only)
+            cancels.warn(cluster, live, int(live.asked["warn_signal"]), batch_only)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
     def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
         """The step is stopped by the first scan after it has run for so long."""
-        due = self._engine.controller.state.scan_after(self._engine.now + seconds)
+        due = self._cluster.controller.state.scan_after(self._cluster.now + seconds)
         self._at(due, self._step_is_over_limit, live, step)
 
     def _step_is_over_limit(self, timer: Timer) -> None:
         live, step = timer.value
         if step.end is None:
-            steps.post(self._engine, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
+            steps.post(self._cluster, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
             self.kill_tasks_later(live, step.number)
 
     def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:
@@ -86,7 +86,7 @@ class JobTimers:
 
     def _kill_tasks(self, timer: Timer) -> None:
         live, step = timer.value
-        steps.post(self._engine, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
+        steps.post(self._cluster, live, {"kind": "signal", "step": step, "signal": int(signal.SIGKILL)})
 
     # -- scripts ----------------------------------------------------------------------------------------------------
 
@@ -95,8 +95,8 @@ class JobTimers:
         self._at(self._kill_wait(), self._kill_script, run.id, run.restarts)
 
     def _kill_script(self, timer: Timer) -> None:
-        if self._engine.real is not None:
-            self._engine.real.executor.kill(*timer.value)
+        if self._cluster.real is not None:
+            self._cluster.real.executor.kill(*timer.value)
 
 
 def _ahead(live: LiveJob) -> int:

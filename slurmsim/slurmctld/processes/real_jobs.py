@@ -37,18 +37,18 @@ _NAMED_BY_NODE = {"22.05": False, "26.05": True}
 
 
 class RealJobs:
-    """The link between one engine and the processes of its jobs.
+    """The link between one cluster and the processes of its jobs.
 
     Parameters
     ----------
-    engine, executor
-        Of one cluster.
+    cluster, executor
+        Which belong together.
     reserve
         Takes room in its journal, or raises OutputError.
     """
 
-    def __init__(self, engine: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
-        self.engine, self.executor, self._reserve = engine, executor, reserve
+    def __init__(self, cluster: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
+        self.cluster, self.executor, self._reserve = cluster, executor, reserve
         self._waiting: list[LiveJob] = []
         executor.forget_unborn()
         self._begun: set[Run] = set(executor.runs())  # whose end has not been told
@@ -62,9 +62,9 @@ class RealJobs:
         """Bytes of the journal that are kept for ends."""
         return END_ROOM * len(self._begun)
 
-    def adopt(self, engine: LiveCluster) -> None:
-        """Go on with another engine, made of the same journal."""
-        self.engine, engine.real = engine, self
+    def adopt(self, cluster: LiveCluster) -> None:
+        """Go on with another cluster, made of the same journal."""
+        self.cluster, cluster.real = cluster, self
         self._waiting.clear()
         self._begun |= self._told  # what the journal does not have is told again
         self._told.clear()
@@ -111,7 +111,7 @@ class RealJobs:
         return self.news()
 
     def _running(self) -> list[LiveJob]:
-        found = (self.engine.jobs.get(core_id) for _, core_id, _ in self.engine.controller.state.running)
+        found = (self.cluster.jobs.get(core_id) for _, core_id, _ in self.cluster.controller.state.running)
         return [live for live in found if live is not None and is_real(live.asked)]
 
     def _start(self, live: LiveJob) -> None:
@@ -135,7 +135,7 @@ class RealJobs:
         A requeue is often asked for from within: that command is to see its answer first.
         """
         node, path, why = self._node(run), self._file(live, "std_err", run), str(run.state)
-        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.engine.now, why, self.engine.release)
+        notice = stepd_notices.cancelled(f"JOB {live.id}", node, self.cluster.now, why, self.cluster.release)
 
         def end() -> None:
             if path is not None and self.executor.pid(run.id, run.restarts) is not None:
@@ -153,13 +153,13 @@ class RealJobs:
 
     def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
         """A file of a job; newer releases name it by the node it runs on, older ones by that node's machine."""
-        by_node = row(_NAMED_BY_NODE, self.engine.release)
+        by_node = row(_NAMED_BY_NODE, self.cluster.release)
         return file_name(live, which, self._node(run or live.core) if by_node else None)
 
     def _node(self, core: Job) -> str:
         """The first node of a job that has or had some."""
         assert core.alloc is not None
-        return self.engine.controller.state.table.names[int(core.alloc.indices()[0])]
+        return self.cluster.controller.state.table.names[int(core.alloc.indices()[0])]
 
     def news(self) -> list[dict[str, int]]:
         """Runs that ended while nobody was listening, as arguments of the call ``ended``."""
@@ -178,7 +178,7 @@ class RealJobs:
 
     def _is_wanted(self, core_id: int, restarts: int) -> bool:
         """Whether that run goes on, as far as the controller knows; it may have to catch up with a start."""
-        live = self.engine.jobs.get(core_id)
+        live = self.cluster.jobs.get(core_id)
         return live is not None and not live.over and live.core.restarts <= restarts
 
     def _end(self, run: Run) -> None:
@@ -190,12 +190,12 @@ class RealJobs:
             if not self.executor.stopped(*run):
                 self.executor.terminate(*run)
             if not self._left[run]:
-                self._left[run] = now + int(self.engine.cluster.option("KillWait"))
+                self._left[run] = now + int(self.cluster.spec.option("KillWait"))
             elif now > self._left[run]:
                 self.executor.kill(*run)
 
     def _environment(self, live: LiveJob) -> dict[str, str]:
-        core, asked, state = live.core, live.asked, self.engine.controller.state.cluster
+        core, asked, state = live.core, live.asked, self.cluster.controller.state.cluster
         alloc = core.alloc
         assert alloc is not None
         cpus = state.cpus_per_node(alloc)
@@ -205,20 +205,20 @@ class RealJobs:
             "user": live.person.name, "uid": live.person.uid, "gid": live.person.gid, "home": live.person.home,
             "account": core.account or None, "qos": core.qos or None, "reservation": core.reservation_name or None,
             "n_nodes": core.n_nodes, "nodes": state.node_list(alloc), "first_node": self._node(core),
-            "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.engine.release),
+            "cpus_per_node": cpus, "tasks_per_node": _tasks_per_node(core, self.cluster.release),
             "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
             "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
             "cpus_per_task": asked.get("cpus_per_task"),
             "mem_per_cpu": core.shape.mem_cpu or None, "mem_per_node": core.shape.mem_node or None,
             "submit_dir": asked.get("submit_dir") or asked.get("work_dir"),
             "submit_host": asked.get("alloc_node") or "localhost",
-            "cluster": self.engine.cluster.name, "conf": self.engine.conf_path, "restarts": core.restarts,
-            "working_cluster": self.engine.working_cluster, "start": core.start_time, "end": core.end_limit,
+            "cluster": self.cluster.spec.name, "conf": self.cluster.conf_path, "restarts": core.restarts,
+            "working_cluster": self.cluster.working_cluster, "start": core.start_time, "end": core.end_limit,
             "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
             "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
             "oom_kill_step": int(asked.get("oom_kill_step") or 0),
-            "sluid": sluid.text(self.engine.storage.first(live).db_index),
-            "simulated": live.person.uid != self.engine.owner,
+            "sluid": sluid.text(self.cluster.storage.first(live).db_index),
+            "simulated": live.person.uid != self.cluster.owner,
         }  # fmt: skip
         if live.array is not None:
             indices, _ = array_tasks(live.array.asked, 1 << 31)
@@ -227,12 +227,12 @@ class RealJobs:
                 "array_job_id": live.array.id, "array_task_id": live.task, "array_count": len(indices),
                 "array_min": indices[0], "array_max": indices[-1], "array_step": step[-1] if step else 1,
             }  # fmt: skip
-        return batch_environment(facts, asked.get("environment") or {}, self.engine.release)
+        return batch_environment(facts, asked.get("environment") or {}, self.cluster.release)
 
     def _gpus(self, core: Job) -> dict[str, Any]:
         """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""
         assert core.alloc is not None
-        kinds = self.engine.controller.state.table.gres_kinds
+        kinds = self.cluster.controller.state.table.gres_kinds
         count = sum(int(n if isinstance(n, int) else n[0]) for kind, n in core.alloc.gres if kinds[kind][0] == "gpu")
         return {"gpus": ",".join(map(str, range(count))), "gpus_on_node": count} if count else {}
 

@@ -21,29 +21,29 @@ _SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The request by name."""
-    return {"ended": partial(_ended, engine)}
+    return {"ended": partial(_ended, cluster)}
 
 
-def _ended(engine: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-    live = engine.jobs.get(int(arguments["core_id"]))
+def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    live = cluster.jobs.get(int(arguments["core_id"]))
     if live is None:
         raise Refusal(INVALID_JOB)
-    if person.uid not in (live.person.uid, engine.owner):
+    if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal(DENIED)
     core, run, status = live.core, int(arguments["restarts"]), int(arguments["status"])
-    steps.batch_over(live, engine.now, run, status)
+    steps.batch_over(live, cluster.now, run, status)
     fact, unlaunched = ended(core, run, status)
     running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
     if core.state in _KILLED and run == core.restarts and status:
         core.exit_code = fact.exit_code
-    engine.network.tell(engine.now, [fact])
+    cluster.network.tell(cluster.now, [fact])
     if running and live.over:
         if unlaunched:
             core.reason = "JobLaunchFailure"
         else:
-            name_signal(live, status & 0x7F, engine.release)
+            name_signal(live, status & 0x7F, cluster.release)
     return {}
 
 

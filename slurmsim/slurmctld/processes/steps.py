@@ -36,27 +36,27 @@ UNLIMITED = 0xFFFFFFFE
 MAX_TASKS_PER_NODE = 512  # slurm.conf's default
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The calls about steps."""
     return {
-        "step_create": lambda a, person: create(engine, a["step"], person, wait=bool(a.get("wait"))),
-        "step_end": lambda arguments, person: end(engine, arguments, person),
-        "step_layout": lambda arguments, person: layout(engine, arguments),
-        "steps": lambda arguments, person: listed(engine, arguments),
+        "step_create": lambda a, person: create(cluster, a["step"], person, wait=bool(a.get("wait"))),
+        "step_end": lambda arguments, person: end(cluster, arguments, person),
+        "step_layout": lambda arguments, person: layout(cluster, arguments),
+        "steps": lambda arguments, person: listed(cluster, arguments),
     }
 
 
-def one(engine: LiveCluster, job_id: Any) -> LiveJob:
+def one(cluster: LiveCluster, job_id: Any) -> LiveJob:
     """The job with that id of its own. Raises Refusal."""
-    live = engine.shown(int(job_id))
+    live = cluster.shown(int(job_id))
     if live is None:
         raise Refusal(INVALID_JOB, 2017)
     return live
 
 
-def create(engine: LiveCluster, asked: Mapping[str, Any], person: Person, *, wait: bool) -> dict[str, Any]:
+def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wait: bool) -> dict[str, Any]:
     """Make a step of a running job, or wait for room. Raises Refusal; `BUSY` and `DISABLED` pass."""
-    live = one(engine, asked["job_id"])
+    live = one(cluster, asked["job_id"])
     core = live.core
     if person.uid != live.person.uid:
         raise Refusal(DENIED, 2002)
@@ -66,17 +66,15 @@ def create(engine: LiveCluster, asked: Mapping[str, Any], person: Person, *, wai
         raise Refusal(PENDING)
     if core.state != JobState.RUNNING or core.alloc is None:
         raise Refusal(ALREADY_DONE, 2021)
-    if live.next_step >= int(engine.cluster.options.get("MaxStepCount") or 40_000):
+    if live.next_step >= int(cluster.spec.options.get("MaxStepCount") or 40_000):
         raise Refusal(STEP_LIMIT)
     members = [int(i) for i in core.alloc.indices()]
-    names = [engine.controller.state.table.names[i] for i in members]
+    names = [cluster.controller.state.table.names[i] for i in members]
     wanted = dict(asked)
     for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
         if asked.get(text):
             wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
-    if int(asked["num_tasks"]) > len(members) * int(
-        engine.cluster.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE
-    ):
+    if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
         raise Refusal("Task count specification invalid", 2025)
     try:
         place = place_step(wanted, rooms(live))
@@ -85,18 +83,18 @@ def create(engine: LiveCluster, asked: Mapping[str, Any], person: Person, *, wai
             return {"wait": [core.id], "until": None}
         raise
     step = Step(
-        live.next_step, str(asked.get("name") or ""), engine.now, tuple(members[i] for i in place.nodes),
+        live.next_step, str(asked.get("name") or ""), cluster.now, tuple(members[i] for i in place.nodes),
         tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),
     )  # fmt: skip
     live.next_step += 1
     live.steps.append(step)
-    _limit(engine, live, step)
+    _limit(cluster, live, step)
     ids = task_ids(place.tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
     if asked.get("task_nodes"):
         ids = [[k for k, i in enumerate(wanted["arbitrary"]) if i == node] for node in place.nodes]
     return {
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
-        "cpus": place.cpus, "node_list": node_list(engine, step),
+        "cpus": place.cpus, "node_list": node_list(cluster, step),
         "after": len(live.mail),
     }  # fmt: skip
 
@@ -136,45 +134,45 @@ def running(live: LiveJob) -> list[Step]:
     return [step for step in live.steps if step.end is None]
 
 
-def _limit(engine: LiveCluster, live: LiveJob, step: Step) -> None:
+def _limit(cluster: LiveCluster, live: LiveJob, step: Step) -> None:
     """A step with a time limit of its own is stopped by the first scan after it."""
     limit = step.asked.get("time_limit")
     if not limit or int(limit) >= UNLIMITED:
         return
-    engine.timers.limit_step(live, step, int(limit) * 60)
+    cluster.timers.limit_step(live, step, int(limit) * 60)
 
 
-def end(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """A step's tasks are over."""
-    live = one(engine, arguments["job_id"])
-    if person.uid not in (live.person.uid, engine.owner):
+    live = one(cluster, arguments["job_id"])
+    if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal(DENIED, 2002)
     for step in live.steps:
         if step.number == int(arguments["step_id"]) and (step.end is None or step.supposed):
-            step.finish(engine.now, int(arguments["status"]))
-    engine.changed(live)
+            step.finish(cluster.now, int(arguments["status"]))
+    cluster.changed(live)
     return {}
 
 
 # -- what jobs do to their steps ------------------------------------------------------------------------------------
 
 
-def began(engine: LiveCluster, live: LiveJob) -> None:
+def began(cluster: LiveCluster, live: LiveJob) -> None:
     """A job was launched: its script, if it has one, is a step; ``PrologFlags=contain`` makes another."""
     core = live.core
     assert core.alloc is not None
     members = tuple(int(i) for i in core.alloc.indices())
     live.next_step = 0
-    if "contain" in str(engine.cluster.options.get("PrologFlags") or "").lower():
+    if "contain" in str(cluster.spec.options.get("PrologFlags") or "").lower():
         live.steps.append(
-            Step(EXTERN, "extern", engine.now, members, (1,) * len(members), (0,) * len(members), (0,) * len(members),
+            Step(EXTERN, "extern", cluster.now, members, (1,) * len(members), (0,) * len(members), (0,) * len(members),
                  core.restarts, {})
         )  # fmt: skip
     if live.asked.get("script"):
-        live.steps.append(Step(BATCH, "batch", engine.now, members[:1], (1,), (0,), (0,), core.restarts, {}))
+        live.steps.append(Step(BATCH, "batch", cluster.now, members[:1], (1,), (0,), (0,), core.restarts, {}))
 
 
-def over(engine: LiveCluster, live: LiveJob, run: Job) -> None:
+def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
     """A run of a job ended: so did its steps. A script that really runs reports for itself."""
     code, _, number = str(run.exit_code).partition(":")
     status = int(code) << 8 | int(number or 0)
@@ -184,16 +182,16 @@ def over(engine: LiveCluster, live: LiveJob, run: Job) -> None:
             continue
         if step.number == BATCH:
             if ended_by_itself:
-                step.finish(engine.now, status)
-            elif not (engine.runs_jobs and is_real(live.asked)):
-                step.finish(engine.now, TERMINATED)
+                step.finish(cluster.now, status)
+            elif not (cluster.runs_jobs and is_real(live.asked)):
+                step.finish(cluster.now, TERMINATED)
         elif step.number == EXTERN:
-            step.finish(engine.now, 0)
+            step.finish(cluster.now, 0)
         else:
-            step.finish(engine.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
+            step.finish(cluster.now, int(signal.SIGKILL) if ended_by_itself else TERMINATED)
             step.supposed = True  # its srun may know better
-    post(engine, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
-    engine.timers.kill_tasks_later(live, None)
+    post(cluster, live, {"kind": "over", "step": None, "why": str(run.state), "run": run.restarts})
+    cluster.timers.kill_tasks_later(live, None)
 
 
 def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:
@@ -203,7 +201,7 @@ def batch_over(live: LiveJob, now: int, run: int, status: int) -> None:
             step.finish(now, status)
 
 
-def cancel(engine: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: int | None, by: int) -> bool:
+def cancel(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: int | None, by: int) -> bool:
     """scancel of one step: end it, or signal its tasks; whether there is such a step."""
     found = False
     for live in jobs:
@@ -213,33 +211,33 @@ def cancel(engine: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: int
             found = True
             if asked in (None, signal.SIGKILL):
                 step.cancelled_by = by
-                post(engine, live, {"kind": "end", "step": number, "why": "CANCELLED"})
+                post(cluster, live, {"kind": "end", "step": number, "why": "CANCELLED"})
             else:
-                post(engine, live, {"kind": "signal", "step": number, "signal": int(asked)})
+                post(cluster, live, {"kind": "signal", "step": number, "signal": int(asked)})
     return found
 
 
-def send(engine: LiveCluster, live: LiveJob, number: int) -> None:
+def send(cluster: LiveCluster, live: LiveJob, number: int) -> None:
     """Pass a signal on to the tasks of all steps that are srun's."""
     if any(step.asked for step in running(live)):
-        post(engine, live, {"kind": "signal", "step": None, "signal": number})
+        post(cluster, live, {"kind": "signal", "step": None, "signal": number})
 
 
-def post(engine: LiveCluster, live: LiveJob, message: dict[str, Any]) -> None:
+def post(cluster: LiveCluster, live: LiveJob, message: dict[str, Any]) -> None:
     """Leave a message for whoever looks after tasks of this job."""
     live.mail.append(message)
-    engine.changed(live)
+    cluster.changed(live)
 
 
-def layout(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Nodes and tasks of one running step. Raises Refusal."""
-    live = one(engine, arguments["job_id"])
+    live = one(cluster, arguments["job_id"])
     for step in running(live):
         if step.number == int(arguments["step_id"]):
-            names = engine.controller.state.table.names
+            names = cluster.controller.state.table.names
             distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
             return {
-                "nodes": [names[i] for i in step.nodes], "node_list": node_list(engine, step),
+                "nodes": [names[i] for i in step.nodes], "node_list": node_list(cluster, step),
                 "task_ids": task_ids(step.tasks, distribution, plane),
             }  # fmt: skip
     raise Refusal(INVALID_JOB, 2017)
@@ -248,13 +246,13 @@ def layout(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
 # -- looking --------------------------------------------------------------------------------------------------------
 
 
-def node_list(engine: LiveCluster, step: Step) -> str:
+def node_list(cluster: LiveCluster, step: Step) -> str:
     """Its nodes as Slurm prints them."""
-    names = engine.controller.state.table.names
+    names = cluster.controller.state.table.names
     return compress([names[i] for i in step.nodes])
 
 
-def _tres(engine: LiveCluster, step: Step) -> str | None:
+def _tres(cluster: LiveCluster, step: Step) -> str | None:
     if not step.asked:
         return None
     counts = {"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes)}
@@ -263,8 +261,8 @@ def _tres(engine: LiveCluster, step: Step) -> str | None:
     return format_tres(counts)
 
 
-def _run_time(engine: LiveCluster, live: LiveJob, step: Step) -> int:
-    since = engine.now if step.end is None else step.end
+def _run_time(cluster: LiveCluster, live: LiveJob, step: Step) -> int:
+    since = cluster.now if step.end is None else step.end
     return max(since - step.start, 0)
 
 
@@ -272,38 +270,38 @@ Pair = tuple[LiveJob, Step]
 
 
 def _asked(name: str, default: Any = None) -> Callable[[LiveCluster, LiveJob, Step], Any]:
-    return lambda engine, live, step: step.asked.get(name, default)
+    return lambda cluster, live, step: step.asked.get(name, default)
 
 
-def _time_limit(engine: LiveCluster, live: LiveJob, step: Step) -> int | None:
+def _time_limit(cluster: LiveCluster, live: LiveJob, step: Step) -> int | None:
     limit = step.asked.get("time_limit")
     return None if not limit or int(limit) >= UNLIMITED else int(limit)
 
 
 FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
-    "cluster": lambda e, j, s: e.cluster.name,
-    "job_id": lambda e, j, s: j.id,
-    "step_id": lambda e, j, s: s.number,
-    "step_het_comp": lambda e, j, s: None,
-    "array_job_id": lambda e, j, s: j.array.id if j.array is not None else 0,
-    "array_task_id": lambda e, j, s: j.task,
-    "name": lambda e, j, s: s.name,
-    "user_id": lambda e, j, s: j.person.uid,
-    "user_name": lambda e, j, s: j.person.name,
-    "partition": lambda e, j, s: j.core.partition.name,
-    "nodes": lambda e, j, s: node_list(e, s),
-    "num_nodes": lambda e, j, s: len(s.nodes),
-    "num_tasks": lambda e, j, s: sum(s.tasks),
-    "num_cpus": lambda e, j, s: sum(s.cpus),
-    "state": lambda e, j, s: str(s.state),
-    "start_time": lambda e, j, s: s.start,
+    "cluster": lambda c, j, s: c.spec.name,
+    "job_id": lambda c, j, s: j.id,
+    "step_id": lambda c, j, s: s.number,
+    "step_het_comp": lambda c, j, s: None,
+    "array_job_id": lambda c, j, s: j.array.id if j.array is not None else 0,
+    "array_task_id": lambda c, j, s: j.task,
+    "name": lambda c, j, s: s.name,
+    "user_id": lambda c, j, s: j.person.uid,
+    "user_name": lambda c, j, s: j.person.name,
+    "partition": lambda c, j, s: j.core.partition.name,
+    "nodes": lambda c, j, s: node_list(c, s),
+    "num_nodes": lambda c, j, s: len(s.nodes),
+    "num_tasks": lambda c, j, s: sum(s.tasks),
+    "num_cpus": lambda c, j, s: sum(s.cpus),
+    "state": lambda c, j, s: str(s.state),
+    "start_time": lambda c, j, s: s.start,
     "run_time": _run_time,
     "time_limit": _time_limit,
-    "container": lambda e, j, s: None,
+    "container": lambda c, j, s: None,
     "network": _asked("network"),
-    "resv_ports": lambda e, j, s: None,
-    "task_dist": lambda e, j, s: s.asked.get("task_dist") if s.asked else None,
-    "tres_alloc_str": lambda e, j, s: _tres(e, s),
+    "resv_ports": lambda c, j, s: None,
+    "task_dist": lambda c, j, s: s.asked.get("task_dist") if s.asked else None,
+    "tres_alloc_str": lambda c, j, s: _tres(c, s),
     "srun_host": _asked("srun_host"),
     "srun_pid": _asked("srun_pid", 0),
     "submit_line": _asked("submit_line"),
@@ -322,14 +320,14 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
 """Field of job_step_info_t -> its value."""
 
 
-def listed(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Columns of the asked fields of all running steps; with ``job_id`` (and ``step_id``) of one job.
 
     Raises Refusal for a job that nobody knows.
     """
-    jobs: Sequence[LiveJob] = list(engine.jobs.values())
+    jobs: Sequence[LiveJob] = list(cluster.jobs.values())
     if arguments.get("job_id") is not None:
-        jobs = engine.find(str(arguments["job_id"]))
+        jobs = cluster.find(str(arguments["job_id"]))
         if not jobs:
             raise Refusal(INVALID_JOB, 2017)
     pairs = [(live, step) for live in jobs if live.core.state in ALIVE for step in running(live)]
@@ -338,5 +336,5 @@ def listed(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     columns = {}
     for name in arguments["fields"]:
         get = FIELDS.get(name)
-        columns[name] = [None if get is None else get(engine, live, step) for live, step in pairs]
-    return {"now": engine.now, "n": len(pairs), "columns": columns}
+        columns[name] = [None if get is None else get(cluster, live, step) for live, step in pairs]
+    return {"now": cluster.now, "n": len(pairs), "columns": columns}

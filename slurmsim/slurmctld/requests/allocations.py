@@ -45,108 +45,108 @@ _SAID = {
 """What slurmctld answers about a job that cannot start for such a reason, beside its id."""
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The calls about allocations, and the ones that may take long to answer."""
     return {
-        "complete_job": lambda arguments, person: complete(engine, arguments, person),
-        "allocation": lambda arguments, person: allocation(engine, arguments, person),
-        "wait_allocation": lambda arguments, person: wait_allocation(engine, arguments, person),
-        "wait_over": lambda arguments, person: wait_over(engine, arguments),
-        "wait_mail": lambda arguments, person: wait_mail(engine, arguments, person),
-        "wait_until": lambda arguments, person: wait_until(engine, arguments),
+        "complete_job": lambda arguments, person: complete(cluster, arguments, person),
+        "allocation": lambda arguments, person: allocation(cluster, arguments, person),
+        "wait_allocation": lambda arguments, person: wait_allocation(cluster, arguments, person),
+        "wait_over": lambda arguments, person: wait_over(cluster, arguments),
+        "wait_mail": lambda arguments, person: wait_mail(cluster, arguments, person),
+        "wait_until": lambda arguments, person: wait_until(cluster, arguments),
     }
 
 
-def answer(engine: LiveCluster, live: LiveJob) -> dict[str, Any]:
+def answer(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     """What the submission of an allocation is answered: with ``immediate`` the job may have failed already."""
     core = live.core
-    engine.network.tell(engine.now, [StartAtOnce(core.id)])
+    cluster.network.tell(cluster.now, [StartAtOnce(core.id)])
     found: dict[str, Any] = {"job_id": live.id, "granted": core.state == JobState.RUNNING}
     if core.state != JobState.PENDING:
         return found
-    keeps_out = engine.controller.partition_limits.keeps_out  # asked before who is first in line
+    keeps_out = cluster.controller.partition_limits.keeps_out  # asked before who is first in line
     kept = [keeps_out(core, p, shape) for p, shape in zip(core.partitions, core.shapes, strict=True)]
     reason = str(kept[0] if kept and all(kept) else core.reason)
     if int(live.asked.get("immediate") or 0) == 1:
-        before = [r for records in engine.controller.state.queue.jobs.values() for r in records if r.job is not core]
+        before = [r for records in cluster.controller.state.queue.jobs.values() for r in records if r.job is not core]
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
-        down = reason == Reason.PARTITION_DOWN and _has_nodes(engine, core)
-        return _fail(engine, live, found, NOT_TOP if first else DOWN if down else BUSY)
-    if core.shape.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, engine.release):
-        return _fail(engine, live, found, NOT_AVAILABLE)
+        down = reason == Reason.PARTITION_DOWN and _has_nodes(cluster, core)
+        return _fail(cluster, live, found, NOT_TOP if first else DOWN if down else BUSY)
+    if core.shape.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, cluster.release):
+        return _fail(cluster, live, found, NOT_AVAILABLE)
     for name, text in _SAID.items():
         if reason.startswith(name):
             found["note"] = text
     return found
 
 
-def _has_nodes(engine: LiveCluster, core: Job) -> bool:
+def _has_nodes(cluster: LiveCluster, core: Job) -> bool:
     """Whether nodes are free for it, if it might start."""
-    c = engine.controller
+    controller = cluster.controller
     return any(
-        c.start_test.place_now(record, c.state.table.up, core.time_limit_s)
-        for record in c.state.queue.jobs.get(core.id, ())
+        controller.start_test.place_now(record, controller.state.table.up, core.time_limit_s)
+        for record in controller.state.queue.jobs.get(core.id, ())
     )
 
 
-def _fail(engine: LiveCluster, live: LiveJob, found: dict[str, Any], text: str) -> dict[str, Any]:
+def _fail(cluster: LiveCluster, live: LiveJob, found: dict[str, Any], text: str) -> dict[str, Any]:
     """The job has its id and its record, and is over: it cannot be had at once, or ever."""
     core = live.core
-    engine.network.tell(engine.now, [Cancel(core.id)])
+    cluster.network.tell(cluster.now, [Cancel(core.id)])
     core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "1:0"
-    core.start_time = engine.now
+    core.start_time = cluster.now
     return {**found, "refused": text}
 
 
-def complete(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+def complete(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """The holder of an allocation gives it back, with the wait status it ended with. Raises Refusal."""
-    live = one(engine, arguments["job_id"])
-    if person.uid not in (live.person.uid, engine.owner):
+    live = one(cluster, arguments["job_id"])
+    if person.uid not in (live.person.uid, cluster.owner):
         raise Refusal("Invalid user id")
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)
     status, core = int(arguments["status"]), live.core
     if status == NO_STATUS or core.state == JobState.PENDING:
-        cancel(engine, live, person.uid)
+        cancel(cluster, live, person.uid)
         return {}
     code, number = status >> 8 & 0xFF, status & 0x7F
     state = JobState.COMPLETED if not code and not number else JobState.FAILED
-    engine.network.tell(engine.now, [JobEnded(core.id, state, f"{code}:{number}", core.restarts)])
-    name_signal(live, number, engine.release)
+    cluster.network.tell(cluster.now, [JobEnded(core.id, state, f"{code}:{number}", core.restarts)])
+    name_signal(live, number, cluster.release)
     return {}
 
 
-def cancel(engine: LiveCluster, live: LiveJob, by: int) -> None:
+def cancel(cluster: LiveCluster, live: LiveJob, by: int) -> None:
     """Cancel one job; a pending one keeps the reason it waited for."""
     core = live.core
     reason, waited = core.reason, core.state == JobState.PENDING
     live.cancelled_by = by
-    engine.network.tell(engine.now, [Cancel(core.id)])
+    cluster.network.tell(cluster.now, [Cancel(core.id)])
     if waited and live.over:
         core.reason = reason
 
 
-def allocation(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+def allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """What a running job has, as srun and salloc are told. Raises Refusal."""
-    live = _own(engine, arguments, person)
+    live = _own(cluster, arguments, person)
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)
     if live.core.state == JobState.PENDING:
         raise Refusal(PENDING)
-    return facts(engine, live)
+    return facts(cluster, live)
 
 
-def _own(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> LiveJob:
+def _own(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> LiveJob:
     """The job a request is about, if it is that user's or one of an operator's wards. Raises Refusal."""
-    live = one(engine, arguments["job_id"])
-    if person.uid != live.person.uid and not engine.is_operator(person):
+    live = one(cluster, arguments["job_id"])
+    if person.uid != live.person.uid and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002)
     return live
 
 
-def facts(engine: LiveCluster, live: LiveJob) -> dict[str, Any]:
+def facts(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     """The allocation of a job that runs."""
-    core, state, table = live.core, engine.controller.state.cluster, engine.controller.state.table
+    core, state, table = live.core, cluster.controller.state.cluster, cluster.controller.state.table
     alloc = core.alloc
     assert alloc is not None
     count = alloc.n_nodes
@@ -159,53 +159,53 @@ def facts(engine: LiveCluster, live: LiveJob) -> dict[str, Any]:
         "mem_per_node": live.asked.get("pn_min_memory") if not live.asked.get("mem_per_cpu") else None,
         "num_tasks": core.sub.request.n_tasks or None, "cpus_per_task": live.asked.get("cpus_per_task"),
         "ntasks_per_node": core.sub.request.tasks_per_node or None, "user": live.person.name, "uid": live.person.uid,
-        "gid": live.person.gid, "group": live.person.group, "cluster": engine.cluster.name,
-        "conf": engine.conf_path, "working_cluster": engine.working_cluster, "restarts": core.restarts,
+        "gid": live.person.gid, "group": live.person.group, "cluster": cluster.spec.name,
+        "conf": cluster.conf_path, "working_cluster": cluster.working_cluster, "restarts": core.restarts,
         "start_time": core.start_time, "end_time": core.end_limit, "licenses": live.asked.get("licenses"),
         "gpus": state.gres_per_node(alloc) or None, "batch": bool(live.asked.get("script")),
-        "kill_wait": int(engine.cluster.option("KillWait")), "release": engine.release,
-        "kill_on_bad_exit": int(engine.cluster.options.get("KillOnBadExit") or 0),
-        "shared": live.asked.get("shared"), "sluid": sluid.text(engine.storage.first(live).db_index),
+        "kill_wait": int(cluster.spec.option("KillWait")), "release": cluster.release,
+        "kill_on_bad_exit": int(cluster.spec.options.get("KillOnBadExit") or 0),
+        "shared": live.asked.get("shared"), "sluid": sluid.text(cluster.storage.first(live).db_index),
     }  # fmt: skip
 
 
-def wait_allocation(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+def wait_allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """Wait until a job is no longer pending, or the instant ``until``; ``timed_out`` then. Raises Refusal."""
-    live = _own(engine, arguments, person)
+    live = _own(cluster, arguments, person)
     if live.over:
         return {"over": True, "state": str(live.core.state)}
     if live.core.state != JobState.PENDING:
-        return facts(engine, live)
+        return facts(cluster, live)
     until = arguments.get("until")
-    if until is not None and engine.now >= int(until):
+    if until is not None and cluster.now >= int(until):
         return {"timed_out": True}
     return {"wait": [live.core.id], "until": until}
 
 
-def wait_over(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def wait_over(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Wait until a job, or every task of an array, is over. Raises Refusal for one nobody knows."""
-    found = engine.find(str(arguments["job_id"]))
+    found = cluster.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
     left = [live.core.id for live in found if not live.over]
     return {"wait": left[:1], "until": None} if left else {"over": True}
 
 
-def wait_mail(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+def wait_mail(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """Wait for messages to whoever looks after the tasks of a job, from number ``after`` on. Raises Refusal."""
-    live = _own(engine, arguments, person)
+    live = _own(cluster, arguments, person)
     after, step = int(arguments["after"]), arguments.get("step_id")
     mine = [m for m in live.mail[after:] if m["step"] is None or m["step"] == step]
     gone = live.over or live.core.state == JobState.PENDING
     lost = step is not None and not gone and all(s.number != step for s in running(live))
     if mine or (gone and not arguments.get("told")) or lost:
         return {
-            "mail": mine, "after": len(live.mail), "over": gone, "state": str(live.core.state), "now": engine.now,
+            "mail": mine, "after": len(live.mail), "over": gone, "state": str(live.core.state), "now": cluster.now,
         }  # fmt: skip
     return {"wait": [live.core.id], "until": None}
 
 
-def wait_until(engine: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def wait_until(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Wait for an instant of the cluster's clock."""
     until = int(arguments["until"])
-    return {"now": engine.now} if engine.now >= until else {"wait": [], "until": until}
+    return {"now": cluster.now} if cluster.now >= until else {"wait": [], "until": until}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_job import LiveJob
 
 
-def take_out(engine: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None:
+def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None:
     """Make ready to cancel `named`: what is left of them beside jobs with ids of their own is one record an array.
 
     `whole` says that the array was named by its id alone: its own record keeps its tasks then; named task by task it
@@ -31,11 +31,11 @@ def take_out(engine: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None
             live.take_id(array.id)
             if live is not kept:
                 del array.tasks[live.task]
-                engine.drop(live)
+                cluster.drop(live)
         if kept is None:
             continue
         kept.record_of, kept.order = tuple(going), array.order
-        engine.keep(kept)
+        cluster.keep(kept)
         if whole:
             array.tasks |= {live.task: kept for live in going if live.task is not None}
         else:
@@ -45,8 +45,8 @@ def take_out(engine: LiveCluster, named: Sequence[LiveJob], whole: bool) -> None
             kept.emptied = True
 
 
-def is_unheard(engine: LiveCluster, text: str, found: LiveJob) -> bool:
+def is_unheard(cluster: LiveCluster, text: str, found: LiveJob) -> bool:
     """Whether `text` is a task's own id, which job_str_signal did not look for before 24.11."""
-    if since(engine.release, "task_by_its_own_id") or found.array is None:
+    if since(cluster.release, "task_by_its_own_id") or found.array is None:
         return False
     return text == str(found.own_id) != str(found.array.id)

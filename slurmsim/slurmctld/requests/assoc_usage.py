@@ -62,21 +62,21 @@ class _Use:
 class _Counts:
     """What every association and QOS has in use, and accounts and users within a QOS."""
 
-    def __init__(self, engine: LiveCluster) -> None:
+    def __init__(self, cluster: LiveCluster) -> None:
         self._uses: dict[Key, _Use] = {}
-        c = engine.controller
-        self.limits = c.accounting.limits
-        if c.accounting.limits is None:
+        controller = cluster.controller
+        self.limits = controller.accounting.limits
+        if controller.accounting.limits is None:
             return
-        last = c.accounting.book.last if c.accounting.book is not None else engine.now
-        for live in engine.jobs.values():
+        last = controller.accounting.book.last if controller.accounting.book is not None else cluster.now
+        for live in cluster.jobs.values():
             core = live.core
             if live.over or core.branch is None:
                 continue
             counts: Mapping[str, int] = {}
             left = 0
             if core.state in _RAN and core.alloc is not None:
-                counts = {name: int(count) for name, count in c.state.billing.amounts(core)[1].items()}
+                counts = {name: int(count) for name, count in controller.state.billing.amounts(core)[1].items()}
                 left = max(0, core.time_limit_s - max(0, last - (core.start_time or last)))
             for key in _keys(live):
                 self._uses.setdefault(key, _Use()).add(live, counts, left)
@@ -99,30 +99,30 @@ def _keys(live: LiveJob) -> Iterator[Key]:
         yield "account", name, core.branch.spec.account
 
 
-def assoc_mgr(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> Answer:
+def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> Answer:
     """The records of the kinds asked for; of some users, accounts and QOS."""
-    db = engine.database
+    db = cluster.database
     flags = set(arguments.get("flags") or ("users", "assoc", "qos"))
     users, accounts = (_folded(arguments.get(key)) for key in ("users", "accounts"))
     answer: Answer = {"users": [], "assoc": [], "qos": []}
     if not db.exists:
         return answer
-    private = _private(engine) if not db.is_admin(person) else frozenset()
+    private = _private(cluster) if not db.is_admin(person) else frozenset()
     if "users" in flags:
         answer["users"] = [
-            {**records.user(db, name), "uid": engine.people.by_name(name).uid} for name in sorted(db.users)
+            {**records.user(db, name), "uid": cluster.people.by_name(name).uid} for name in sorted(db.users)
             if (users is None or name.lower() in users) and ("users" not in private or name == person.name)
         ]  # fmt: skip
-    counts = _Counts(engine)
+    counts = _Counts(cluster)
     if "assoc" in flags:
         answer["assoc"] = [
-            row for row in _associations(engine, counts)
+            row for row in _associations(cluster, counts)
             if (users is None or not row["user"] or row["user"].lower() in users)
             and (accounts is None or row["account"].lower() in accounts)
             and ("usage" not in private or row["user"] == person.name)
         ]  # fmt: skip
     if "qos" in flags:
-        answer["qos"] = _qos_records(engine, counts, arguments.get("qos"))
+        answer["qos"] = _qos_records(cluster, counts, arguments.get("qos"))
     return answer
 
 
@@ -130,8 +130,8 @@ def _folded(words: Any) -> set[str] | None:
     return {str(word).lower() for word in words} if words else None
 
 
-def _private(engine: LiveCluster) -> frozenset[str]:
-    value = engine.cluster.options.get("PrivateData") or ()
+def _private(cluster: LiveCluster) -> frozenset[str]:
+    value = cluster.spec.options.get("PrivateData") or ()
     return frozenset(word.strip().lower() for word in (value.split(",") if isinstance(value, str) else value))
 
 
@@ -142,9 +142,9 @@ def _used(ledger: Ledger) -> Answer:
     }  # fmt: skip
 
 
-def _associations(engine: LiveCluster, counts: _Counts) -> Iterator[Answer]:
+def _associations(cluster: LiveCluster, counts: _Counts) -> Iterator[Answer]:
     """Down the tree, users of an account first."""
-    db, tree = engine.database, engine.controller.state.tree
+    db, tree = cluster.database, cluster.controller.state.tree
     if tree is None:
         return
     spans, shares = records.spans(db), ShareTree(tree)
@@ -155,26 +155,26 @@ def _associations(engine: LiveCluster, counts: _Counts) -> Iterator[Answer]:
             continue
         row = records.association(db, key, spans[key])
         raw = shares.shares[branch.row]
-        row |= {"share": share_of(engine, branch), "raw": _PARENT if raw < 0 else raw,
+        row |= {"share": share_of(cluster, branch), "raw": _PARENT if raw < 0 else raw,
                 "level": shares.level_shares[branch.row] if branch.parent is not None else 1,
-                "uid": engine.people.by_name(branch.spec.user).uid if branch.spec.user else None,
+                "uid": cluster.people.by_name(branch.spec.user).uid if branch.spec.user else None,
                 "used": _used(branch.ledger), "usage": counts["assoc", branch.row]}  # fmt: skip
         for name in ("grp_wall", "max_wall"):
             row[name] = _minutes(row[f"{name}_s"])
         yield row
 
 
-def _qos_records(engine: LiveCluster, counts: _Counts, names: Any) -> list[Answer]:
+def _qos_records(cluster: LiveCluster, counts: _Counts, names: Any) -> list[Answer]:
     """One record a QOS, by id, or those of `names` in their order."""
-    ids = engine.database.qos_ids
-    specs = {qos.name: qos for qos in engine.database.accounting().qos}
+    ids = cluster.database.qos_ids
+    specs = {qos.name: qos for qos in cluster.database.accounting().qos}
     wanted = [str(n).lower() for n in names] if names else sorted(ids, key=lambda name: ids[name])
-    return [_record(engine, specs[name], ids[name], counts) for name in wanted if name in specs and name in ids]
+    return [_record(cluster, specs[name], ids[name], counts) for name in wanted if name in specs and name in ids]
 
 
-def _record(engine: LiveCluster, spec: Qos, number: int, counts: _Counts) -> Answer:
+def _record(cluster: LiveCluster, spec: Qos, number: int, counts: _Counts) -> Answer:
     limits, name = spec.limits, spec.name
-    tree = engine.controller.state.tree
+    tree = cluster.controller.state.tree
     ledger = tree.qos_ledgers.get(name) if tree is not None else None
     parts = {kind: counts.limits.counters.met(name, kind) if counts.limits is not None else []
              for kind in ("account", "user")}  # fmt: skip
@@ -193,7 +193,7 @@ def _record(engine: LiveCluster, spec: Qos, number: int, counts: _Counts) -> Ans
         "per_user": [spec.max_jobs_pu, spec.max_jobs_accrue_pu, spec.max_submit_pu],
         "max_tres_pu": spec.max_tres_pu, "max_tres_run_mins_pu": spec.max_tres_run_mins_pu,
         "accounts": [[account, counts["account", name, account]] for account in parts["account"]],
-        "users": [[user, engine.people.by_name(user).uid, counts["user", name, user]] for user in parts["user"]],
+        "users": [[user, cluster.people.by_name(user).uid, counts["user", name, user]] for user in parts["user"]],
     }  # fmt: skip
 
 

@@ -21,23 +21,23 @@ Answer = dict[str, Any]
 CHANGES = frozenset({"account_change"})
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
     """The requests about associations."""
 
     def change(arguments: dict[str, Any], person: Person) -> Answer:
-        return AnyChange(engine, person, commit=True).run(arguments)
+        return AnyChange(cluster, person, commit=True).run(arguments)
 
     def check(arguments: dict[str, Any], person: Person) -> Answer:
-        return AnyChange(engine, person, commit=False).run(arguments)
+        return AnyChange(cluster, person, commit=False).run(arguments)
 
     def qos_ids(arguments: dict[str, Any], person: Person) -> Answer:
-        return {"ids": sorted(engine.database.qos_ids.items(), key=lambda pair: pair[1])}
+        return {"ids": sorted(cluster.database.qos_ids.items(), key=lambda pair: pair[1])}
 
     def user_names(arguments: dict[str, Any], person: Person) -> Answer:
-        found = [engine.people.by_uid(int(uid)) for uid in arguments["ids"]]
+        found = [cluster.people.by_uid(int(uid)) for uid in arguments["ids"]]
         return {"names": [None if one.name == str(one.uid) else one.name for one in found]}
 
     return {
         "account_change": change, "account_check": check, "qos_ids": qos_ids, "user_names": user_names,
-        "account_list": lambda arguments, person: listed(engine, arguments, person),
+        "account_list": lambda arguments, person: listed(cluster, arguments, person),
     }  # fmt: skip

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 CHANGES = frozenset({"kill"})
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The request by name."""
-    return {"kill": partial(_kill, engine)}
+    return {"kill": partial(_kill, cluster)}
 
 
-def _kill(e: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
     """scancel of one job, an array, or tasks of it; other signals go to what really runs."""
-    found = e.find(str(arguments["job_id"]))
+    found = cluster.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
     number, running = arguments.get("signal"), False
@@ -39,39 +39,39 @@ def _kill(e: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str
     told = number not in (None, signal.SIGKILL) or arguments.get("batch") or arguments.get("step") is not None
     if told and not alive:  # a script or a step that is gone, whosever it was
         raise Refusal(INVALID_JOB, 2017)
-    if any(person.uid != live.person.uid for live in found) and not e.is_operator(person):
+    if any(person.uid != live.person.uid for live in found) and not cluster.is_operator(person):
         raise Refusal(DENIED, 2002) if arguments.get("step") is None else Refusal("Invalid user id", 2010)
-    unheard = arguments.get("step") is None and array_cancel.is_unheard(e, str(arguments["job_id"]), found[0])
+    unheard = arguments.get("step") is None and array_cancel.is_unheard(cluster, str(arguments["job_id"]), found[0])
     if not alive or unheard:
         raise Refusal("Job/step already completing or completed", 2021)
     if arguments.get("step") is not None:
-        if not steps.cancel(e, alive, int(arguments["step"]), number, person.uid):
+        if not steps.cancel(cluster, alive, int(arguments["step"]), number, person.uid):
             raise Refusal(INVALID_JOB, 2017)
         return {}
     if number not in (None, signal.SIGKILL) or arguments.get("batch"):
         number = signal.SIGKILL if number is None else int(number)
         unheard_of = [live for live in alive if live.core.state != JobState.RUNNING]
-        _signal(e, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
+        _signal(cluster, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
         if number != signal.SIGKILL or not unheard_of:
             return {}
         running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
-    waited = {live: waits_for(live, e) for live in alive if live.core.state == JobState.PENDING}
-    array_cancel.take_out(e, alive, whole="_" not in str(arguments["job_id"]) and not running)
+    waited = {live: waits_for(live, cluster) for live in alive if live.core.state == JobState.PENDING}
+    array_cancel.take_out(cluster, alive, whole="_" not in str(arguments["job_id"]) and not running)
     for live in alive:
         live.cancelled_by = person.uid
-    e.network.tell(e.now, [Cancel(live.core.id) for live in alive])
+    cluster.network.tell(cluster.now, [Cancel(live.core.id) for live in alive])
     for live, reason in waited.items():
         if live.over:
             live.core.reason = reason  # slurmctld leaves it as it was
     return {}
 
 
-def warn(e: LiveCluster, live: LiveJob, number: int, batch: bool) -> None:
+def warn(cluster: LiveCluster, live: LiveJob, number: int, batch: bool) -> None:
     """The job's time limit is near: its script alone is told, or the tasks of its steps."""
-    _signal(e, [live], number, batch, full=False)
+    _signal(cluster, [live], number, batch, full=False)
 
 
-def _signal(e: LiveCluster, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
+def _signal(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, batch: bool, full: bool) -> None:
     """Pass a signal on to the processes of running jobs; what only seems to run dies of a KILL to its script."""
     facts: list[Fact] = []
     dead: list[LiveJob] = []
@@ -80,14 +80,14 @@ def _signal(e: LiveCluster, jobs: Sequence[LiveJob], number: int, batch: bool, f
         if core.state != JobState.RUNNING and (core.state != JobState.SUSPENDED or number == signal.SIGKILL):
             continue
         if not batch:
-            steps.send(e, live, number)
-        if e.real is not None and is_real(live.asked):
+            steps.send(cluster, live, number)
+        if cluster.real is not None and is_real(live.asked):
             if batch or full:  # else it is for steps alone
-                e.real.executor.signal(core.id, core.restarts, number, script_only=batch)
+                cluster.real.executor.signal(core.id, core.restarts, number, script_only=batch)
         elif number == signal.SIGKILL:
             facts.append(JobEnded(core.id, JobState.FAILED, f"0:{number}", core.restarts))
             dead.append(live)
     if facts:
-        e.network.tell(e.now, facts)
+        cluster.network.tell(cluster.now, facts)
         for live in dead:
-            name_signal(live, number, e.release)
+            name_signal(live, number, cluster.release)

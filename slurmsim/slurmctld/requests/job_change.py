@@ -49,12 +49,12 @@ _SUB = {
 class Update:
     """One update of one record, as far as it has been looked at."""
 
-    def __init__(self, engine: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:
-        self.engine, self.record, self.person = engine, record, person
+    def __init__(self, cluster: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:
+        self.cluster, self.record, self.person = cluster, record, person
         self.live = record.first
         self.core: Job = record.first.core
         self.asked = {key: value for key, value in job.items() if value is not None}
-        self.operator = engine.is_operator(person)
+        self.operator = cluster.is_operator(person)
         self.pending, self.runs = self.core.state == JobState.PENDING, self.core.state in _RAN
         self.new: dict[str, Any] = {}
         self.facts: list[Callable[[int], Fact]] = []
@@ -98,7 +98,7 @@ class Update:
             changes["time_min_s"] = new["time_min"] * 60 or None
         if "begin_time" in new:
             begin = int(new["begin_time"])
-            changes["begin"] = begin if begin > self.engine.now else None
+            changes["begin"] = begin if begin > self.cluster.now else None
         if "requeue" in new:
             changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
@@ -120,12 +120,12 @@ class Update:
 
     def test(self) -> None:
         """Have the core look at what has been noted. Raises Refusal with Slurm's text."""
-        c = self.engine.controller
+        controller = self.cluster.controller
         moved = not {"partition", "account", "qos"}.isdisjoint(self.new)
         try:
-            found = c.job_alterations.probe(self.core, self.submission_of(self.core))
-            if moved and c.access.closed and c.state.enforce.limits and not self.operator:
-                c.access.refuse(found.partitions, found.bars)
+            found = controller.job_alterations.probe(self.core, self.submission_of(self.core))
+            if moved and controller.access.closed and controller.state.enforce.limits and not self.operator:
+                controller.access.refuse(found.partitions, found.bars)
         except SubmitError as error:
             raise Refusal(error.text) from None
 
@@ -133,7 +133,7 @@ class Update:
 
     def apply(self) -> None:
         """Tell the core, and keep what it need not know. Raises Refusal."""
-        engine, network = self.engine, self.engine.network
+        cluster, network = self.cluster, self.cluster.network
         alters = not (_REQUEST | set(_SUB) | {"partition", "time_min", "begin_time"}).isdisjoint(self.new)
         facts: list[Fact] = []
         for live in self.record.jobs:
@@ -148,7 +148,7 @@ class Update:
             live.asked = changed
             if "requeue" in self.new:
                 live.core.sub.requeue = bool(self.new["requeue"])
-        network.tell(engine.now, facts)
+        network.tell(cluster.now, facts)
         refused = network.refused_edits[already:]
         del network.refused_edits[already:]
         if refused:

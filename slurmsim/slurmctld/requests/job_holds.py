@@ -12,12 +12,12 @@ from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import Reason, is_held
 
 
-def hold_record(engine: LiveCluster, record: Record, kind: str, person: Person) -> None:
+def hold_record(cluster: LiveCluster, record: Record, kind: str, person: Person) -> None:
     """What an update of the priority to 0 or to infinity does to one record (_update_job, 22.05). Raises Refusal."""
     live = record.first
-    operator = engine.is_operator(person)
+    operator = cluster.is_operator(person)
     stranger = person.uid != live.person.uid and not operator
-    if stranger and since(engine.release, "owner_asked_first"):
+    if stranger and since(cluster.release, "owner_asked_first"):
         raise Refusal(BAD_USER)
     if live.over:
         raise Refusal("Job has already finished")
@@ -30,13 +30,13 @@ def hold_record(engine: LiveCluster, record: Record, kind: str, person: Person) 
             raise Refusal(DENIED, 2002)
         # a job that is not held has its priority set back by operators alone
         fact = Release if operator or is_held(core.reason) else RankAnew
-        engine.network.tell(engine.now, [fact(one.core.id) for one in record.jobs])
+        cluster.network.tell(cluster.now, [fact(one.core.id) for one in record.jobs])
         for one in record.jobs:
-            one.edited_at = engine.now
+            one.edited_at = cluster.now
         return
     admin = kind == "hold" and operator
     for one in record.jobs:
         planned = one.core.planned_start
-        one.planned_before_hold = (planned, engine.now) if planned else None
+        one.planned_before_hold = (planned, cluster.now) if planned else None
     if core.priority or operator or not is_held(core.reason):
-        engine.network.tell(engine.now, [Hold(one.core.id, admin=admin) for one in record.jobs])
+        cluster.network.tell(cluster.now, [Hold(one.core.id, admin=admin) for one in record.jobs])

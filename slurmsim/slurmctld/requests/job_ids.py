@@ -43,17 +43,17 @@ class Named:
     missing: tuple[int, ...] = ()
 
 
-def records_of(engine: LiveCluster, text: str, *, split: bool) -> Named:
+def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
     """The records of ``N``, ``N_T``, ``N_list`` or ``N_*``. Raises Refusal.
 
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """
     base, underscore, tasks = text.partition("_")
     number = job_number(base)
-    array = engine.arrays.get(number)
+    array = cluster.arrays.get(number)
     if not underscore or tasks == "*":
         if array is None:
-            found = engine.find(base)
+            found = cluster.find(base)
             if not found or underscore:
                 raise Refusal(INVALID_JOB, 2017)
             return Named([Record(found)])
@@ -61,18 +61,18 @@ def records_of(engine: LiveCluster, text: str, *, split: bool) -> Named:
         apart = sorted({t for t in array.tasks.values() if t.own_id is not None}, key=lambda t: t.order)
         return Named(([Record(unsplit)] if unsplit else []) + [Record([task]) for task in apart], number)
     try:
-        wanted, _ = array_tasks(tasks, int(engine.cluster.option("MaxArraySize")))
+        wanted, _ = array_tasks(tasks, int(cluster.spec.option("MaxArraySize")))
     except SubmitError:
         wanted = []
     if not wanted:
         raise Refusal(INVALID_JOB, 2017)
     if array is None:
         return Named([], number, tuple(wanted))
-    return _tasks(engine, number, wanted, split)
+    return _tasks(cluster, number, wanted, split)
 
 
-def _tasks(engine: LiveCluster, number: int, wanted: Sequence[int], split: bool) -> Named:
-    array = engine.arrays[number]
+def _tasks(cluster: LiveCluster, number: int, wanted: Sequence[int], split: bool) -> Named:
+    array = cluster.arrays[number]
     unsplit = array.unsplit()
     asked = set(wanted)
     mine = [task for task in unsplit if task.task in asked]
@@ -82,13 +82,13 @@ def _tasks(engine: LiveCluster, number: int, wanted: Sequence[int], split: bool)
         wanted = sorted(asked - {task.task for task in unsplit})
     else:
         for task in mine:  # also where what is asked will be refused
-            engine.split(task)
-            engine.controller.eligibility.arrays.split(task.core)
+            cluster.split(task)
+            cluster.controller.eligibility.arrays.split(task.core)
     named.records += [Record([array.tasks[k]]) for k in wanted if k in array.tasks]
     return named
 
 
-def for_each(engine: LiveCluster, named: Named, act: Callable[[Record], None]) -> dict[str, Any]:
+def for_each(cluster: LiveCluster, named: Named, act: Callable[[Record], None]) -> dict[str, Any]:
     """Do something to every record; a refusal of one leaves the others. Raises Refusal for a plain job."""
     if named.array is None:
         act(named.records[0])
@@ -105,10 +105,10 @@ def for_each(engine: LiveCluster, named: Named, act: Callable[[Record], None]) -
             text = refusal.text
         outcomes.setdefault(text, set()).update(tasks)
     ordered = sorted(outcomes.items(), key=lambda item: min(item[1]))
-    return {"responses": [[_ids(engine, named.array, tasks), text] for text, tasks in ordered]}
+    return {"responses": [[_ids(cluster, named.array, tasks), text] for text, tasks in ordered]}
 
 
-def _ids(engine: LiveCluster, array: int, tasks: set[int]) -> str:
+def _ids(cluster: LiveCluster, array: int, tasks: set[int]) -> str:
     """``5_1,4``; 26.05 puts them into brackets."""
     text = task_ranges(tasks)
-    return f"{array}_[{text}]" if since(engine.release, "task_ids_in_brackets") else f"{array}_{text}"
+    return f"{array}_[{text}]" if since(cluster.release, "task_ids_in_brackets") else f"{array}_{text}"

@@ -21,7 +21,7 @@ def counts(u: Update) -> None:
         return
     core, shape = u.core, u.core.shape
     request = core.sub.request
-    before = tres_asked(u.live, u.engine)
+    before = tres_asked(u.live, u.cluster)
     tres = dict(before)
     memory = u.get("pn_min_memory")
     per_cpu = bool(u.get("mem_per_cpu"))
@@ -73,7 +73,7 @@ def sizes(u: Update) -> None:
 
 def keep_cpus_a_node(u: Update) -> None:
     """An update does not work MinCPUsNode out anew: it is what is asked for now, or what it was."""
-    u.new["pn_min_cpus_settled"] = int(u.get("pn_min_cpus") or 0) or pn_min_cpus(Row(u.live), u.engine)
+    u.new["pn_min_cpus_settled"] = int(u.get("pn_min_cpus") or 0) or pn_min_cpus(Row(u.live), u.cluster)
 
 
 def tasks_per_node(u: Update) -> None:
@@ -95,7 +95,7 @@ def _node_counts(u: Update) -> None:
         u.need_pending()
     if u.pending and (least is not None or most is not None):
         request = u.core.sub.request
-        if most is None and since(u.engine.release, "one_node_count"):
+        if most is None and since(u.cluster.release, "one_node_count"):
             most = least
         lower = request.min_nodes if least is None else least
         upper = request.max_nodes if most is None else most

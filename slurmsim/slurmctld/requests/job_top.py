@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 SEVERAL_PARTITIONS = "Requested partition configuration not available now"
 
 
-def named_for_top(engine: LiveCluster, text: str) -> list[Record]:
+def named_for_top(cluster: LiveCluster, text: str) -> list[Record]:
     """The records of ``N,N_T,...``, an array's own standing for it. Raises Refusal when one does not exist."""
-    found = [records_of(engine, word, split=True) for word in text.split(",") if word]
+    found = [records_of(cluster, word, split=True) for word in text.split(",") if word]
     if not found or any(not named.records for named in found):
         raise Refusal(INVALID_JOB, 2017)
     return [named.records[0] for named in found]
 
 
-def to_the_top(engine: LiveCluster, named: list[Record], owner: Person | None) -> list[SetNice]:
+def to_the_top(cluster: LiveCluster, named: list[Record], owner: Person | None) -> list[SetNice]:
     """What makes `named` the first of their kind; only those of `owner`, when given. Raises Refusal."""
     first = _waiting(named, owner)
     chosen = {id(record.first) for record in first}
-    others = [one for one in _all(engine) if id(one.first) not in chosen and _alike(one, first[0])]
+    others = [one for one in _all(cluster) if id(one.first) not in chosen and _alike(one, first[0])]
     places = sorted((one.first.core.priority for one in first + others), reverse=True)
     facts: list[SetNice] = []
     gained, last = 0, 0
@@ -66,10 +66,10 @@ def _waiting(named: list[Record], owner: Person | None) -> list[Record]:
     return list(found.values())
 
 
-def _all(engine: LiveCluster) -> list[Record]:
+def _all(cluster: LiveCluster) -> list[Record]:
     """Every record there is, in order of creation."""
     records: dict[int, Record] = {}
-    for live in sorted(engine.jobs.values(), key=lambda live: live.order):
+    for live in sorted(cluster.jobs.values(), key=lambda live: live.order):
         key = live.id if live.own_id is not None else -live.id
         records.setdefault(key, Record([])).jobs.append(live)
     return list(records.values())

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.server.people import Person
 
 
-def update(engine: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:
+def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person: Person) -> None:
     """Carry an update out, after which the job's priority is worked out anew in any case. Raises Refusal."""
-    work = Update(engine, record, job, person)
+    work = Update(cluster, record, job, person)
     failed: Refusal | None = None
     try:
         for step in _STEPS:
@@ -76,15 +76,15 @@ def update(engine: LiveCluster, record: Record, job: Mapping[str, Any], person: 
     finally:
         if work.authorized:
             ended = [RankAnew(live.core.id, refused=failed is not None) for live in record.jobs]
-            engine.network.tell(engine.now, ended)
+            cluster.network.tell(cluster.now, ended)
     if failed is not None:
         raise failed
-    c = engine.controller
+    controller = cluster.controller
     for live in record.jobs:
         if (
-            c.partition_limits.limit_reason(live.core, live.core.partition, live.core.shape) is None
+            controller.partition_limits.limit_reason(live.core, live.core.partition, live.core.shape) is None
         ):  # what a limit says is kept
-            live.edited_at = engine.now
+            live.edited_at = cluster.now
 
 
 # -- the steps, in slurmctld's order ---------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def _owner(u: Update) -> None:
 
 
 def _authority(u: Update) -> None:
-    if since(u.engine.release, "owner_asked_first"):
+    if since(u.cluster.release, "owner_asked_first"):
         _owner(u)
     burst = u.get("burst_buffer")
     if burst is not None and not (u.live.over and u.operator and not burst):
@@ -106,7 +106,7 @@ def _authority(u: Update) -> None:
         limit = int(str(u.get("array_inx")) or 0)
         for live in array.tasks.values():
             live.core.array_limit = limit or None
-        u.engine.network.tell(u.engine.now, [SetArrayLimit(array.id, limit or None)])
+        u.cluster.network.tell(u.cluster.now, [SetArrayLimit(array.id, limit or None)])
         if u.live.over:
             raise Done
     if u.live.over:
@@ -126,11 +126,11 @@ def _partition(u: Update) -> None:
         u.set("partition")
         try:
             u.submission_of(u.core)
-            u.engine.controller.state.cluster.compiled(u.submission_of(u.core))
+            u.cluster.controller.state.cluster.compiled(u.submission_of(u.core))
         except SubmitError as error:
             u.new.pop("partition")
             raise Refusal(error.text) from None
-        first = u.engine.controller.state.cluster.by_name[wanted.split(",")[0]]
+        first = u.cluster.controller.state.cluster.by_name[wanted.split(",")[0]]
         if first.state in ("DRAIN", "INACTIVE"):
             u.new.pop("partition")
             raise Refusal("Required partition not available (inactive or drain)")
@@ -153,7 +153,7 @@ def _tested(u: Update, *names: str) -> None:
 
 def _qos(u: Update) -> None:
     wanted = u.get("qos")
-    if wanted is None or wanted == u.core.qos or u.engine.controller.accounting.accounts is None:
+    if wanted is None or wanted == u.core.qos or u.cluster.controller.accounting.accounts is None:
         return
     u.new["qos"] = wanted
     try:
@@ -168,7 +168,7 @@ def _accrual(u: Update) -> None:
     if u.get("reset_accrue_time"):
         u.need_pending()
         if u.core.accrue_time:
-            u.core.accrue_time = u.engine.now
+            u.core.accrue_time = u.cluster.now
 
 
 def _nodes_asked(u: Update) -> None:
@@ -176,16 +176,16 @@ def _nodes_asked(u: Update) -> None:
     if wanted is None:
         return
     names = names_of(wanted) if wanted else ()
-    index = u.engine.controller.state.table.index
+    index = u.cluster.controller.state.table.index
     if any(name not in index for name in names):
         raise Refusal(BAD_NODES)
     if u.runs:
-        mask = u.engine.controller.state.nodes_named(names)
+        mask = u.cluster.controller.state.nodes_named(names)
         first = u.core.nodes & -u.core.nodes
         if not names or mask & ~u.core.nodes or (u.present("script") and not mask & first):
             raise Refusal(BAD_NODES)
         u.facts.append(lambda core_id: ResizeJob(core_id, len(set(names)), names))
-        u.live.resized_at = u.engine.now
+        u.live.resized_at = u.cluster.now
         return
     u.need_pending()
     u.new["req_nodes"] = wanted
@@ -208,7 +208,7 @@ def _gres(u: Update) -> None:
     if any(u.get(name) is not None for name in GRES):
         u.need_pending()
         try:
-            check_gres(u.engine, u.asked)
+            check_gres(u.cluster, u.asked)
         except SubmitError as error:
             raise Refusal(error.text) from None
         u.set(*GRES)
@@ -220,7 +220,7 @@ def _licenses(u: Update) -> None:
     if wanted is None:
         return
     try:
-        u.engine.controller.licenses.wanted(wanted)
+        u.cluster.controller.licenses.wanted(wanted)
     except SubmitError as error:
         raise Refusal(error.text) from None
 
@@ -241,7 +241,7 @@ def _excluded(u: Update) -> None:
     if wanted is None:
         return
     u.need_pending()
-    if any(name not in u.engine.controller.state.table.index for name in names_of(wanted)):
+    if any(name not in u.cluster.controller.state.table.index for name in names_of(wanted)):
         raise Refusal(BAD_NODES)
     u.set("exc_nodes")
 
@@ -284,7 +284,7 @@ def _time_limit(u: Update) -> None:
 
 
 def _ends(u: Update) -> None:
-    end, deadline, now = u.get("end_time"), u.get("deadline"), u.engine.now
+    end, deadline, now = u.get("end_time"), u.get("deadline"), u.cluster.now
     if end:
         if u.core.state != JobState.RUNNING or u.core.preempt_time:
             raise Refusal("Job is not running")
@@ -307,7 +307,7 @@ def _priority(u: Update) -> None:
     wanted = u.get("priority")
     if wanted is not None and not (u.core.priority == wanted and wanted):
         if wanted in (0, 0xFFFFFFFF, INFINITE):
-            hold_record(u.engine, u.record, "hold" if wanted == 0 else "release", u.person)
+            hold_record(u.cluster, u.record, "hold" if wanted == 0 else "release", u.person)
         elif not u.core.priority:
             raise Refusal(HELD)
         elif u.operator:
@@ -330,7 +330,7 @@ def _resources(u: Update) -> None:
         value = u.get(name)
         if value is None:
             continue
-        if name == "pn_min_memory" and u.runs and since(u.engine.release, "memory_of_running_jobs"):
+        if name == "pn_min_memory" and u.runs and since(u.cluster.release, "memory_of_running_jobs"):
             raise Refusal("Requested operation requires extern step")  # none is, without PrologFlags=Contain
         u.need_pending()
         if restricted and not (name == "contiguous" and (u.present(name) or 0) > value):
@@ -338,7 +338,7 @@ def _resources(u: Update) -> None:
         if name == "shared":
             u.new[name] = "ok" if value else None
         elif name == "core_spec":
-            if not u.engine.cluster.options.get("AllowSpecResourcesUsage"):
+            if not u.cluster.spec.options.get("AllowSpecResourcesUsage"):
                 raise Refusal(DENIED, 2002)
             u.new[name] = None if value == "none" else value
         else:
@@ -374,7 +374,7 @@ def _shrink(u: Update) -> None:
             raise Refusal(BAD_NODE_COUNT)
         if wanted < u.core.n_nodes:
             u.facts.append(lambda core_id: ResizeJob(core_id, wanted))
-            u.live.resized_at = u.engine.now
+            u.live.resized_at = u.cluster.now
     if u.get("ntasks_per_node") is not None:
         u.need_pending()
         u.need_operator()
@@ -385,18 +385,18 @@ def _dependency(u: Update) -> None:
     wanted = u.get("dependency")
     if wanted is not None:
         u.need_pending()
-        text = "" if wanted in ("", "0") else u.engine.core_ids(wanted)
+        text = "" if wanted in ("", "0") else u.cluster.core_ids(wanted)
         u.facts.append(lambda core_id: SetDependency(core_id, text))
     begin = u.get("begin_time")
     if begin:
         u.need_pending()
-        u.new["begin_time"] = max(int(begin), u.engine.now)
+        u.new["begin_time"] = max(int(begin), u.cluster.now)
     _licenses_at_last(u)
 
 
 def _partition_takes(u: Update) -> None:
     """Whatever was changed is changed."""
-    partition_takes(u.engine, u.live)
+    partition_takes(u.cluster, u.live)
 
 
 def _the_rest(u: Update) -> None:

@@ -33,9 +33,9 @@ AGAIN_S = 121  # seconds a requeued job that had ended waits at least
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
     """The requests by name."""
-    control = _Jobs(engine)
+    control = _Jobs(cluster)
     return {
         "hold_job": control.hold, "update_job": control.update, "suspend_job": control.suspend,
         "requeue_job": control.requeue, "top_job": control.top, "notify_job": control.notify,
@@ -44,27 +44,27 @@ def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argume
 
 
 class _Jobs:
-    def __init__(self, engine: LiveCluster) -> None:
-        self.e = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
 
     def _operator(self, person: Person) -> bool:
-        return self.e.is_operator(person)
+        return self.cluster.is_operator(person)
 
     def _tell(self, *facts: Any) -> None:
-        self.e.network.tell(self.e.now, facts)
+        self.cluster.network.tell(self.cluster.now, facts)
 
     # -- hold and release -------------------------------------------------------------------------------------------
 
     def hold(self, arguments: Arguments, person: Person) -> Arguments:
         """Hold, uhold or release."""
-        named = records_of(self.e, str(arguments["job_id"]), split=True)
+        named = records_of(self.cluster, str(arguments["job_id"]), split=True)
         kind = str(arguments["kind"])
 
         def hold(record: Record) -> None:
-            hold_record(self.e, record, kind, person)
-            partition_takes(self.e, record.first)
+            hold_record(self.cluster, record, kind, person)
+            partition_takes(self.cluster, record.first)
 
-        return for_each(self.e, named, hold)
+        return for_each(self.cluster, named, hold)
 
     # -- update -----------------------------------------------------------------------------------------------------
 
@@ -72,17 +72,18 @@ class _Jobs:
         """scontrol update job."""
         acting = arguments.get("acting_uid")
         if acting is not None and self._operator(person):
-            person = self.e.people.by_uid(int(acting))
+            person = self.cluster.people.by_uid(int(acting))
         job_id, job = str(arguments["job_id"]), arguments["job"]
-        named = records_of(self.e, job_id, split=True)
+        named = records_of(self.cluster, job_id, split=True)
         of_array = named.array is not None and "_" not in job_id
-        if job.get("array_inx") is not None and not of_array and since(self.e.release, "throttle_of_arrays_alone"):
-            return for_each(self.e, named, _no_throttle)
-        return for_each(self.e, named, lambda record: update(self.e, record, job, person))
+        arrays_alone = since(self.cluster.release, "throttle_of_arrays_alone")
+        if job.get("array_inx") is not None and not of_array and arrays_alone:
+            return for_each(self.cluster, named, _no_throttle)
+        return for_each(self.cluster, named, lambda record: update(self.cluster, record, job, person))
 
     def update_step(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update stepid: steps' limits are not kept."""
-        found = self.e.find(str(arguments.get("job_id")))
+        found = self.cluster.find(str(arguments.get("job_id")))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         if person.uid != found[0].person.uid and not self._operator(person):
@@ -94,21 +95,21 @@ class _Jobs:
     def suspend(self, arguments: Arguments, person: Person) -> Arguments:
         """Suspend or resume: operators alone, since 26.05 owners too (job_suspend2)."""
         job_id, stop = str(arguments["job_id"]), arguments["op"] == "suspend"
-        if since(self.e.release, "owners_suspend"):
-            found = self.e.find(job_id.partition("_")[0])
+        if since(self.cluster.release, "owners_suspend"):
+            found = self.cluster.find(job_id.partition("_")[0])
             if not found:
                 raise Refusal(INVALID_JOB, 2017)
             if person.uid != found[0].person.uid and not self._operator(person):
                 raise Refusal(DENIED, 2002)
-            named = records_of(self.e, job_id, split=False)
+            named = records_of(self.cluster, job_id, split=False)
         else:
             try:
-                named = records_of(self.e, job_id, split=False)
+                named = records_of(self.cluster, job_id, split=False)
             except Refusal:  # the command cannot read what slurmctld says
                 raise Refusal("Unexpected message received") from None
             if not self._operator(person):
                 raise Refusal(DENIED, 2002)
-        return for_each(self.e, named, lambda record: self._suspend(record, stop))
+        return for_each(self.cluster, named, lambda record: self._suspend(record, stop))
 
     def _suspend(self, record: Record, stop: bool) -> None:
         core = record.first.core
@@ -124,8 +125,8 @@ class _Jobs:
 
     def requeue(self, arguments: Arguments, person: Person) -> Arguments:
         """Requeue and requeuehold."""
-        named = records_of(self.e, str(arguments["job_id"]), split=False)
-        return for_each(self.e, named, lambda record: self._requeue(record, arguments, person))
+        named = records_of(self.cluster, str(arguments["job_id"]), split=False)
+        return for_each(self.cluster, named, lambda record: self._requeue(record, arguments, person))
 
     def _requeue(self, record: Record, arguments: Arguments, person: Person) -> None:
         live, core = record.first, record.first.core
@@ -133,7 +134,7 @@ class _Jobs:
             raise Refusal(DENIED, 2002)
         if arguments.get("incomplete") and core.state not in _RAN:
             return
-        if not core.sub.requeue or core.partition.index in self.e.controller.state.cluster.gone:
+        if not core.sub.requeue or core.partition.index in self.cluster.controller.state.cluster.gone:
             raise Refusal(DISABLED)
         if not live.asked.get("script"):
             raise Refusal("Only batch jobs are accepted or processed")
@@ -141,10 +142,10 @@ class _Jobs:
             raise Refusal(PENDING)
         ran = not live.over
         if ran:
-            live.requeued_at = self.e.now
+            live.requeued_at = self.cluster.now
         else:
             self._again(live)
-        live.edited_at = self.e.now  # it waits for nothing until somebody looks
+        live.edited_at = self.cluster.now  # it waits for nothing until somebody looks
         if arguments.get("hold"):
             self._tell(RequeueHold(core.id, special=bool(arguments.get("special"))))
         elif ran:
@@ -152,10 +153,10 @@ class _Jobs:
 
     def _again(self, live: LiveJob) -> None:
         """A job that has ended is submitted once more, under its id, account and QOS. Raises Refusal."""
-        before, network = live.core, self.e.network
-        sub = replace(before.sub, begin=self.e.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
+        before, network = live.core, self.cluster.network
+        sub = replace(before.sub, begin=self.cluster.now + AGAIN_S, hold=False, account=before.account, qos=before.qos)
         network.entering[before.id] = live
-        network.behaviour[before.id] = copy(self.e.behaviour_of(live.asked, live.task))
+        network.behaviour[before.id] = copy(self.cluster.behaviour_of(live.asked, live.task))
         already = len(network.refused)
         self._tell(Submit(sub, again=True, had=live.core.priority))
         network.entering.pop(before.id, None)
@@ -167,24 +168,24 @@ class _Jobs:
         network.live[before.id] = live
         live.cancelled_by = None
         run = copy(before)  # its row tells of the requeue from now on, as if it had run until now
-        run.state, run.end_time = REQUEUED, self.e.now
-        self.e.storage.requeued(run, ended=before)
+        run.state, run.end_time = REQUEUED, self.cluster.now
+        self.cluster.storage.requeued(run, ended=before)
 
     # -- the rest ---------------------------------------------------------------------------------------------------
 
     def top(self, arguments: Arguments, person: Person) -> Arguments:
         """Jobs go before the others of the same user, partition, account and QOS."""
-        enabled = "enable_user_top" in self.e.cluster.scheduler_parameters
+        enabled = "enable_user_top" in self.cluster.spec.scheduler_parameters
         operator = self._operator(person)
         if not operator and not enabled:
             raise Refusal(DENIED, 2002)
-        named = named_for_top(self.e, str(arguments["job_id"]))
-        self._tell(*to_the_top(self.e, named, None if operator else person))
+        named = named_for_top(self.cluster, str(arguments["job_id"]))
+        self._tell(*to_the_top(self.cluster, named, None if operator else person))
         return {}
 
     def notify(self, arguments: Arguments, person: Person) -> Arguments:
         """A message for the job's own terminal: a batch job has none but its error file."""
-        found = self.e.find(str(arguments["job_id"]))
+        found = self.cluster.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         live = found[0]
@@ -198,12 +199,12 @@ class _Jobs:
 
     def ready(self, arguments: Arguments, person: Person) -> Arguments:
         """Whether a job's nodes are up."""
-        found = self.e.find(str(arguments["job_id"]))
+        found = self.cluster.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         if found[0].over:
             return {"state": "gone"}
-        core, power = found[0].core, self.e.controller.power
+        core, power = found[0].core, self.cluster.controller.power
         waits = core.state == JobState.PENDING or (
             power is not None and core.nodes & (power.nodes.off | power.nodes.coming)
         )
@@ -211,12 +212,12 @@ class _Jobs:
 
     def script(self, arguments: Arguments, person: Person) -> Arguments:
         """The script of a batch job, for its owner and operators."""
-        found = self.e.find(str(arguments["job_id"]))
+        found = self.cluster.find(str(arguments["job_id"]))
         if not found:
             raise Refusal(INVALID_JOB, 2017)
         live = found[0]
         if person.uid != live.person.uid and not self._operator(person):
-            raise Refusal(DENIED if since(self.e.release, "script_denied") else BAD_USER)
+            raise Refusal(DENIED if since(self.cluster.release, "script_denied") else BAD_USER)
         if not live.asked.get("script"):
             raise Refusal("Job has no batch script")
         return {"script": live.asked["script"]}

@@ -42,34 +42,34 @@ _TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features_act", "cpu
           "instance_id", "instance_type", "topology")  # fmt: skip
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
     """The requests by name."""
-    control = _Nodes(engine)
+    control = _Nodes(cluster)
     return {
         "update_node": control.update, "create_node": control.create, "delete_node": control.delete,
         "reboot_nodes": control.reboot,
     }  # fmt: skip
 
 
-def administrators_only(engine: LiveCluster, person: Person) -> None:
+def administrators_only(cluster: LiveCluster, person: Person) -> None:
     """Refuse everybody else."""
-    if not engine.is_administrator(person):
+    if not cluster.is_administrator(person):
         raise Refusal(BAD_USER)
 
 
-def operators_only(engine: LiveCluster, person: Person) -> None:
+def operators_only(cluster: LiveCluster, person: Person) -> None:
     """Refuse everybody else but administrators."""
-    if not engine.is_operator(person):
+    if not cluster.is_operator(person):
         raise Refusal(BAD_USER)
 
 
 class _Nodes:
-    def __init__(self, engine: LiveCluster) -> None:
-        self.e = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
 
     def _names(self, text: str) -> tuple[str, ...]:
         """Nodes of a list, ``ALL`` for every one. Raises Refusal for one there is not."""
-        table = self.e.controller.state.table
+        table = self.cluster.controller.state.table
         if text.upper() == "ALL":
             return tuple(table.names)
         try:
@@ -82,7 +82,7 @@ class _Nodes:
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update nodename."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         names = self._names(str(arguments.get("names") or ""))
         hosts = {field: self._hosts(str(arguments[field]), names)
                  for field in ("node_addr", "node_hostname") if arguments.get(field)}  # fmt: skip
@@ -102,12 +102,12 @@ class _Nodes:
         alter = self._alter(arguments, names)
         if alter is not None:
             facts.append(alter)
-        index = self.e.controller.state.table.index
+        index = self.cluster.controller.state.table.index
         for name in names:
             i = index[name]
             if arguments.get("reason") is not None:
-                self.e.set_reason(i, str(arguments["reason"]) or None, person.uid)
-            kept = self.e.node_texts.setdefault(i, {})
+                self.cluster.set_reason(i, str(arguments["reason"]) or None, person.uid)
+            kept = self.cluster.node_texts.setdefault(i, {})
             for field in _TEXTS:
                 if field in hosts:
                     kept[field] = hosts[field][name]
@@ -117,10 +117,10 @@ class _Nodes:
                 kept["features_act"] = arguments["features"]
         if state == "RESUME":
             for name in names:
-                self.e.node_texts[index[name]].pop("resume_after", None)
-        before = self.e.controller.node_states.down
-        self.e.network.tell(self.e.now, facts)
-        up = self.e.controller.state.table.everything & ~before
+                self.cluster.node_texts[index[name]].pop("resume_after", None)
+        before = self.cluster.controller.node_states.down
+        self.cluster.network.tell(self.cluster.now, facts)
+        up = self.cluster.controller.state.table.everything & ~before
         for name in names:
             if not (state == "IDLE" and up >> index[name] & 1):  # clears the flags, not what is told of them
                 self._forget_reason(index[name])
@@ -144,11 +144,11 @@ class _Nodes:
         new, active = arguments.get("features"), arguments.get("features_act")
         if new is None and active is None:
             return True
-        table = self.e.controller.state.table
+        table = self.cluster.controller.state.table
         for name in names:
             i = table.index[name]
             present = table.specs[i].features
-            on = self.e.node_texts.get(i, {}).get("features_act")
+            on = self.cluster.node_texts.get(i, {}).get("features_act")
             on = ",".join(present) if on is None else on
             able = present if new is None else tuple(str(new).split(","))
             if not {word for word in str(on if active is None else active).split(",") if word} <= set(able):
@@ -156,9 +156,9 @@ class _Nodes:
         return True
 
     def _forget_reason(self, i: int) -> None:
-        states, bit = self.e.controller.node_states, 1 << i
+        states, bit = self.cluster.controller.node_states, 1 << i
         if not (states.down | states.drained | states.failing) & bit:
-            self.e.set_reason(i, None, 0)
+            self.cluster.set_reason(i, None, 0)
 
     def _alter(self, arguments: Arguments, names: tuple[str, ...]) -> AlterNodes | None:
         weight, features, gres = arguments.get("weight"), arguments.get("features"), arguments.get("gres")
@@ -172,8 +172,8 @@ class _Nodes:
 
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
         """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
-        states, power = self.e.controller.node_states, self.e.controller.power
-        bit, only = 1 << self.e.controller.state.table.index[name], (name,)
+        states, power = self.cluster.controller.node_states, self.cluster.controller.power
+        bit, only = 1 << self.cluster.controller.state.table.index[name], (name,)
         down, drained, failing = (bool(mask & bit) for mask in (states.down, states.drained, states.failing))
         waits = bool(states.to_reboot & bit)
         match state:
@@ -190,7 +190,7 @@ class _Nodes:
                 if down or drained:
                     self._require_registration(name)
                 return [NodesResume(only)]
-            case "IDLE" if down or not (self.e.controller.state.table.idle & bit) ^ bit:
+            case "IDLE" if down or not (self.cluster.controller.state.table.idle & bit) ^ bit:
                 return [NodesResume(only)] if down or drained or failing else []
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]
@@ -199,46 +199,47 @@ class _Nodes:
             case _ if state in _POWER and power is not None:
                 facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
                 return [*facts, NodesPower(only, state == "POWER_UP")]
-        if state in _POWER and since(self.e.release, "invalid_power_action"):
+        if state in _POWER and since(self.cluster.release, "invalid_power_action"):
             raise Refusal("Invalid power action")
-        transition = since(self.e.release, "invalid_transition")
+        transition = since(self.cluster.release, "invalid_transition")
         raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
 
     def _require_registration(self, name: str) -> None:
         """For the rest of the present second nothing is known of the node's slurmd."""
-        self.e.node_texts.setdefault(self.e.controller.state.table.index[name], {})["registers"] = self.e.now
+        i = self.cluster.controller.state.table.index[name]
+        self.cluster.node_texts.setdefault(i, {})["registers"] = self.cluster.now
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol reboot."""
-        if not self.e.conf.scalar("RebootProgram"):  # scontrol sees that by itself, before it asks
+        if not self.cluster.conf.scalar("RebootProgram"):  # scontrol sees that by itself, before it asks
             raise Refusal("RebootProgram isn't defined")
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         names = self._names(str(arguments["names"]))
-        states, index = self.e.controller.node_states, self.e.controller.state.table.index
+        states, index = self.cluster.controller.node_states, self.cluster.controller.state.table.index
         busy = states.booting
         names = tuple(name for name in names if not busy >> index[name] & 1)
         if not names:
-            named = since(self.e.release, "nodes_being_rebooted")
+            named = since(self.cluster.release, "nodes_being_rebooted")
             raise Refusal("Requested nodes are already being rebooted" if named else BAD_NODE)
         reason, asap = arguments.get("reason"), bool(arguments.get("asap"))
         for name in names:
             i = index[name]
             if reason:
-                self.e.set_reason(i, str(reason), person.uid)
-            elif asap and not self.e.node_reason(i)[0]:
-                self.e.set_reason(i, "Reboot ASAP", person.uid)
-            self.e.node_texts.setdefault(i, {})["next_state"] = arguments.get("next_state")
-        self.e.network.tell(self.e.now, [NodesReboot(names, asap, str(reason or ""))])
+                self.cluster.set_reason(i, str(reason), person.uid)
+            elif asap and not self.cluster.node_reason(i)[0]:
+                self.cluster.set_reason(i, "Reboot ASAP", person.uid)
+            self.cluster.node_texts.setdefault(i, {})["next_state"] = arguments.get("next_state")
+        self.cluster.network.tell(self.cluster.now, [NodesReboot(names, asap, str(reason or ""))])
         return {}
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol create node: not modelled."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         raise Refusal("Requested operation not supported on this system")
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete node: only dynamic ones may go, and there are none."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         self._names(str(arguments["target"]))
         raise Refusal("Requested operation not supported on this system")
 

@@ -54,23 +54,23 @@ _PER_GPU = {"DefCpuPerGPU": "def_cpu_per_gpu", "DefMemPerGPU": "def_mem_per_gpu_
 _DEFAULTS = {"defcpupergpu": "DefCpuPerGPU", "defmempergpu": "DefMemPerGPU"}
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
     """The requests by name."""
-    control = _Partitions(engine)
+    control = _Partitions(cluster)
     return {
         "update_partition": control.update, "create_partition": control.create, "delete_partition": control.delete,
     }  # fmt: skip
 
 
 class _Partitions:
-    def __init__(self, engine: LiveCluster) -> None:
-        self.e = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update partitionname."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         asked = arguments["partition"]
-        found = self.e.controller.state.cluster.by_name.get(str(asked["name"]))
+        found = self.cluster.controller.state.cluster.by_name.get(str(asked["name"]))
         if found is None:
             raise Refusal(BAD_PARTITION)
         self._set(asked, found.spec)
@@ -78,29 +78,29 @@ class _Partitions:
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol create partitionname."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         asked = arguments["partition"]
         name = str(asked["name"])
-        if name in self.e.controller.state.cluster.by_name:
-            named = since(self.e.release, "duplicate_partition")
+        if name in self.cluster.controller.state.cluster.by_name:
+            named = since(self.cluster.release, "duplicate_partition")
             raise Refusal("Duplicate partition name" if named else BAD_PARTITION)
         self._set(asked, PartitionSpec(name, min_nodes=1))  # one that slurm.conf names has none
         return {}
 
     def _set(self, asked: Mapping[str, Any], before: PartitionSpec) -> None:
         spec = self._spec(asked, before)
-        if spec == replace(before, state=spec.state) and before.name in self.e.controller.state.cluster.by_name:
+        if spec == replace(before, state=spec.state) and before.name in self.cluster.controller.state.cluster.by_name:
             if spec.state != before.state:
-                self.e.network.tell(self.e.now, [SetPartitionState(spec.name, spec.state)])
-                self.e.controller.state.cluster.by_name[spec.name].spec = spec
+                self.cluster.network.tell(self.cluster.now, [SetPartitionState(spec.name, spec.state)])
+                self.cluster.controller.state.cluster.by_name[spec.name].spec = spec
         else:
             if _defaults_of(spec) != _defaults_of(before):
                 self._keep_memory_counted(spec.name)
             try:
-                self.e.network.tell(self.e.now, [AlterPartition(spec)])
+                self.cluster.network.tell(self.cluster.now, [AlterPartition(spec)])
             except SubmitError as error:
                 raise Refusal(error.text) from None
-        kept = self.e.partition_texts.setdefault(spec.name, {})
+        kept = self.cluster.partition_texts.setdefault(spec.name, {})
         if "nodes" in asked:  # only then does slurmctld count the partition's TRES again
             kept.pop(COUNTED_WEIGHTS, None)
         elif "billing_weights" in asked:
@@ -112,11 +112,11 @@ class _Partitions:
     def _keep_memory_counted(self, name: str) -> None:
         """A new default is what waiting jobs ask for, but not what their TRES were counted with (job_limits_check)."""
         alike: dict[int, dict[str, Any]] = {}  # tasks of an array share what was asked
-        for live in self.e.jobs.values():
+        for live in self.cluster.jobs.values():
             core, asked = live.core, live.asked
             if core.state == JobState.PENDING and core.partition.name == name and asked.get("pn_min_memory") is None:
                 if id(asked) not in alike:
-                    counted = {"mem": tres_asked(live, self.e)["mem"]} | (asked.get("tres_settled") or {})
+                    counted = {"mem": tres_asked(live, self.cluster)["mem"]} | (asked.get("tres_settled") or {})
                     alike[id(asked)] = {**asked, "tres_settled": counted}
                 live.asked = alike[id(asked)]
 
@@ -159,14 +159,14 @@ class _Partitions:
         return replace(before, **changes)
 
     def _knows_qos(self, name: str) -> bool:
-        accounting = self.e.database.accounting() if self.e.database.exists else None
+        accounting = self.cluster.database.accounting() if self.cluster.database.exists else None
         if accounting is None:
-            return not since(self.e.release, "partition_qos_known")
+            return not since(self.cluster.release, "partition_qos_known")
         return any(one.name.lower() == name.lower() for one in accounting.qos)
 
     def _nodes(self, text: str, before: PartitionSpec) -> tuple[str, ...]:
         """``n[01-04]``, ``ALL``, or ``+n05,-n01`` beside what there is, in the order of the table."""
-        table = self.e.controller.state.table
+        table = self.cluster.controller.state.table
         if text.upper() == "ALL":
             return tuple(table.names)
         chosen = set(before.nodes) if text[:1] in ("+", "-") and text else set()
@@ -185,17 +185,17 @@ class _Partitions:
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete partitionname: not while a job is in it, or a reservation names it."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         name = str(arguments["target"])
-        c = self.e.controller
-        found = c.state.cluster.by_name.get(name)
+        controller = self.cluster.controller
+        found = controller.state.cluster.by_name.get(name)
         if found is None:
             raise Refusal(BAD_PARTITION)
-        used = any(found in live.core.partitions and not live.over for live in self.e.jobs.values())
-        if used or any(r.partition is found for r in c.state.reserved.all):
+        used = any(found in live.core.partitions and not live.over for live in self.cluster.jobs.values())
+        if used or any(r.partition is found for r in controller.state.reserved.all):
             raise Refusal(IN_USE)
-        self.e.network.tell(self.e.now, [DeletePartition(name)])
-        self.e.partition_texts.pop(name, None)
+        self.cluster.network.tell(self.cluster.now, [DeletePartition(name)])
+        self.cluster.partition_texts.pop(name, None)
         return {}
 
 

@@ -27,47 +27,47 @@ _WEIGHTS = {"age": "w_age", "assoc": "w_assoc", "fairshare": "w_fairshare", "siz
             "partition": "w_partition", "qos": "w_qos"}  # fmt: skip
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
     """The requests about priorities and shares."""
     return {
-        "priority_factors": lambda arguments, person: factors(engine, person),
-        "shares": lambda arguments, person: shares(engine, arguments, person),
+        "priority_factors": lambda arguments, person: factors(cluster, person),
+        "shares": lambda arguments, person: shares(cluster, arguments, person),
     }
 
 
 # -- sprio --------------------------------------------------------------------------------------------------------
 
 
-def factors(engine: LiveCluster, person: Person) -> Answer:
+def factors(cluster: LiveCluster, person: Person) -> Answer:
     """The factors of every pending job that may start by now, one row a partition it asks for."""
-    c, option = engine.controller, engine.cluster.option
-    plugin = c.priority
+    controller, option = cluster.controller, cluster.spec.option
+    plugin = controller.priority
     kind = str(option("PriorityType"))
-    answer: Answer = {"now": engine.now, "type": kind, "jobs": []}
+    answer: Answer = {"now": cluster.now, "type": kind, "jobs": []}
     if not isinstance(plugin, Multifactor):
         return answer
     answer["weights"] = {name: int(option(_CONFIGURED[name]) or 0) for name in _WEIGHTS}
-    answer["tres_weights"] = engine.cluster.options.get("PriorityWeightTRES") or None
-    own_only = "jobs" in _private(engine) and not engine.database.is_admin(person)
-    start, period = engine.network.start_time, plugin.period_s
-    calculated = engine.now - (engine.now - start) % period if period else start  # shown as of the last calculation
-    for row in engine.rows():
+    answer["tres_weights"] = cluster.spec.options.get("PriorityWeightTRES") or None
+    own_only = "jobs" in _private(cluster) and not cluster.database.is_admin(person)
+    start, period = cluster.network.start_time, plugin.period_s
+    calculated = cluster.now - (cluster.now - start) % period if period else start  # shown as of the last calculation
+    for row in cluster.rows():
         live = row.job
         core = live.core
         running = plugin.running_too and core.state == JobState.RUNNING
         if not running and core.state != JobState.PENDING:
             continue
         since = core.submit_time if plugin.accrue_always else core.eligible_time
-        if not since or since > engine.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
+        if not since or since > cluster.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
             continue
-        known = max(calculated, min(since, engine.now))
+        known = max(calculated, min(since, cluster.now))
         for at, partition in enumerate(core.partitions):
-            found = _of_job(plugin, core, at, known, c.found_cpus.counted(core))
+            found = _of_job(plugin, core, at, known, controller.found_cpus.counted(core))
             found |= {
                 "job_id": live.id, "array_job_id": live.array.id if live.array is not None else live.id,
                 "user_id": live.person.uid, "user": live.person.name, "partition_name": partition.name,
                 "account": core.account or None, "qos_name": core.qos or None,
-                "sluid": sluid.text(engine.storage.first(live).db_index),
+                "sluid": sluid.text(cluster.storage.first(live).db_index),
             }  # fmt: skip
             answer["jobs"].append(found)
     return answer
@@ -90,28 +90,28 @@ def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> An
     }  # fmt: skip
 
 
-def _private(engine: LiveCluster) -> set[str]:
-    value = engine.cluster.options.get("PrivateData") or ()
+def _private(cluster: LiveCluster) -> set[str]:
+    value = cluster.spec.options.get("PrivateData") or ()
     return {word.strip().lower() for word in (value.split(",") if isinstance(value, str) else value)}
 
 
 # -- sshare -------------------------------------------------------------------------------------------------------
 
 
-def shares(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) -> Answer:
+def shares(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> Answer:
     """Shares and usage of the associations of some users and accounts, in the order of the tree."""
-    c = engine.controller
-    tree = c.state.tree
-    answer: Answer = {"now": engine.now, "cluster": engine.cluster.name, "rows": [], "tres": list(TRES_ORDER)}
-    flags = {flag.upper() for flag in engine.cluster.option("PriorityFlags")}
+    controller = cluster.controller
+    tree = controller.state.tree
+    answer: Answer = {"now": cluster.now, "cluster": cluster.spec.name, "rows": [], "tres": list(TRES_ORDER)}
+    flags = {flag.upper() for flag in cluster.spec.option("PriorityFlags")}
     answer["fair_tree"] = "NO_FAIR_TREE" not in flags
-    answer["damping"] = int(engine.cluster.option("FairShareDampeningFactor") or 1)
+    answer["damping"] = int(cluster.spec.option("FairShareDampeningFactor") or 1)
     if tree is None:
         return answer
     users, accounts = (_folded(arguments.get(key)) for key in ("users", "accounts"))
-    own_only = "usage" in _private(engine) and not engine.database.is_admin(person)
-    owed = _owed(engine, tree)
-    names = [*TRES_ORDER, *(n for n in c.state.billing.names if n not in TRES_ORDER)]
+    own_only = "usage" in _private(cluster) and not cluster.database.is_admin(person)
+    owed = _owed(cluster, tree)
+    names = [*TRES_ORDER, *(n for n in controller.state.billing.names if n not in TRES_ORDER)]
     answer["tres"] = names
     for branch in hierarchical(tree):
         spec = branch.spec
@@ -121,7 +121,7 @@ def shares(engine: LiveCluster, arguments: Mapping[str, Any], person: Person) ->
             continue
         if own_only and spec.user != person.name:
             continue
-        answer["rows"].append(_share(engine, branch, owed, names))
+        answer["rows"].append(_share(cluster, branch, owed, names))
     return answer
 
 
@@ -129,10 +129,10 @@ def _folded(words: Any) -> set[str] | None:
     return {str(word).lower() for word in words} if words else None
 
 
-def _share(engine: LiveCluster, branch: Branch, owed: Mapping[int, Mapping[str, int]], names: list[str]) -> Answer:
+def _share(cluster: LiveCluster, branch: Branch, owed: Mapping[int, Mapping[str, int]], names: list[str]) -> Answer:
     spec, row, root = branch.spec, branch.row, branch.parent is None
     found: Answer = {
-        "id": engine.database.id_of(spec), "account": spec.account, "user": spec.user or None,
+        "id": cluster.database.id_of(spec), "account": spec.account, "user": spec.user or None,
         "parent": spec.account if spec.user else spec.parent or None, "partition": spec.partition or None,
         "shares": None if root else "parent" if spec.shares == PARENT_SHARES else spec.shares,
         "usage": int(branch.ledger.used_s), "norm_shares": 0.0, "norm_usage": None, "effective": 1.0, "factor": 0.0,
@@ -140,39 +140,39 @@ def _share(engine: LiveCluster, branch: Branch, owed: Mapping[int, Mapping[str, 
         "run_seconds": {n: owed.get(row, {}).get(n, 0) for n in names},
         "used_seconds": {n: branch.ledger.used_tres_s.get(n, 0.0) for n in names},
     }  # fmt: skip
-    found |= share_of(engine, branch)
+    found |= share_of(cluster, branch)
     if spec.shares == PARENT_SHARES:
         found["level_fs"] = None
     return found
 
 
-def share_of(engine: LiveCluster, branch: Branch) -> dict[str, float]:
+def share_of(cluster: LiveCluster, branch: Branch) -> dict[str, float]:
     """Normalised share and usage and the fair-share factor of a branch; empty for the root and without the plugin."""
-    plugin = engine.controller.priority
+    plugin = cluster.controller.priority
     kept = plugin.shares if isinstance(plugin, Multifactor) else None
     if kept is None or branch.parent is None:
         return {}
     if isinstance(kept, FairTree):
         found = kept.shown(branch.row)
         return found if branch.spec.user else found | {"factor": 0.0}  # accounts have none
-    book = engine.controller.accounting.book
+    book = cluster.controller.accounting.book
     assert book is not None
     return kept.shown(branch.row, book.used) if isinstance(kept, Classic) else {}
 
 
-def _owed(engine: LiveCluster, tree: AssociationTree) -> dict[int, dict[str, int]]:
+def _owed(cluster: LiveCluster, tree: AssociationTree) -> dict[int, dict[str, int]]:
     """TRES-seconds running jobs may still use, by row, as of the last run of the priority thread."""
-    c = engine.controller
+    controller = cluster.controller
     owed: dict[int, dict[str, int]] = {}
-    if c.accounting.limits is None or c.accounting.book is None:
+    if controller.accounting.limits is None or controller.accounting.book is None:
         return owed
-    last = c.accounting.book.last
-    for live in engine.jobs.values():
+    last = controller.accounting.book.last
+    for live in cluster.jobs.values():
         core = live.core
         if core.branch is None or core.alloc is None or core.end_time is not None or core.start_time is None:
             continue
         left = core.time_limit_s - max(0, last - core.start_time)
-        _, counts = c.state.billing.amounts(core)
+        _, counts = controller.state.billing.amounts(core)
         for branch in core.branch.path:
             mine = owed.setdefault(branch.row, {})
             for name, count in counts.items():

@@ -5,7 +5,7 @@ A client names the fields it wants; the answer has a column for each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.numerals import is_number
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 CHANGES: frozenset[str] = frozenset()
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The requests by name."""
-    q = _Queries(engine)
+    q = _Queries(cluster)
     return {
         "jobs": q.jobs, "nodes": q.nodes, "partitions": q.partitions, "users": q.users, "config": q.config,
         "groups": q.groups,
@@ -32,73 +32,69 @@ def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], d
 
 
 class _Queries:
-    def __init__(self, engine: LiveCluster) -> None:
-        self.e = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
 
     def jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
-        rows = list(self.e.rows())
+        rows = list(self.cluster.rows())
         if arguments.get("job_id") is not None:
-            wanted = {id(live) for live in self.e.find(str(arguments["job_id"]))}
+            wanted = {id(live) for live in self.cluster.find(str(arguments["job_id"]))}
             rows = [row for row in rows if id(row.job) in wanted]
             if not rows:
                 raise Refusal(INVALID_JOB)
             rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
-        elif not arguments.get("show_all", True) and not self.e.is_operator(person):
-            seen = {p.index for p in self.e.controller.state.partitions if self.e.visible(p, person)}
+        elif not arguments.get("show_all", True) and not self.cluster.is_operator(person):
+            seen = {p.index for p in self.cluster.controller.state.partitions if self.cluster.visible(p, person)}
             rows = [row for row in rows if any(p.index in seen for p in row.core.partitions)]
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
-        return {"now": self.e.now, "n": len(rows), "columns": self._columns(JOB_FIELDS, rows, arguments["fields"])}
+        return self._table(JOB_FIELDS, rows, arguments)
 
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(range(self.e.controller.state.table.n))
-        return {"now": self.e.now, "n": len(rows), "columns": self._columns(NODE_FIELDS, rows, arguments["fields"])}
+        rows = list(range(self.cluster.controller.state.table.n))
+        return self._table(NODE_FIELDS, rows, arguments)
 
     def partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        e, state = self.e, self.e.controller.state.cluster
-        free = bool(arguments.get("show_all")) or e.is_operator(person)
-        rows = [
-            p for p in e.controller.state.partitions if p.index not in state.gone and (free or e.visible(p, person))
-        ]
-        return {"now": e.now, "n": len(rows), "columns": self._columns(PARTITION_FIELDS, rows, arguments["fields"])}
+        cluster, state = self.cluster, self.cluster.controller.state
+        free = bool(arguments.get("show_all")) or cluster.is_operator(person)
+        there = [p for p in state.partitions if p.index not in state.cluster.gone]
+        return self._table(PARTITION_FIELDS, [p for p in there if free or cluster.visible(p, person)], arguments)
 
     def users(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of users by name; None for those nobody knows."""
         names = [str(name) for name in arguments["names"]]
-        found = [self.e.people.by_uid(int(n)) if is_number(n) else self.e.people.known(n) for n in names]
+        found = [self.cluster.people.by_uid(int(n)) if is_number(n) else self.cluster.people.known(n) for n in names]
         return {"uids": [None if one is None else one.uid for one in found]}
 
     def groups(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """The ids of groups by name or number; None for those nobody knows."""
-        return {"gids": [self.e.people.group(str(name)) for name in arguments["names"]]}
+        return {"gids": [self.cluster.people.group(str(name)) for name in arguments["names"]]}
 
     def config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Options of slurm.conf as text."""
         values = {}
         for name in arguments["names"]:
-            value = self.e.cluster.options.get(name)
+            value = self.cluster.spec.options.get(name)
             values[name] = ",".join(map(str, value)) if isinstance(value, tuple) else value
         return {"values": values}
 
     def reservations(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(self.e.controller.state.reserved.all)
-        columns = self._columns(RESERVATION_FIELDS, rows, arguments["fields"])
-        return {"now": self.e.now, "n": len(rows), "columns": columns}
+        return self._table(RESERVATION_FIELDS, list(self.cluster.controller.state.reserved.all), arguments)
 
     def ping(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {
-            "now": self.e.now, "cluster": self.e.cluster.name, "user": person.name, "uid": person.uid,
-            "slurm_version": self.e.release, "version": self.e.version, "host": self.e.conf.host,
-            "operator": self.e.is_operator(person), "accounting": self.e.database.exists,
+            "now": self.cluster.now, "cluster": self.cluster.spec.name, "user": person.name, "uid": person.uid,
+            "slurm_version": self.cluster.release, "version": self.cluster.version, "host": self.cluster.conf.host,
+            "operator": self.cluster.is_operator(person), "accounting": self.cluster.database.exists,
         }  # fmt: skip
 
-    def _columns(
-        self, table: Mapping[str, Callable[[Any, LiveCluster], Any]], rows: Sequence[Any], fields: Iterable[str]
-    ) -> dict[str, list[Any]]:
-        """The asked fields of all rows."""
+    def _table(
+        self, table: Mapping[str, Callable[[Any, LiveCluster], Any]], rows: Sequence[Any], arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The answer: the asked fields of all rows."""
         columns = {}
-        for name in fields:
+        for name in arguments["fields"]:
             get = table.get(name)
-            columns[name] = [None] * len(rows) if get is None else [get(row, self.e) for row in rows]
-        return columns
+            columns[name] = [None] * len(rows) if get is None else [get(row, self.cluster) for row in rows]
+        return {"now": self.cluster.now, "n": len(rows), "columns": columns}

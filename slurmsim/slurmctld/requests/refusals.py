@@ -55,85 +55,85 @@ _BAD_FEATURE_ID = {"22.05": True, "24.11": False}
 _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
 
 
-def check(engine: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
+def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
     """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
     get = asked.get
     nice = int(get("nice") or 0)
-    if nice < 0 and not engine.is_operator(person):
+    if nice < 0 and not cluster.is_operator(person):
         raise SubmitError(BAD_NICE)
-    if get("reboot") and not engine.is_operator(person):
+    if get("reboot") and not cluster.is_operator(person):
         raise SubmitError(DENIED)
-    if get("expedited_requeue") and "enable_expedited_requeue" not in engine.cluster.scheduler_parameters:
+    if get("expedited_requeue") and "enable_expedited_requeue" not in cluster.spec.scheduler_parameters:
         raise SubmitError(NOT_SUPPORTED)
-    _check_partitions(engine, asked)
+    _check_partitions(cluster, asked)
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
         raise SubmitError(BAD_TIME_MIN)
-    if get("partition") == "" and not row(_NO_PARTITION_TAKEN, engine.release):
+    if get("partition") == "" and not row(_NO_PARTITION_TAKEN, cluster.release):
         raise SubmitError(BAD_PARTITION)
-    _check_access(engine, asked, person)
-    _check_deadline(engine, asked)
-    check_gres(engine, asked)
+    _check_access(cluster, asked, person)
+    _check_deadline(cluster, asked)
+    check_gres(cluster, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
-    if not get("hold") and not _layout_fits(engine, asked):
+    if not get("hold") and not _layout_fits(cluster, asked):
         raise SubmitError(NOT_AVAILABLE)
     disk = int(get("pn_min_tmp_disk") or 0)
-    if not get("hold") and disk > _most(engine, asked, "tmp_disk_mib"):
+    if not get("hold") and disk > _most(cluster, asked, "tmp_disk_mib"):
         raise SubmitError(NOT_AVAILABLE)
 
 
-def _check_access(engine: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
+def _check_access(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
     """Who is not let in by a partition learns of that before anything else that is wrong (_valid_job_part)."""
     get = asked.get
     request = ResourceRequest(max_nodes=int(get("max_nodes") or get("min_nodes") or 0))
     account, qos, reservation = (get(key) or "" for key in ("account", "qos", "reservation"))
     sub = Submission(0, request, user=person.name, account=account, qos=qos, partitions=_partition_names(asked),
                      reservation=reservation)  # fmt: skip
-    engine.controller.admission.check_access(sub)
+    cluster.controller.admission.check_access(sub)
 
 
-def _check_partitions(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+def _check_partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     """Of the partitions one must take jobs, before most is asked about the job itself (_get_job_parts)."""
     if not asked.get("partition") and asked.get("reservation"):
         return  # its own, if it has one
-    state = engine.controller.state.cluster
+    state = cluster.controller.state.cluster
     found = {state.by_name.get(name) for name in _partition_names(asked)} or {state.default}
     if not all(one is not None and one.state in CLOSED for one in found):
         return
     if not asked.get("allocate"):
-        check_gres(engine, asked)  # sbatch does before it asks
-    if asked.get("features") and not row(_BAD_FEATURE_ID, engine.release):
-        parse_constraint(str(asked["features"]), engine.controller.state.table.known_features())
+        check_gres(cluster, asked)  # sbatch does before it asks
+    if asked.get("features") and not row(_BAD_FEATURE_ID, cluster.release):
+        parse_constraint(str(asked["features"]), cluster.controller.state.table.known_features())
     raise SubmitError(PARTITION_CLOSED)
 
 
-def _check_deadline(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+def _check_deadline(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     """The job must be able to end in time; before 24.11 its limit was not looked at (_valid_job_part)."""
     deadline = int(asked.get("deadline") or 0)
     if not deadline:
         return
-    if deadline <= engine.now:
+    if deadline <= cluster.now:
         raise SubmitError(BAD_TIME_LIMIT)
-    if not since(engine.release, "deadline_after_limit"):
+    if not since(cluster.release, "deadline_after_limit"):
         return
-    first, state = (asked.get("partition") or "").split(",")[0], engine.controller.state.cluster
+    first, state = (asked.get("partition") or "").split(",")[0], cluster.controller.state.cluster
     partition = state.by_name.get(first, state.default)
     default_s = partition.spec.default_time_s if partition is not None else None
     least, limit = asked.get("time_min"), asked.get("time_limit")
     limit_s = (default_s or 0) if limit is None else int(limit) * 60
-    start = max(engine.now, int(asked.get("begin_time") or 0))
+    start = max(cluster.now, int(asked.get("begin_time") or 0))
     if deadline < start or (not least and deadline < start + limit_s):
         raise SubmitError(BAD_TIME_LIMIT)
     if least and deadline < start + int(least) * 60:
         raise SubmitError(BAD_TIME_MIN)
 
 
-def check_gres(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+def check_gres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     """Every GRES asked for must be one of GresTypes. Raises SubmitError."""
-    known = {word.lower() for word in engine.cluster.option("GresTypes")}
+    known = {word.lower() for word in cluster.spec.option("GresTypes")}
     if asked.get("cpus_per_gpu") and "gpu" not in known:
         raise SubmitError(BAD_GRES)
     for key in _GRES_KEYS:
@@ -143,27 +143,27 @@ def check_gres(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
                 raise SubmitError(BAD_GRES)
 
 
-def lines(engine: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
+def lines(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> list[str]:
     """What is said of a refusal: the error's text, last, and lines before it."""
     limit, colon, rest = error.text.partition(": ")
     text = rest if colon and rest == OVER_LIMIT else error.text
-    return [*_before(engine, text, limit, asked), text]
+    return [*_before(cluster, text, limit, asked), text]
 
 
-def takes_id(engine: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> bool:
+def takes_id(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> bool:
     """Whether the job had its id already when it was refused, which is gone then."""
-    early = error.text == BAD_NODE_COUNT and engine.cluster.option("EnforcePartLimits") != "NO"
+    early = error.text == BAD_NODE_COUNT and cluster.spec.option("EnforcePartLimits") != "NO"
     if error.text == NOT_SUPPORTED and asked.get("expedited_requeue"):
         return False
     if error.text == BAD_FEATURE:
-        return bool(row(_BAD_FEATURE_ID, engine.release))
+        return bool(row(_BAD_FEATURE_ID, cluster.release))
     return error.text in TAKES_ID and not early
 
 
-def _before(engine: LiveCluster, text: str, limit: str, asked: Mapping[str, Any]) -> list[str]:
+def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any]) -> list[str]:
     if text == BAD_PARTITION:
         names = (asked.get("partition") or "").split(",")
-        bad = next((name for name in names if name not in engine.controller.state.cluster.by_name), "")
+        bad = next((name for name in names if name not in cluster.controller.state.cluster.by_name), "")
         return [f"invalid partition specified: {bad or '(null)'}"]
     if text == DENIED and asked.get("reboot"):
         return ["rebooting of nodes is only allowed for admins"]
@@ -172,8 +172,8 @@ def _before(engine: LiveCluster, text: str, limit: str, asked: Mapping[str, Any]
     if text != NOT_AVAILABLE:
         return []  # a limit's reason has been told apart by who asks
     said: list[str] = []
-    memory = _memory(engine, asked)
-    for spec in sorted(_members(engine, asked), key=lambda spec: spec.weight):
+    memory = _memory(cluster, asked)
+    for spec in sorted(_members(cluster, asked), key=lambda spec: spec.weight):
         said = _lacks(spec, asked, memory) or said
     return said
 
@@ -192,36 +192,36 @@ def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
     return []
 
 
-def _layout_fits(engine: LiveCluster, asked: Mapping[str, Any]) -> bool:
+def _layout_fits(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
     """Whether any node of the asked partitions has that many sockets, cores a socket and threads a core."""
     wanted = [(name, int(asked[field])) for field, name in _LAYOUT if asked.get(field)]
-    return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(engine, asked))
+    return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(cluster, asked))
 
 
-def _most(engine: LiveCluster, asked: Mapping[str, Any], attribute: str) -> int:
+def _most(cluster: LiveCluster, asked: Mapping[str, Any], attribute: str) -> int:
     """The largest value any node of the asked partitions has."""
-    return max((int(getattr(s, attribute)) for s in _members(engine, asked)), default=0)
+    return max((int(getattr(s, attribute)) for s in _members(cluster, asked)), default=0)
 
 
-def _memory(engine: LiveCluster, asked: Mapping[str, Any]) -> int:
+def _memory(cluster: LiveCluster, asked: Mapping[str, Any]) -> int:
     """What is asked of a node, or of a CPU, or is given by default."""
     if asked.get("pn_min_memory") is not None:
         return int(asked["pn_min_memory"])
-    default = engine.controller.state.cluster.memory_default(_partitions(engine, asked)[0])
+    default = cluster.controller.state.cluster.memory_default(_partitions(cluster, asked)[0])
     return default.per_cpu or default.per_node or 0
 
 
-def _members(engine: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
+def _members(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
     """All nodes of the asked partitions."""
-    table = engine.controller.state.table
-    return [table.specs[table.index[node]] for p in _partitions(engine, asked) for node in p.spec.nodes]
+    table = cluster.controller.state.table
+    return [table.specs[table.index[node]] for p in _partitions(cluster, asked) for node in p.spec.nodes]
 
 
 def _partition_names(asked: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(filter(None, (asked.get("partition") or "").split(",")))
 
 
-def _partitions(engine: LiveCluster, asked: Mapping[str, Any]) -> list[Partition]:
-    state = engine.controller.state.cluster
+def _partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[Partition]:
+    state = cluster.controller.state.cluster
     names = [name for name in _partition_names(asked) if name in state.by_name]
     return [state.by_name[name] for name in names] or ([state.default] if state.default is not None else [])

@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 
 def keep_rejected(
-    engine: LiveCluster, shown: int, asked: Mapping[str, Any], person: Person, order: int
+    cluster: LiveCluster, shown: int, asked: Mapping[str, Any], person: Person, order: int
 ) -> LiveJob | None:
     """The record of a job no node could ever run; None where not even that can be made."""
-    c = engine.controller
+    controller = cluster.controller
     try:
-        sub = submission(shown, asked, person.name, engine.now, bool(engine.cluster.option("JobRequeue")))
+        sub = submission(shown, asked, person.name, cluster.now, bool(cluster.spec.option("JobRequeue")))
         sub.dependency = ""
         sub.request = replace(sub.request, exclude=(), node_list=(), constraint="")
         try:
-            partitions, shapes = c.state.cluster.compiled(sub)
+            partitions, shapes = controller.state.cluster.compiled(sub)
         except SubmitError:  # of a type of GRES no node has
             sub.request = replace(sub.request, gres=())
-            partitions, shapes = c.state.cluster.compiled(sub)
-        core = Job(sub, partitions, shapes, engine.now)
-        if c.accounting.accounts is not None:
-            c.accounting.accounts.admit(core)
-        c.waiting.set_time_limit(core)
+            partitions, shapes = controller.state.cluster.compiled(sub)
+        core = Job(sub, partitions, shapes, cluster.now)
+        if controller.accounting.accounts is not None:
+            controller.accounting.accounts.admit(core)
+        controller.waiting.set_time_limit(core)
     except SubmitError:
         return None
     core.partition = sorted(partitions, key=lambda p: -p.tier)[-1]  # the last one that was tried
-    core.priority = min(c.priority.submit(core, engine.now))
+    core.priority = min(controller.priority.submit(core, cluster.now))
     core.state, core.reason, core.exit_code = JobState.FAILED, Reason.BAD_CONSTRAINTS, "0:1"
-    core.eligible_time = core.end_time = engine.now
+    core.eligible_time = core.end_time = cluster.now
     if asked.get("array_inx"):
-        return _array(core, shown, asked, person, order, int(engine.cluster.option("MaxArraySize")))
+        return _array(core, shown, asked, person, order, int(cluster.spec.option("MaxArraySize")))
     live = LiveJob(asked, shown, person, order)
     live.core = core
     return live

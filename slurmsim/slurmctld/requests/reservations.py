@@ -31,9 +31,9 @@ NOT_SUPPORTED = "Requested operation not supported on this system"
 USERS_OR_GROUPS = "Reservations can't have users and groups specified, only one or the other"
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
     """The requests by name."""
-    control = _Reservations(engine)
+    control = _Reservations(cluster)
     return {
         "create_reservation": control.create, "update_reservation": control.update,
         "delete_reservation": control.delete,
@@ -41,14 +41,14 @@ def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argume
 
 
 class _Reservations:
-    def __init__(self, engine: LiveCluster) -> None:
-        self.e = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
 
     def _tell(self, fact: Fact) -> None:
         """Raises Refusal with Slurm's text."""
-        network = self.e.network
+        network = self.cluster.network
         already = len(network.refused_reservations)
-        network.tell(self.e.now, [fact])
+        network.tell(self.cluster.now, [fact])
         if len(network.refused_reservations) > already:
             text = network.refused_reservations[already][1]
             del network.refused_reservations[already:]
@@ -63,10 +63,11 @@ class _Reservations:
         names = [word for word in text.split(",") if word]
         for word in names:
             bare = word.lstrip("+-")
-            if kind == "users" and self.e.people.known(bare) is None:
-                unspecified = since(self.e.release, "unspecified_user_error")
+            if kind == "users" and self.cluster.people.known(bare) is None:
+                unspecified = since(self.cluster.release, "unspecified_user_error")
                 raise Refusal("Unspecified error" if unspecified else "Invalid user id")
-            if kind == "accounts" and self.e.controller.accounting.accounts is not None and not self._account(bare):
+            accounts = self.cluster.controller.accounting.accounts
+            if kind == "accounts" and accounts is not None and not self._account(bare):
                 raise Refusal(BAD_ACCOUNT)
         return self._merged(names, before)
 
@@ -78,21 +79,21 @@ class _Reservations:
         return tuple(word.removeprefix("+") for word in names)
 
     def _account(self, name: str) -> bool:
-        accounting = self.e.database.accounting() if self.e.database.exists else None
+        accounting = self.cluster.database.accounting() if self.cluster.database.exists else None
         return accounting is None or any(a.account.lower() == name.lower() for a in accounting.associations)
 
     def _require_associations(self, users: tuple[str, ...], accounts: tuple[str, ...], *, grouped: bool) -> None:
         """Where they are enforced, who may use a reservation has one: each user in each account (_set_assoc_list)."""
-        c = self.e.controller
+        controller = self.cluster.controller
         if (
-            c.state.tree is None
-            or not c.state.enforce.associations
+            controller.state.tree is None
+            or not controller.state.enforce.associations
             or any(name[0] == "-" for name in (*users, *accounts))
         ):
             return
         for user in users:
-            names = [account.lower() for account in accounts] or [c.state.tree.default_account(user)]
-            if any(c.state.tree.find(user, name, "") is None for name in names) and (accounts or not grouped):
+            names = [account.lower() for account in accounts] or [controller.state.tree.default_account(user)]
+            if any(controller.state.tree.find(user, name, "") is None for name in names) and (accounts or not grouped):
                 raise Refusal(BAD_ACCOUNT)
 
     def _flags(self, words: list[str]) -> tuple[frozenset[str], frozenset[str]]:
@@ -121,7 +122,7 @@ class _Reservations:
         try:
             if before is None or text[0] not in "+-":
                 return tuple(expand(text, MOST_NAMES))
-            names = self.e.controller.state.table.names
+            names = self.cluster.controller.state.table.names
             found = {names[i]: None for i in range(len(names)) if before.nodes >> i & 1}
             for part in re.split(r",(?=[+-])", text):
                 named = dict.fromkeys(expand(part[1:], MOST_NAMES))
@@ -134,10 +135,10 @@ class _Reservations:
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol create reservation."""
-        operators_only(self.e, person)
+        operators_only(self.cluster, person)
         asked = arguments["reservation"]
         get = asked.get
-        start = int(get("start_time") or self.e.now)
+        start = int(get("start_time") or self.cluster.now)
         flags, _ = self._flags(get("flags") or [])
         users, accounts = self._who(self._members(asked), "users"), self._who(get("accounts"), "accounts")
         self._require_associations(users or (), accounts or (), grouped=bool(get("groups")))
@@ -147,11 +148,11 @@ class _Reservations:
             get("features") or "", self._licenses(get("licenses")) or (), users or (), accounts or (), flags,
             int(get("purge_comp") or 300),
         )  # fmt: skip
-        before = {r.name for r in self.e.controller.state.reserved.all}
+        before = {r.name for r in self.cluster.controller.state.reserved.all}
         self._tell(CreateReservation(spec))
-        made = next((r for r in self.e.controller.state.reserved.all if r.name not in before), None)
+        made = next((r for r in self.cluster.controller.state.reserved.all if r.name not in before), None)
         name = made.name if made is not None else spec.name
-        self.e.reservation_texts[name] = {
+        self.cluster.reservation_texts[name] = {
             key: asked[key]
             for key in ("groups", "comment", "max_start_delay", "features")
             if asked.get(key) is not None
@@ -164,9 +165,9 @@ class _Reservations:
         if not groups:
             return asked.get("users")
         wanted = [word.lstrip("+-") for word in groups.split(",")]
-        names = [person.name for person in self.e.people.all() if person.group in wanted]
+        names = [person.name for person in self.cluster.people.all() if person.group in wanted]
         if not names:
-            raise Refusal("Invalid group id" if since(self.e.release, "invalid_group") else "Invalid user id")
+            raise Refusal("Invalid group id" if since(self.cluster.release, "invalid_group") else "Invalid user id")
         return ",".join(names)
 
     def _end(self, asked: Mapping[str, Any], start: int) -> int:
@@ -177,14 +178,14 @@ class _Reservations:
 
     def update(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol update reservationname."""
-        operators_only(self.e, person)
+        operators_only(self.cluster, person)
         asked = arguments["reservation"]
         get = asked.get
         name = str(asked["name"])
-        r = self.e.controller.state.reserved.find(name)
+        r = self.cluster.controller.state.reserved.find(name)
         on, off = self._flags(get("flags") or [])
         counts, partition = get("node_cnt"), get("partition")
-        if partition and partition not in self.e.controller.state.cluster.by_name:
+        if partition and partition not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
         if get("features"):  # its nodes would have to be chosen anew
             raise Refusal(NOT_SUPPORTED)
@@ -198,7 +199,7 @@ class _Reservations:
             name, get("start_time"), get("end_time"), self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
         ))  # fmt: skip
-        kept = self.e.reservation_texts.setdefault(name, {})
+        kept = self.cluster.reservation_texts.setdefault(name, {})
         kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}
         kept["groups"] = groups
         return {}
@@ -207,7 +208,7 @@ class _Reservations:
         self, asked: Mapping[str, Any], name: str, r: Reservation | None
     ) -> tuple[tuple[str, ...] | None, str | None]:
         """The users it is for after an update, None for those it has; and its groups. Raises Refusal for both."""
-        before = self.e.reservation_texts.get(name, {}).get("groups")
+        before = self.cluster.reservation_texts.get(name, {}).get("groups")
         listed = tuple((before or "").split(",")) if before else ()
         named = r.users if r is not None and not before else ()
         users, groups = self._who(asked.get("users"), "users", named), asked.get("groups")
@@ -233,8 +234,8 @@ class _Reservations:
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
         """scontrol delete reservationname."""
-        operators_only(self.e, person)
+        operators_only(self.cluster, person)
         name = str(arguments["target"])
         self._tell(DeleteReservation(name))
-        self.e.reservation_texts.pop(name, None)
+        self.cluster.reservation_texts.pop(name, None)
         return {}

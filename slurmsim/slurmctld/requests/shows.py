@@ -19,34 +19,34 @@ Arguments = dict[str, Any]
 CHANGES: frozenset[str] = frozenset()
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
     """The requests by name."""
-    control = _Shows(engine)
+    control = _Shows(cluster)
     return {
         "licenses": control.licenses, "topology": control.topology, "show_config": control.config,
         "reconfigure": control.reconfigure, "shutdown": control.shutdown, "set_debug": control.set_debug,
-        "assoc_mgr": lambda arguments, person: assoc_mgr(engine, arguments, person),
+        "assoc_mgr": lambda arguments, person: assoc_mgr(cluster, arguments, person),
     }  # fmt: skip
 
 
 class _Shows:
-    def __init__(self, engine: LiveCluster) -> None:
-        self.e = engine
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
 
     def licenses(self, arguments: Arguments, person: Person) -> Arguments:
         """Each license, how many are in use and how many are kept for reservations."""
-        licenses, now = self.e.controller.licenses, self.e.now
+        licenses, now = self.cluster.controller.licenses, self.cluster.now
         return {
             "licenses": [
                 {"name": name, "total": total, "used": licenses.used[name],
                  "reserved": licenses.kept(name, now, now + 1, None)}
-                for name, total in self.e.controller.state.license_totals.items()
+                for name, total in self.cluster.controller.state.license_totals.items()
             ]
         }  # fmt: skip
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
         """Switches from the leaves up, as slurmctld numbers them."""
-        specs = {switch.name: switch for switch in self.e.cluster.switches}
+        specs = {switch.name: switch for switch in self.cluster.spec.switches}
         return {
             "switches": [
                 {"name": switch.name, "level": _level(switch, specs), "link_speed": 1,
@@ -57,33 +57,33 @@ class _Shows:
 
     def config(self, arguments: Arguments, person: Person) -> Arguments:
         """slurm.conf as written, and what it does not say."""
-        engine, conf = self.e, self.e.conf
+        cluster, conf = self.cluster, self.cluster.conf
         folder = conf.scalar("ClusterName") and "/etc/slurm/slurm.conf"
         facts: dict[str, Any] = {
-            "BOOT_TIME": engine.network.start_time, "NEXT_JOB_ID": engine.last_id + 1,
-            "MaxNodeCount": engine.controller.state.table.n, "ClusterName": engine.cluster.name,
-            "SLURM_CONF": folder or "/etc/slurm/slurm.conf", "SLURM_VERSION": engine.version,
+            "BOOT_TIME": cluster.network.start_time, "NEXT_JOB_ID": cluster.last_id + 1,
+            "MaxNodeCount": cluster.controller.state.table.n, "ClusterName": cluster.spec.name,
+            "SLURM_CONF": folder or "/etc/slurm/slurm.conf", "SLURM_VERSION": cluster.version,
             "SlurmctldHost[0]": conf.hosts[0] if conf.hosts else "localhost",
         }  # fmt: skip
-        uids = {name: engine.people.by_name(name).uid for name in (conf.scalar("SlurmUser"), conf.scalar("SlurmdUser"))
+        uids = {name: cluster.people.by_name(name).uid for name in (conf.scalar("SlurmUser"), conf.scalar("SlurmdUser"))
                 if name}  # fmt: skip
-        return {"now": engine.now, "given": dict(conf.scalars), "facts": facts, "uids": uids}
+        return {"now": cluster.now, "given": dict(conf.scalars), "facts": facts, "uids": uids}
 
     def reconfigure(self, arguments: Arguments, person: Person) -> Arguments:
         """slurm.conf is what it was when the cluster was created."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         return {}
 
     def shutdown(self, arguments: Arguments, person: Person) -> Arguments:
         """Only said: whoever runs the cluster takes it down."""
-        administrators_only(self.e, person)
+        administrators_only(self.cluster, person)
         return {}
 
     def set_debug(self, arguments: Arguments, person: Person) -> Arguments:
         """There are no logs of levels."""
-        if not self.e.is_administrator(person):
+        if not self.cluster.is_administrator(person):
             raise Refusal("Permission denied")
-        if arguments.get("sched_log") is not None and not self.e.conf.scalar("SlurmSchedLogFile"):
+        if arguments.get("sched_log") is not None and not self.cluster.conf.scalar("SlurmSchedLogFile"):
             raise Refusal("Requested operation is presently disabled")
         return {}
 

@@ -19,24 +19,24 @@ QUEUE_FULL = "Resource temporarily unavailable"
 _SIZE = re.compile(r"\bmax_script_size=(\d{1,18})")
 
 
-def check(engine: LiveCluster, asked: Mapping[str, Any]) -> None:
+def check(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     """Refuse a request that is too much. Raises SubmitError with Slurm's text."""
     script = asked.get("script") or ""
     if not isinstance(script, str):
         raise SubmitError("Invalid job script")
-    most = _max_script(engine)
+    most = _max_script(cluster)
     if len(script) * 4 >= most and len(script.encode("utf-8", "surrogatepass")) >= most:
         raise SubmitError(TOO_LONG)
-    limit = int(engine.cluster.options.get("MaxJobCount") or MAX_JOB_COUNT)
+    limit = int(cluster.spec.options.get("MaxJobCount") or MAX_JOB_COUNT)
     array = asked.get("array_inx")
-    if len(engine.jobs) + 1 < limit and not array:
+    if len(cluster.jobs) + 1 < limit and not array:
         return
-    count = len(array_tasks(str(array), int(engine.cluster.option("MaxArraySize")))[0]) if array else 1
-    if len(engine.jobs) + count >= limit:
+    count = len(array_tasks(str(array), int(cluster.spec.option("MaxArraySize")))[0]) if array else 1
+    if len(cluster.jobs) + count >= limit:
         raise SubmitError(QUEUE_FULL)
 
 
-def _max_script(engine: LiveCluster) -> int:
-    text = engine.cluster.options.get("SchedulerParameters")
+def _max_script(cluster: LiveCluster) -> int:
+    text = cluster.spec.options.get("SchedulerParameters")
     found = _SIZE.search(text) if isinstance(text, str) else None
     return int(found[1]) if found else MAX_SCRIPT_BYTES

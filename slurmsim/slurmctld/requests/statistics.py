@@ -31,9 +31,9 @@ class Statistics:
 
     CHANGES = frozenset({"reset_statistics"})
 
-    def __init__(self, engine: LiveCluster) -> None:
-        self.engine = engine
-        self.since = engine.network.start_time
+    def __init__(self, cluster: LiveCluster) -> None:
+        self.cluster = cluster
+        self.since = cluster.network.start_time
         self.submitted = self.started = self.completed = self.canceled = self.failed = 0
         self.requests: Counter[str] = Counter()
         self.users: Counter[int] = Counter()
@@ -43,14 +43,14 @@ class Statistics:
         return {"statistics": lambda arguments, person: self._answer(), "reset_statistics": self._asked_to_reset}
 
     def _asked_to_reset(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        if not self.engine.database.is_admin(person):
+        if not self.cluster.database.is_admin(person):
             raise Refusal(DENIED, 2002)
         self.reset()
         return {}
 
     def reset(self) -> None:
         """Begin anew."""
-        self.since = self.engine.now
+        self.since = self.cluster.now
         self.submitted = self.started = self.completed = self.canceled = self.failed = 0
         self.requests.clear()
         self.users.clear()
@@ -72,19 +72,19 @@ class Statistics:
             self.users[person.uid] += 1
 
     def _answer(self) -> dict[str, Any]:
-        engine, c = self.engine, self.engine.controller
+        cluster, controller = self.cluster, self.cluster.controller
         # states are counted once a minute from the controller's start
-        counted = engine.now - (engine.now - engine.network.start_time) % 60
-        states = Counter(str(live.core.state) for live in engine.jobs.values())
-        first = counted == engine.network.start_time
-        main = c.main
+        counted = cluster.now - (cluster.now - cluster.network.start_time) % 60
+        states = Counter(str(live.core.state) for live in cluster.jobs.values())
+        first = counted == cluster.network.start_time
+        main = controller.main
         rpcs = [(*_RPCS[call], count) for call, count in self.requests.items()]
         return {
-            "now": engine.now, "since": self.since, "submitted": self.submitted, "started": self.started,
+            "now": cluster.now, "since": self.since, "submitted": self.submitted, "started": self.started,
             "completed": self.completed, "canceled": self.canceled, "failed": self.failed, "states_at": counted,
             "pending": 0 if first else states[JobState.PENDING], "running": 0 if first else states[JobState.RUNNING],
-            "main_cycles": int(getattr(main, "passes", 0)), "queue_length": len(c.state.queue.jobs),
-            "backfilled": int(c.state.backfilled), "bf_cycles": 0, "bf_last": 0,
-            "dbd": engine.database.exists, "rpcs": [list(one) for one in rpcs],
-            "users": [[engine.people.by_uid(uid).name, uid, count] for uid, count in self.users.items()],
+            "main_cycles": int(getattr(main, "passes", 0)), "queue_length": len(controller.state.queue.jobs),
+            "backfilled": int(controller.state.backfilled), "bf_cycles": 0, "bf_last": 0,
+            "dbd": cluster.database.exists, "rpcs": [list(one) for one in rpcs],
+            "users": [[cluster.people.by_uid(uid).name, uid, count] for uid, count in self.users.items()],
         }  # fmt: skip

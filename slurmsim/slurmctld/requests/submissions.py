@@ -113,7 +113,7 @@ class Submissions:
 
     def _make(self, core_id: int, asked: Mapping[str, Any], person: Person) -> tuple[Submission, Behaviour]:
         cluster = self._cluster
-        requeue, default = bool(cluster.cluster.option("JobRequeue")), cluster.controller.state.cluster.default
+        requeue, default = bool(cluster.spec.option("JobRequeue")), cluster.controller.state.cluster.default
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
         if sub.priority and not cluster.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
@@ -124,7 +124,7 @@ class Submissions:
         return sub, cluster.behaviour_of(asked, core_id & (1 << TASK_BITS) - 1 if core_id >> 2 * TASK_BITS else None)
 
     def _array(self, shown: int, asked: Mapping[str, Any], person: Person) -> list[Made]:
-        tasks, throttle = array_tasks(asked["array_inx"], int(self._cluster.cluster.option("MaxArraySize")))
+        tasks, throttle = array_tasks(asked["array_inx"], int(self._cluster.spec.option("MaxArraySize")))
         made: list[Made] = []
         for task in tasks:
             sub, behaviour = self._make((shown << TASK_BITS) + task + (1 << 2 * TASK_BITS), asked, person)

@@ -18,17 +18,17 @@ CHANGES = frozenset({"node_action"})
 BAD_NODE = "Invalid node name specified"
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The calls of this module."""
-    return {"node_action": lambda arguments, person: node_action(engine, arguments, person)}
+    return {"node_action": lambda arguments, person: node_action(cluster, arguments, person)}
 
 
-def node_action(engine: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+def node_action(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
     """``fail`` (stops responding), ``drain`` or ``resume`` nodes of a hostlist. Raises Refusal."""
-    if person.uid not in (engine.owner, 0):
+    if person.uid not in (cluster.owner, 0):
         raise Refusal(DENIED, 2002)
     action, reason = arguments["action"], str(arguments.get("reason") or "")
-    table = engine.controller.state.table
+    table = cluster.controller.state.table
     try:
         names = tuple(expand(str(arguments["nodes"]), MOST_NAMES))
     except ValueError:
@@ -38,14 +38,14 @@ def node_action(engine: LiveCluster, arguments: dict[str, Any], person: Person) 
     told: tuple[str | None, int, int]
     fact: Fact
     if action == "fail":
-        fact, told = NodesDown(names, reason or "Not responding"), (reason or "Not responding", engine.now, person.uid)
+        fact, told = NodesDown(names, reason or "Not responding"), (reason or "Not responding", cluster.now, person.uid)
     elif action == "drain":
-        fact, told = NodesDrain(names, reason), (reason or None, engine.now, person.uid)
+        fact, told = NodesDrain(names, reason), (reason or None, cluster.now, person.uid)
     elif action == "resume":
         fact, told = NodesResume(names), (None, 0, 0)
     else:
         raise Refusal(f"no such action: {action}")
     for name in names:
-        engine._node_reasons[table.index[name]] = told
-    engine.network.tell(engine.now, [fact])
+        cluster._node_reasons[table.index[name]] = told
+    cluster.network.tell(cluster.now, [fact])
     return {}

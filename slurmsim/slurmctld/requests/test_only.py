@@ -19,47 +19,51 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 
-def will_run(engine: LiveCluster, sub: Submission, shown: int) -> dict[str, Any]:
+def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any]:
     """The answer to a submission that is only tested. Raises SubmitError."""
-    c = engine.controller
+    controller = cluster.controller
     sub = replace(sub, array_job_id=None, array_task_id=None)  # of an array one task is tested
-    partitions, shapes = c.state.cluster.compiled(sub)
-    job = Job(sub, partitions, shapes, engine.now)
-    if c.accounting.accounts is not None:
-        c.accounting.accounts.admit(job)
-    c.waiting.set_time_limit(job)
-    if c.accounting.limits is not None:
-        c.accounting.limits.admit(job)
-    c.partition_limits.check_partition_limits(job)
+    partitions, shapes = controller.state.cluster.compiled(sub)
+    job = Job(sub, partitions, shapes, cluster.now)
+    if controller.accounting.accounts is not None:
+        controller.accounting.accounts.admit(job)
+    controller.waiting.set_time_limit(job)
+    if controller.accounting.limits is not None:
+        controller.accounting.limits.admit(job)
+    controller.partition_limits.check_partition_limits(job)
     best: tuple[int, Any, Any] | None = None
     for partition, shape in zip(partitions, shapes, strict=True):
-        if not c.state.selector.possible(shape):
+        if not controller.state.selector.possible(shape):
             continue
-        mask = partition.mask & c.state.table.up
-        found = c.state.selector.future(shape, c.state.occupants(), engine.now, mask, exact=True)
+        mask = partition.mask & controller.state.table.up
+        found = controller.state.selector.future(shape, controller.state.occupants(), cluster.now, mask, exact=True)
         if found is not None and (best is None or found.start < best[0]):
             best = found.start, found, (partition, shape)
     if best is None:
         raise SubmitError(NOT_AVAILABLE)
     start, forecast, (partition, shape) = best
-    priority = min(c.priority.submit(job, engine.now))
+    priority = min(controller.priority.submit(job, cluster.now))
     ahead = 0
-    for records in c.state.queue.jobs.values():
+    for records in controller.state.queue.jobs.values():
         for record in records:
             if record.partition is partition and record.priority >= priority:
                 ahead += record.job.n_cpus * record.job.time_limit_s
-    start = max(start, sub.begin or 0, engine.now) + ahead // max(partition.total_cpus, 1)
-    now = c.state.selector.place(shape, c.state.table, partition.mask & c.state.table.up)
+    start = max(start, sub.begin or 0, cluster.now) + ahead // max(partition.total_cpus, 1)
+    now = controller.state.selector.place(shape, controller.state.table, partition.mask & controller.state.table.up)
     nodes = (
-        c.state.cluster.node_list(now)
+        controller.state.cluster.node_list(now)
         if now is not None
-        else compress([c.state.table.names[i] for i in range(c.state.table.n) if forecast.nodes >> i & 1])
+        else compress(
+            [controller.state.table.names[i] for i in range(controller.state.table.n) if forecast.nodes >> i & 1]
+        )
     )
     cpus = shape.min_cpus
     if now is not None:
         cpus = now.n_cpus
     elif shape.whole:
-        cpus = sum(int(c.state.table.cpus[i]) for i in range(c.state.table.n) if forecast.nodes >> i & 1)
+        cpus = sum(
+            int(controller.state.table.cpus[i]) for i in range(controller.state.table.n) if forecast.nodes >> i & 1
+        )
     return {
         "job_id": shown, "start_time": start, "proc_cnt": cpus,
         "node_list": nodes, "part_name": partition.name,

@@ -20,12 +20,12 @@ CHANGES: frozenset[str] = frozenset()
 _HOUR = 3600
 
 
-def calls(engine: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The request for it."""
-    return {"usage": lambda arguments, person: usage(engine, int(arguments["start"]), int(arguments["end"]), person)}
+    return {"usage": lambda arguments, person: usage(cluster, int(arguments["start"]), int(arguments["end"]), person)}
 
 
-def usage(engine: LiveCluster, start: int, end: int, person: Person) -> dict[str, Any]:
+def usage(cluster: LiveCluster, start: int, end: int, person: Person) -> dict[str, Any]:
     """What is known of the whole hours between `start` and `end`.
 
     Returns
@@ -34,37 +34,37 @@ def usage(engine: LiveCluster, start: int, end: int, person: Person) -> dict[str
         ``cluster``: TRES seconds by name as ``[allocated, down, idle, planned, total]``; ``associations``:
         ``[account, user or None, TRES seconds]``; ``jobs``: ``[account, TRES, seconds]``, those alike in one.
     """
-    if not engine.database.exists or not engine.storage.enabled:
+    if not cluster.database.exists or not cluster.storage.enabled:
         raise Refusal(DISABLED)
-    begun = engine.network.start_time // _HOUR * _HOUR
-    start, end = max(start, begun), min(end, engine.now // _HOUR * _HOUR)
-    found: dict[str, Any] = {"name": engine.cluster.name, "cluster": {}, "associations": [], "jobs": []}
+    begun = cluster.network.start_time // _HOUR * _HOUR
+    start, end = max(start, begun), min(end, cluster.now // _HOUR * _HOUR)
+    found: dict[str, Any] = {"name": cluster.spec.name, "cluster": {}, "associations": [], "jobs": []}
     if end <= start:
         return found
     shares: dict[tuple[str, str | None], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     above: dict[str, list[str]] = {}
     planned = 0
-    for account, user, tres, seconds, waited in _sums(engine, start, end):
+    for account, user, tres, seconds, waited in _sums(cluster, start, end):
         planned += waited
         if not seconds:
             continue
         found["jobs"].append([account, tres, seconds])
         if account not in above:
-            above[account] = _above(engine, account)
+            above[account] = _above(cluster, account)
         for key in [(account, user), *((name, None) for name in above[account])]:
             for name, count in tres.items():
                 shares[key][name] += count * seconds
     found["associations"] = [[account, user, dict(tres)] for (account, user), tres in shares.items()]
-    found["cluster"] = _cluster(engine, start, end, dict(shares.get(("root", None), {})), planned)
+    found["cluster"] = _cluster(cluster, start, end, dict(shares.get(("root", None), {})), planned)
     return found
 
 
 Sum = tuple[str, str, dict[str, int], int, int]
 
 
-def _sums(engine: LiveCluster, start: int, end: int) -> Iterator[Sum]:
+def _sums(cluster: LiveCluster, start: int, end: int) -> Iterator[Sum]:
     """Account, user, TRES, seconds for which these were held, and CPU seconds that were waited for: of runs alike."""
-    store = engine.storage.store
+    store = cluster.storage.store
     until = "CASE WHEN time_end <> 0 THEN time_end ELSE :now END"
     began = f"CASE WHEN time_start <> 0 THEN time_start ELSE {until} END"
     ran = f"CASE WHEN time_start <> 0 THEN max(0, min({until}, :end) - max(time_start, :start)) ELSE 0 END"
@@ -74,14 +74,14 @@ def _sums(engine: LiveCluster, start: int, end: int) -> Iterator[Sum]:
         f"SELECT account, user, tres_alloc, sum({ran}), sum({waited}) FROM job "
         "WHERE time_end = 0 OR time_end > :start GROUP BY account, user, tres_alloc "
         "ORDER BY min(CASE WHEN time_start <> 0 AND time_start < :end THEN row END)",
-        {"now": engine.now, "start": start, "end": end},
+        {"now": cluster.now, "start": start, "end": end},
     )
     for account, user, tres, seconds, waiting in alike:
         yield account, user, json.loads(tres), seconds, waiting
-    living = (record for row in engine.rows() for record in engine.storage.runs(row))
+    living = (record for row in cluster.rows() for record in cluster.storage.runs(row))
     for row in chain(store.waiting(), living):
-        seconds = _overlap(row.start, row.end or engine.now, start, end) if row.start else 0
-        waits = _overlap(row.eligible, row.start or row.end or engine.now, start, end) if row.eligible else 0
+        seconds = _overlap(row.start, row.end or cluster.now, start, end) if row.start else 0
+        waits = _overlap(row.eligible, row.start or row.end or cluster.now, start, end) if row.eligible else 0
         yield row.account, row.user, row.tres_alloc, seconds, waits * row.req_cpus
 
 
@@ -89,18 +89,18 @@ def _overlap(first: int, last: int, start: int, end: int) -> int:
     return max(0, min(last, end) - max(first, start))
 
 
-def _above(engine: LiveCluster, account: str) -> list[str]:
+def _above(cluster: LiveCluster, account: str) -> list[str]:
     """The account and those it is in, up to root."""
-    tree, found = engine.controller.state.tree, [account]
+    tree, found = cluster.controller.state.tree, [account]
     parents = {b.spec.account: b.spec.parent for b in tree.branches if not b.spec.user} if tree is not None else {}
     while (parent := parents.get(found[-1])) and parent not in found:
         found.append(parent)
     return found if found[-1] == "root" else [*found, "root"]
 
 
-def _cluster(engine: LiveCluster, start: int, end: int, used: dict[str, int], planned: int) -> dict[str, list[int]]:
+def _cluster(cluster: LiveCluster, start: int, end: int, used: dict[str, int], planned: int) -> dict[str, list[int]]:
     seconds = end - start
-    counts = {name: count for name, count in cluster_tres(engine).items() if name in ("cpu", "mem", "node", "billing")}
+    counts = {name: count for name, count in cluster_tres(cluster).items() if name in ("cpu", "mem", "node", "billing")}
     out = {}
     for name, count in counts.items():
         total = count * seconds

@@ -21,7 +21,7 @@ def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, 
     """Plain data; bytes, seconds, and seconds since the epoch. Takes time linear in the jobs slurmctld still has."""
     states = Counter(live.core.state for live in engine.jobs.values())
     return {
-        "cluster": engine.cluster.name, "folder": str(folder), "pid": os.getpid(), "version": __version__,
+        "cluster": engine.spec.name, "folder": str(folder), "pid": os.getpid(), "version": __version__,
         "compiled": not str(bitmap.__file__).endswith(".py"), "slurm_version": engine.release,
         "uptime_s": round(uptime_s, 3),
         "jobs": "run" if engine.runs_jobs else "simulate",

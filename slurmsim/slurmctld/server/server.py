@@ -438,7 +438,7 @@ class Server:
     def _go_on_with(self, engine: Engine) -> None:
         """Let another engine take the place of ours."""
         real = self.engine.real
-        self.engine = self.holders.engine = engine
+        self.engine = self.holders.cluster = engine
         engine.changed = self._note_change
         if real is not None:
             real.adopt(engine)
