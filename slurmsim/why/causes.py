@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from slurmsim.report.noderows import spans
 from slurmsim.states import Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace
+from slurmsim.why.jobs import Jobs, Other, Span
 from slurmsim.why.rules import is_limit
-
-if TYPE_CHECKING:
-    from slurmsim.why.explain import Jobs, Other, Span
 
 _FAR = 1 << 60
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from slurmsim.report.text import duration, number, table
 from slurmsim.states import REFUSED
 from slurmsim.why.causes import Cause
-from slurmsim.why.explain import Explanation, Other, Span
+from slurmsim.why.explain import Explanation
+from slurmsim.why.jobs import Other, Span
 
 _UNIX = 631_152_000  # later than this a time can only be a Unix time
 
