@@ -37,6 +37,15 @@ def row(table: Mapping[str, Any], release: str) -> Any:
     return table[max(key for key in table if key <= release)]
 
 
+def has(release: str, since: str, until: str = "") -> bool:
+    """Whether `release` has what came with `since` and went with `until`; empty or ``-``: always was, still is there.
+
+    >>> has("24.11", "24.11", "26.05"), has("26.05", "24.11", "26.05"), has("22.05", "-", "-")
+    (True, False, True)
+    """
+    return since <= release and (until in ("", "-") or release < until)  # both sort before digits
+
+
 def listed(since: Iterable[tuple[str, str, str]], release: str) -> list[str]:
     """Names of (name, since, until) rows that exist in `release`; an empty `until` means still there."""
-    return [name for name, first, gone in since if first <= release and (not gone or release < gone)]
+    return [name for name, first, gone in since if has(release, first, gone)]

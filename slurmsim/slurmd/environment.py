@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from slurmsim.releases import has
+
 # variable, the fact it shows (or a text after "="), first release that has it, first without it
 _ROWS = """
 SLURM_JOB_ID job_id
@@ -78,7 +80,7 @@ def rows(release: str) -> list[tuple[str, str]]:
         words = text.split()
         if words:
             name, fact, since, until = (*words, "-", "-")[:4]
-            if (since == "-" or since <= release) and (until == "-" or release < until):
+            if has(release, since, until):
                 found.append((name, fact))
     return found
 

@@ -15,6 +15,7 @@ from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
 from slurmsim.commands.text.units import quantity
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 Record = Mapping[str, Any]
 Maker = Callable[["Show", Record], str | None]
@@ -388,4 +389,4 @@ LONG = (
 
 def fields_of(release: str) -> list[Field]:
     """The fields `release` has."""
-    return [f for f in FIELDS if f.since <= release and (not f.until or release < f.until)]
+    return [f for f in FIELDS if has(release, f.since, f.until)]

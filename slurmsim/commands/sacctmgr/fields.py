@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
+from slurmsim.releases import has
 
 DOUBLE = "double"
 
@@ -176,6 +177,6 @@ def matches(word: str, names: str) -> bool:
 def find(word: str, release: str) -> F | None:
     """The field called `word`."""
     for row in FIELDS:
-        if row.since <= release and (not row.until or release < row.until) and matches(word, row.names):
+        if has(release, row.since, row.until) and matches(word, row.names):
             return row
     return None

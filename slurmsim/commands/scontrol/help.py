@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from slurmsim.releases import has
+
 _WORDS = {
     "abort": "stop the daemon at once", "all": "show hidden partitions too, from now on",
     "cancel_reboot": "NODES: do not reboot them after all", "completing": "jobs whose processes are not gone yet",
@@ -55,10 +57,8 @@ def text(
         lines.append(f"    {letter}--{name}{'=VALUE' if argument == 'required' else ''}".ljust(30) + _OPTIONS[key])
     lines.append("  Keywords; without one they are read from standard input:")
     for name, _, since, until, _ in keywords:
-        if name in _WORDS and since <= release and not (until and release >= until):
+        if name in _WORDS and has(release, since, until):
             lines.append(f"    {name}".ljust(30) + _WORDS[name])
-    shown = [
-        name.lower() for name, _, since, until, _ in entities if since <= release and not (until and release >= until)
-    ]
+    shown = [name.lower() for name, _, since, until, _ in entities if has(release, since, until)]
     lines.append("  Entities of show: " + ", ".join(shown))
     return "\n".join(lines) + "\n"

@@ -14,6 +14,7 @@ from slurmsim.commands.text.job_state_text import state_text
 from slurmsim.commands.text.units import quantity
 from slurmsim.commands.text.values import MAIL_BITS, THREAD_FLAG
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 Row = dict[str, Any]
 Line = Callable[[Row, "View"], "str | None"]
@@ -35,7 +36,7 @@ def job_text(row: Row, session: Session, dates: Dates) -> str:
     gap = " " if view.one_line else "\n   "
     lines = []
     for first, gone, line in LINES:
-        if first <= view.release and not (gone and view.release >= gone) and (text := line(row, view)) is not None:
+        if has(view.release, first, gone) and (text := line(row, view)) is not None:
             lines.append(text)
     text = gap.join(lines)
     if not since(view.release, "no_blanks_at_line_ends"):

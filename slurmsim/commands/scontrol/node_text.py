@@ -9,6 +9,7 @@ from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.node_state_text import complete
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 Row = dict[str, Any]
 Line = Callable[[Row, Session, Dates], "str | None"]
@@ -32,7 +33,7 @@ def _laid_out(lines: Sequence[tuple[str, str, Line]], row: Row, session: Session
     release = session.release
     shown = [
         text for first, gone, line in lines
-        if first <= release and not (gone and release >= gone) and (text := line(row, session, dates)) is not None
+        if has(release, first, gone) and (text := line(row, session, dates)) is not None
     ]  # fmt: skip
     return gap.join(shown) + ("\n" if session.one_line else "\n\n")
 

@@ -12,6 +12,7 @@ from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 Words = Sequence[str]
 NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
@@ -133,8 +134,7 @@ def _nodes_too(release: str) -> tuple[str, ...]:
 
 def _field(tag: str, release: str) -> str | None:
     for name, least, field in _ROWS:
-        known = _LATER.get(field, "") <= release and not (field in _GONE and release >= _GONE[field])
-        if known and tag_matches(tag, name, least):
+        if has(release, _LATER.get(field, ""), _GONE.get(field, "")) and tag_matches(tag, name, least):
             return field
     return None
 

@@ -14,6 +14,7 @@ from slurmsim.commands.scontrol.session import Quit, Session
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.numerals import is_number
+from slurmsim.releases import has
 
 _NAME = "scontrol"
 _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -183,7 +184,7 @@ def process(session: Session, words: Words) -> None:
         return
     tag = words[0]
     for name, least, since, until, handler in KEYWORDS:
-        if since <= session.release and not (until and session.release >= until) and matches(tag, name, least):
+        if has(session.release, since, until) and matches(tag, name, least):
             handler(session, words)
             return
     session.fail(f"invalid keyword: {tag}")

@@ -10,6 +10,7 @@ from slurmsim.commands.scontrol.hosts import host_list, host_names
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 Words = Sequence[str]
 _OPTIONS_MAY_FOLLOW = ("assoc_mgr", "bbstat", "dwstat", "topology")
@@ -31,8 +32,7 @@ def show(session: Session, words: Words) -> None:
     value = text if equals else words[2] if len(words) == 3 else None
     for entity, least, first, gone, handler in ENTITIES:
         size = max(len(name), least)
-        known = first <= session.release and not (gone and session.release >= gone)
-        if known and name.lower()[:size] == entity.lower()[:size]:
+        if has(session.release, first, gone) and name.lower()[:size] == entity.lower()[:size]:
             handler(session, value, words)
             return
     blank = "" if since(session.release, "invalid_entity_without_blank") else " "

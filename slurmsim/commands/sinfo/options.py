@@ -14,6 +14,7 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser, Rows
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 ROWS: Rows = (
     ("all", NO, "a", "", ""),
@@ -115,9 +116,7 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
             _conflict(io, "SINFO_ALL and SINFO_PARTITION")
         asked.partitions, asked.all = _list(io.environ["SINFO_PARTITION"]), True
     options = [
-        LongOption(name, argument, key)
-        for name, argument, key, first, gone in ROWS
-        if first <= release and (not gone or release < gone)
+        LongOption(name, argument, key) for name, argument, key, first, gone in ROWS if has(release, first, gone)
     ]
     try:
         for key, value in Parser(options, permute=True).parse(argv):

@@ -17,6 +17,7 @@ from slurmsim.commands.text.job_state_text import accepted, parse_state
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser, Rows
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 ROWS: Rows = (
     ("accounts", REQUIRED, "A", "", ""),
@@ -176,11 +177,7 @@ def read(argv: Sequence[str], io: Io, release: str) -> Asked:
 
 
 def _options(release: str) -> list[LongOption]:
-    rows = [
-        LongOption(name, argument, key)
-        for name, argument, key, first, gone in ROWS
-        if first <= release and (not gone or release < gone)
-    ]
+    rows = [LongOption(name, argument, key) for name, argument, key, first, gone in ROWS if has(release, first, gone)]
     return [*rows, LongOption(None, REQUIRED, "U")]  # -U: an old name of -A
 
 

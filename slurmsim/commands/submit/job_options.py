@@ -19,6 +19,7 @@ from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOpt
 from slurmsim.commands.text.values import BadValue, Context
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 SUPPORTED = "supported"
 """The option does here what it does in Slurm, as far as the request goes."""
@@ -375,11 +376,7 @@ OPTIONS: tuple[Option, ...] = (
 
 def options_of(command: str, release: str) -> list[Option]:
     """Rows `command` has in `release`, refused ones included."""
-    return [
-        option
-        for option in OPTIONS
-        if command in option.commands and option.since <= release and not (option.until and option.until <= release)
-    ]
+    return [option for option in OPTIONS if command in option.commands and has(release, option.since, option.until)]
 
 
 def long_options(options: list[Option]) -> list[LongOption]:

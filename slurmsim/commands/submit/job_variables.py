@@ -5,6 +5,8 @@ A later variable of the same option wins. A line is ``variable option [first rel
 
 from __future__ import annotations
 
+from slurmsim.releases import has
+
 _SBATCH = """
 SBATCH_ACCOUNT account
 SBATCH_ARRAY_INX array
@@ -249,6 +251,6 @@ def variables_of(command: str, release: str) -> list[tuple[str, str]]:
         if not words:
             continue
         name, option, since, until = (*words, "-", "-")[:4]
-        if (since == "-" or since <= release) and (until == "-" or release < until):
+        if has(release, since, until):
             found.append((name, option))
     return found

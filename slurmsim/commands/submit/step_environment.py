@@ -11,6 +11,7 @@ from typing import Any
 
 from slurmsim.commands.submit.allocation_options import Part
 from slurmsim.release_changes import since
+from slurmsim.releases import has
 
 # variable, the fact it shows (or a text after "="), first release that has it, first without it
 _ALLOCATION = """
@@ -136,7 +137,7 @@ def _filled(rows: str, facts: Mapping[str, Any], release: str) -> dict[str, str]
             continue
         name, fact, first, gone = (*words, "-", "-")[:4]
         value = fact[1:] if fact.startswith("=") else facts.get(fact)
-        if value is not None and (first == "-" or first <= release) and (gone == "-" or release < gone):
+        if value is not None and has(release, first, gone):
             found[name] = str(value)
     return found
 

@@ -13,7 +13,7 @@ def option_help(command: str, rows: Rows, words: Mapping[str, str], release: str
     lines = [f"Usage: {command} [OPTIONS]"]
     told: set[str] = set()
     for name, argument, key, since, until in rows:
-        if key in told or since > release or (until and release >= until):
+        if key in told or not releases.has(release, since, until):
             continue
         told.add(key)
         letter = f"-{key}, " if len(key) == 1 else "    "

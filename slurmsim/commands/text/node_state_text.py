@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from slurmsim import releases
+from slurmsim.releases import has
 
 BASES: dict[str, int] = {
     "UNKNOWN": 0, "DOWN": 1, "IDLE": 2, "ALLOCATED": 3, "ERROR": 4, "MIXED": 5, "FUTURE": 6,
@@ -157,7 +158,7 @@ def parse_filter(word: str, release: str) -> str | None:
     """
     upper = word.upper()
     for names, meaning, since, until in _FILTERS:
-        if since <= release and (not until or release < until) and any(name.startswith(upper) for name in names):
+        if has(release, since, until) and any(name.startswith(upper) for name in names):
             return meaning
     return None
 

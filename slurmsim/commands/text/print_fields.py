@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from slurmsim.commands.text.widths import width_of
+from slurmsim.releases import has
 
 NULL = "(null)"
 """What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
@@ -112,7 +113,7 @@ def by_name(columns: Iterable[Column], release: str) -> dict[str, Column]:
 
 def exists(column: Column, release: str) -> bool:
     """Whether `release` has that column."""
-    return column.since <= release and (not column.until or release < column.until)
+    return has(release, column.since, column.until)
 
 
 def parse_letters(text: str, columns: Mapping[str, Column], *, all_upper_blank: bool = False) -> Layout:
