@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.core.queue.top_priority import is_top
 from slurmsim.core.records.messages import StartAtOnce
-from slurmsim.core.scheduling.may_start import SUBMISSION, StartTest
+from slurmsim.core.scheduling.may_start import MAY, SUBMISSION, StartTest
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -33,25 +33,18 @@ class AtSubmit:
         job = state.jobs.get(fact.job_id)
         if job is None or job.state != JobState.PENDING or not job.queued or state.triggers.defer:
             return
-        first = is_top(state.queue, job)
+        ahead = not is_top(state.queue, job)
         for record in state.queue.jobs.get(job.id, ()):
-            kept = self._test.keeps_out(record)  # asked first, whoever else waits
-            if kept is not None or not first:
-                state.set_reason(job, kept or Reason.PRIORITY)
+            rule, text = self._test.refusal(record, SUBMISSION, ahead=ahead)
+            if rule != MAY:
+                state.set_reason(job, text)
             elif self._start(record):
                 return
 
     def _start(self, record: Record) -> bool:
-        test, job = self._test, record.job
-        held = test.keeps_out(record)
-        if held is None:
-            held = test.early(record)
-        if held is None and not test.licensed(record):
-            held = Reason.LICENSES
-        if held is None:
-            alloc, held = test.find(record, self.state.table.up, job.time_limit_s, SUBMISSION)
-            if alloc is not None:
-                self._runs.start(record, alloc, SCHEDULER)
-                return True
-        self.state.set_reason(job, held or Reason.RESOURCES)
+        alloc, held = self._test.find(record, self.state.table.up, None, SUBMISSION)
+        if alloc is not None:
+            self._runs.start(record, alloc, SCHEDULER)
+            return True
+        self.state.set_reason(record.job, held or Reason.RESOURCES)
         return False

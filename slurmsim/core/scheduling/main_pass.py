@@ -10,10 +10,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
-from slurmsim.core.scheduling.may_start import MAIN
+from slurmsim.core.scheduling.may_start import AHEAD, DEADLINE, ENOUGH, LICENSES, LIMITS, MAIN, MAY, NAMED
 from slurmsim.core.state.triggers import number
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
@@ -93,29 +92,25 @@ class MainPass:
 
     def walk(self) -> bool:
         """Start what can start, and say of the others why not. True when the whole queue has been looked at."""
-        state, blocked = self.state, self.blocked
-        limits_of = self.test.partition_limits
+        blocked = self.blocked
         if self.test.preemption is not None:
             self.test.preemption.in_progress.clear()
         for at, record in enumerate(self.records):
-            job = record.job
+            job, own = record.job, record.reservation
             if job.state != JobState.PENDING or not job.queued or self._passed_over(at, record):
                 continue
             if self.limit is not None and self.examined > self.limit:
                 return False
             self.examined += 1
-            limited = limits_of.limit_reason(job, record.partition, record.shape)
-            if limited is not None:
-                state.set_reason(job, limited)
-            elif record.reservation is None and record.partition.index in blocked:
-                if job.reason in _MAY_BECOME_PRIORITY:
-                    self._behind(record)
+            ahead = record.partition.index in blocked if own is None else own in self.blocked_reservations
+            rule, text = self.test.refusal(record, MAIN, self.usable, ahead)
+            if rule == AHEAD and own is None:
+                self._behind(record)
                 if len(blocked) >= len(self.waiting) and self._settle_rest(at):
                     break
-            elif record.reservation is not None and record.reservation in self.blocked_reservations:
-                state.set_reason(job, Reason.PRIORITY)
-            elif self._turned_away(record):
-                if job.reason == Reason.LICENSES and self.s.bf_licenses:
+            elif rule != MAY:
+                self._refused(record, rule, text)
+                if rule == LICENSES and self.s.bf_licenses:
                     return False
             elif not self._try(at, record):
                 self._must_wait(record)
@@ -151,8 +146,9 @@ class MainPass:
         return False
 
     def _behind(self, record: Record) -> None:
-        self.state.set_reason(record.job, Reason.PRIORITY)
-        self.state.queue.fresh.pop(record.job.id, None)
+        if record.job.reason in _MAY_BECOME_PRIORITY:
+            self.state.set_reason(record.job, Reason.PRIORITY)
+            self.state.queue.fresh.pop(record.job.id, None)
 
     def _settle_rest(self, at: int) -> bool:
         """Every partition with records is blocked: what is left can only get its reason set.
@@ -160,7 +156,7 @@ class MainPass:
         Equal to walking on, and proved so by a test: nothing starts, partition limits were seen when the job came or
         changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
         """
-        state, limits_of = self.state, self.test.partition_limits
+        state = self.state
         if self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit:
             return False  # the pass ends before the queue does
         if self.s.part_depth or self.reordered or len(state.queue.pools) > 1 or state.queue.arrange is not None:
@@ -168,52 +164,33 @@ class MainPass:
         key = self.records[at].key
         rest = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id] if record.key > key]
         for record in sorted(rest, key=_key):
-            job = record.job
-            limited = limits_of.limit_reason(job, record.partition, record.shape)
-            if limited is not None:
-                state.set_reason(job, limited)
-            elif job.reason in _MAY_BECOME_PRIORITY:
+            rule, text = self.test.refusal(record, MAIN, self.usable, ahead=True)
+            if rule == AHEAD:
                 self._behind(record)
+            else:
+                self._refused(record, rule, text)
         return True
 
     # -- one candidate ----------------------------------------------------------------------------------------------
 
-    def _turned_away(self, record: Record) -> bool:
-        """Whether something known without looking for nodes holds the job."""
-        state, test, job, shape = self.state, self.test, record.job, record.shape
-        limits = test.accounting.limits
-        if job.deadline is not None and test.deadlines.missed(job):
-            return True
-        if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
-            state.set_reason(job, held)
-            return True
-        if shape.required & ~self.usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
-            return True
-        if (self.usable & record.partition.mask).bit_count() < shape.min_nodes:
-            state.set_reason(job, NODES_REQUIRED_TEXT)
-            self._block(record, exempt=False)
-            return True
-        if job.licenses and not test.licenses.free(job, record.reservation):
-            state.set_reason(job, Reason.LICENSES)
-            return True
-        if (
-            job.bars is not None and record.partition.index in job.bars
-        ):  # asked after the limits of accounts; blocks nobody
-            state.set_reason(job, job.bars[record.partition.index].text)
-            return True
-        return False
+    def _refused(self, record: Record, rule: int, text: str) -> None:
+        """Show the rule that forbids the start, and hold up those behind where it does."""
+        if rule == LIMITS:
+            if record.shape.switches:
+                self.test.switch_wait.look(record.job)
+            self._held(record, text)
+        elif rule not in (DEADLINE, NAMED):  # it has ended; it says so already
+            self.state.set_reason(record.job, text)
+            if rule == ENOUGH:
+                self._block(record, exempt=False)
 
     def _try(self, at: int, record: Record) -> bool:
         """Look for nodes and start the job. True when that is all there is to say, also if a limit holds it."""
-        state, test, job = self.state, self.test, record.job
+        state, test = self.state, self.test
         if record.shape.switches:
-            test.switch_wait.look(job)
-        held = test.early(record)
-        alloc, time_limit = None, None
-        if held is None:
-            own = test.time_limit(record)
-            time_limit = None if job.deadline is None else test.deadlines.limit(job, own)
-            alloc, held = test.find(record, self.usable, time_limit or own, MAIN)
+            test.switch_wait.look(record.job)
+        time_limit = test.granted(record, MAIN)
+        alloc, held = test.find(record, self.usable, time_limit, MAIN)
         if held is not None:
             self._held(record, held)
             return True

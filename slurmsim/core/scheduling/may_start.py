@@ -1,34 +1,25 @@
-"""May it start? One test for all who start jobs: the main scheduler's pass, a policy, and a submission that waits.
+"""May it start? One test, and one table of rules in order, for all who start jobs.
 
-Slurm asks in three places (_schedule and select_nodes, _attempt_backfill, job_allocate; 22.05) and not in one order.
-The rules, and which comes when in each:
+Slurm asks in several places and not in one order: _schedule (job_scheduler.c), _attempt_backfill (backfill.c),
+job_allocate (job_mgr.c), and in all of them select_nodes (node_scheduler.c, 22.05). The table are the `Asker`s below:
+each names its rules in its order, and what is special about its look for nodes. `StartTest.refusal` is the only code
+that walks them; who asks decides what is shown and who is held up by the answer. Then `StartTest.find` looks for nodes.
 
-| rule | main pass | policy | submission |
-|---|---|---|---|
-| limits of the partition | 1 | 1, of the time only --time-min | 1 |
-| a partition that bars account or QOS | 6 | 1 | 1 |
-| the deadline | 2 | 3 | |
-| the limit the job shows already | 3 | | |
-| nodes it names are usable; enough nodes are | 4 | | |
-| licenses | 5 | 2 | 3 |
-| limits that forbid to look for nodes (`early`) | 7 | 4 | 2 |
-| nodes free now (`place_now`) | 8 | 5 | 4 |
-| limits of what was found, or of the request | 9 | 6 | 5 |
-| others that make room | 10 | 7 | |
-
-What comes before `early` stands with who asks, as the answer decides what is shown and who is held up. From the nodes
-on it is one way, `find`, and what differs is a column of `Asker`. A submission looks for its own time limit, the others
-for MaxTime where it has none.
+Behind an entry stands what shows it: Slurm's function, and a test that fails without it (of tests/golden, or of
+tests/unit/core: "unit"). "Not shown": no test and no recorded session would notice if it were elsewhere or gone.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.reservations.jobs import usable_at
+from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.parts import AccountingParts
@@ -43,12 +34,30 @@ if TYPE_CHECKING:
     from slurmsim.core.reservations.licenses import Licenses
     from slurmsim.core.state.controller_state import ControllerState
 
+MAY: Final = 0  # no rule forbids the start
+PARTITION: Final = 1  # a limit of the partition, or its state
+BAR: Final = 2  # the partition does not take the job's account or QOS
+AHEAD: Final = 3  # somebody ahead waits there
+DEADLINE: Final = 4  # it cannot end before its deadline any more, and has ended by being asked
+SHOWN: Final = 5  # a limit of accounts or QOS it shows already
+NAMED: Final = 6  # nodes it names are not usable, as it says already
+ENOUGH: Final = 7  # fewer usable nodes than it needs, busy or not
+LICENSES: Final = 8  # licenses that are not free
+INSIDE: Final = 9  # its reservation may not be used yet, or no more
+LIMITS: Final = 10  # a limit of accounts or QOS that forbids to look for nodes
+
 
 class Asker(NamedTuple):
-    """Who tries to start a job, and what is special about that.
+    """Who tries to start a job: its rules in order, and what is special about its look for nodes.
 
     Attributes
     ----------
+    rules
+        The first of them that is broken forbids the start.
+    time_min
+        Of a job with --time-min only that counts against MaxTime.
+    first_limit
+        A job without a limit is looked for with MaxTime of its first partition, not of the one it is tried in.
     judges_request
         A limit is asked also when no nodes were found, of what the job asks for: the main pass and a submission do;
         a policy only where others could make room.
@@ -58,14 +67,72 @@ class Asker(NamedTuple):
         Others may have to go for it.
     """
 
-    judges_request: bool
-    learns: bool
-    makes_room: bool
+    rules: tuple[int, ...]
+    time_min: bool = False
+    first_limit: bool = False
+    judges_request: bool = False
+    learns: bool = False
+    makes_room: bool = False
 
 
-MAIN = Asker(judges_request=True, learns=True, makes_room=True)
-POLICY = Asker(judges_request=False, learns=True, makes_room=True)
-SUBMISSION = Asker(judges_request=True, learns=False, makes_room=False)
+# A main pass: _schedule, then select_nodes.
+MAIN = Asker(
+    (
+        PARTITION,  # job_limits_check: test_rule_recordings.test_limits_of_a_partition, test_states_of_a_partition
+        AHEAD,  # _schedule alone keeps partitions to itself for who waits: test_worked_examples, test_rules_queue
+        DEADLINE,  # deadline_ok: unit test_core_licenses.test_a_deadline_that_cannot_be_kept_ends_the_job
+        SHOWN,  # _schedule alone asks before the rules of nodes, and only those it held before; not shown
+        NAMED,  # _schedule alone; before ENOUGH: test_rules_nodes.test_down_drained_failing_and_back
+        ENOUGH,  # _schedule alone: test_group_limits.test_drained_nodes_and_a_pulled_plug
+        LICENSES,  # license_job_test: test_rules_resv.test_licenses
+        BAR,  # as late as that, so that it blocks nobody: test_rules_accounts.test_later_looks
+        LIMITS,  # select_nodes: test_rules_limits.test_limits_of_associations
+    ),
+    judges_request=True, learns=True, makes_room=True,
+)  # fmt: skip
+
+# A start that backfill has decided: select_nodes. LOOK and the plan come before; what has changed since is asked again.
+BACKFILL = Asker(
+    (
+        PARTITION,  # asked again; not shown
+        BAR,  # a plan minds a list of QOS, a start one of accounts, too: test_rules_accounts.test_later_looks
+        LICENSES,  # asked again, as others may have started: not shown
+        DEADLINE,  # deadline_ok, of who came into the queue since the cycle began; not shown
+        LIMITS,  # test_rules_limits.test_a_limit_that_stops_the_queue
+    ),
+    time_min=True,  # unit test_core_licenses.test_backfill_takes_the_minimum_where_the_limit_is_too_long
+    learns=True, makes_room=True,
+)  # fmt: skip
+
+# Whether a cycle of backfill looks for nodes: _attempt_backfill asks limits first, then license_job_test; not shown.
+LOOK = Asker((PARTITION, BAR, LIMITS, LICENSES), time_min=True)
+
+# A policy that is the scheduler itself: no rule of Slurm's. Its queue holds who has licenses (`Licenses.enter`).
+POLICY = Asker(
+    (
+        PARTITION,
+        BAR,
+        DEADLINE,  # unit test_core_licenses.test_a_deadline_that_cannot_be_kept_ends_the_job
+        LIMITS,
+    ),
+    time_min=True, learns=True, makes_room=True,
+)  # fmt: skip
+
+# Beside such a policy, a job inside its reservation, whose licenses it may have.
+RESERVED = Asker((LICENSES, PARTITION, BAR, INSIDE, LIMITS))
+
+# srun or salloc, which wait: job_allocate. It ends nobody at a deadline, and nobody makes room. The order after
+# PARTITION is not shown, nor is `first_limit`: the session srun-salloc of tests/conformance is the same in any.
+SUBMISSION = Asker(
+    (
+        PARTITION,  # unit/slurmctld/test_job_control.test_an_immediate_allocation_in_a_partition_that_is_down
+        BAR,
+        AHEAD,  # _top_priority: somebody anywhere, not only in a partition of its own
+        LIMITS,
+        LICENSES,
+    ),
+    first_limit=True, judges_request=True,
+)  # fmt: skip
 
 
 class StartTest:
@@ -92,12 +159,62 @@ class StartTest:
         self.completing, self.suspension, self.preemption = completing, suspension, preemption
         self.switch_wait, self.found_cpus = switch_wait, found_cpus
 
-    def find(self, record: Record, nodes: Bitmap, seconds: int, by: Asker) -> tuple[Allocation | None, str | None]:
-        """What the record's job could have now of `nodes` for `seconds`, and the limit that forbids it.
+    def refusal(self, record: Record, by: Asker, usable: Bitmap = 0, ahead: bool = False) -> tuple[int, str]:
+        """The first rule of `by` that forbids to start the record's job there, and what it says; (MAY, "") for none.
 
-        A limit that forbids even to look for nodes has been asked (`early`). Both are None where there are no nodes.
+        Parameters
+        ----------
+        usable
+            For NAMED and ENOUGH: the nodes up that nobody ahead waits for.
+        ahead
+            For AHEAD: whether somebody else has to come first.
+        """
+        job = record.job
+        for rule in by.rules:
+            if rule == PARTITION:
+                parts, where = self.partition_limits, record.partition
+                held = parts.limit_reason(job, where, record.shape, shortened=by.time_min)
+                if held is not None:
+                    return PARTITION, held
+            elif rule == AHEAD:
+                if ahead:
+                    return AHEAD, Reason.PRIORITY
+            elif rule == BAR:
+                if job.bars is not None and record.partition.index in job.bars:
+                    return BAR, job.bars[record.partition.index].text
+            elif rule == LIMITS:
+                limits = self.accounting.limits
+                if limits is not None and (held := limits.early(record)) is not None:
+                    return LIMITS, held
+            elif rule == DEADLINE:
+                if job.deadline is not None and self.deadlines.missed(job):
+                    return DEADLINE, Reason.DEADLINE
+            elif rule == LICENSES:
+                if not self.licensed(record):
+                    return LICENSES, Reason.LICENSES
+            elif rule == SHOWN:
+                limits = self.accounting.limits
+                if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
+                    return SHOWN, held
+            elif rule == NAMED:
+                if record.shape.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+                    return NAMED, job.reason
+            elif rule == INSIDE:
+                if record.reservation is not None and not usable_at(record.reservation, self.state.now):
+                    return INSIDE, Reason.RESERVATION
+            elif rule == ENOUGH and (usable & record.partition.mask).bit_count() < record.shape.min_nodes:
+                return ENOUGH, NODES_REQUIRED_TEXT
+        return MAY, ""
+
+    def find(self, record: Record, nodes: Bitmap, limit: int | None, by: Asker) -> tuple[Allocation | None, str | None]:
+        """What the record's job could have now of `nodes`, and the limit that forbids it; both None for no nodes.
+
+        For `limit` seconds, or its own time (None). No rule forbids the start (`refusal`).
         """
         limits = self.accounting.limits
+        seconds = limit
+        if seconds is None:
+            seconds = record.job.time_limit_s if by.first_limit else self.time_limit(record)
         alloc = self.place_now(record, nodes, seconds)
         makes_room = self.preemption is not None and by.makes_room
         if limits is not None and (alloc is not None or by.judges_request or makes_room):
@@ -112,27 +229,22 @@ class StartTest:
             alloc = self.preemption.make_room(record, self.reach(record, nodes, seconds))
         return alloc, None
 
-    def early(self, record: Record) -> str | None:
-        """The limit that forbids to look for nodes, None for none."""
-        limits = self.accounting.limits
-        return None if limits is None else limits.early(record)
+    def granted(self, record: Record, by: Asker) -> int | None:
+        """The limit a start now gives the record's job, seconds: what is left before its deadline; None: its own.
 
-    def keeps_out(self, record: Record, *, shortened: bool = False) -> str | None:
-        """What keeps the record's job from ever starting there as things are."""
-        return self.partition_limits.keeps_out(record.job, record.partition, record.shape, shortened=shortened)
+        Of those who do not ask about the deadline none cuts the limit to it either.
+        """
+        if record.job.deadline is None or DEADLINE not in by.rules:
+            return None
+        return self.deadlines.limit(record.job, self.time_limit(record))
 
     def licensed(self, record: Record) -> bool:
         """Whether the licenses of the record's job are free now."""
         return not record.job.licenses or self.licenses.free(record.job, record.reservation)
 
     def looked_at(self, record: Record) -> bool:
-        """Whether backfill looks for nodes for the record: no partition limit, account limit or license forbids it."""
-        limits = self.accounting.limits
-        if self.keeps_out(record, shortened=True) is not None:
-            return False
-        if limits is not None and (limits.before(record) or limits.too_many_nodes(record)) is not None:
-            return False
-        return self.licensed(record)
+        """Whether backfill looks for nodes for the record."""
+        return self.refusal(record, LOOK)[0] == MAY
 
     def time_limit(self, record: Record) -> int:
         """What the record's job may take there, seconds: its own limit, else MaxTime."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from slurmsim.bitmap import runs
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.scheduling.may_start import POLICY, StartTest
+from slurmsim.core.scheduling.may_start import BACKFILL, DEADLINE, LIMITS, MAY, POLICY, StartTest
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Reject, Resize, SlurmView, Start, Tested, WakeAt
@@ -30,6 +30,7 @@ class PolicyHost:
     def __init__(self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes) -> None:
         self.state, self.policy, self.view = state, state.policy, view
         self._test, self._runs, self._resizes = test, runs, resizes
+        self._by = POLICY if state.event_driven else BACKFILL
         self._given = cast("SlurmView", self.view)  # whose records and jobs are ours
         self.passes = 0
         self.wake: int | None = None
@@ -204,20 +205,15 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         held: str | None = None
         for record in records:
-            if test.keeps_out(record, shortened=True) is not None:
+            rule, text = test.refusal(record, self._by)
+            if rule == DEADLINE:  # it came into the queue while the policy was at work
+                return False
+            if rule != MAY:
+                held = text if rule == LIMITS else held
                 continue
-            limit = decision.time_limit_s
-            if job.claims:
-                if not state.event_driven and not test.licensed(record):
-                    continue
-                if test.deadlines.missed(job):  # it came into the queue while the policy was at work
-                    return False
-                if limit is None and job.deadline is not None:
-                    limit = test.deadlines.limit(job, test.time_limit(record))
-            if (held := test.early(record)) is not None:
-                continue
+            limit = test.granted(record, self._by) if decision.time_limit_s is None else decision.time_limit_s
             within = state.table.everything if decision.within is None else decision.within
-            alloc, held = test.find(record, within, test.time_limit(record) if limit is None else limit, POLICY)
+            alloc, held = test.find(record, within, limit, self._by)
             if alloc is not None:
                 self._runs.start(record, alloc, self._label, limit)
                 return True

@@ -160,7 +160,7 @@ class View:
 
     def licensed(self, record: Record) -> bool:
         """Whether the licenses of the record's job are free now."""
-        return self._test.licenses.free(record.job, record.reservation)
+        return self._test.licensed(record)
 
     def throttled(self, record: Record) -> int:
         """How many tasks of the array of the record's job wait because of its ``%N``."""

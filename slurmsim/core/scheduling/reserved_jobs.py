@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.reservations.jobs import ReservationJobs, usable_at
+from slurmsim.core.reservations.jobs import ReservationJobs
+from slurmsim.core.scheduling.may_start import LICENSES, LIMITS, MAY, RESERVED
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
@@ -34,18 +35,14 @@ class ReservedJobs:
         test, state = self._test, self.state
         reason: str = Reason.RESOURCES
         for r in job.reservations:
-            if job.licenses and not test.licenses.free(job, r):
-                reason = Reason.LICENSES
-                continue
             for partition, shape in zip(job.partitions, job.shapes, strict=True):
                 record = Record(job, partition, shape, job.priority, False, r)
-                if test.keeps_out(record) is not None or not usable_at(r, state.now):
+                rule, text = test.refusal(record, RESERVED)
+                if rule != MAY:
+                    reason = text if rule in (LICENSES, LIMITS) else reason
                     continue
                 reach = r.nodes & partition.mask if r.nodes else partition.mask
                 limits = test.accounting.limits
-                if held := test.early(record):
-                    reason = held
-                    continue
                 if shape.switches:
                     test.switch_wait.look(job)
                 alloc = test.reservations.access.place(record, reach, job.time_limit_s)
