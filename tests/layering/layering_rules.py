@@ -139,7 +139,7 @@ LAYERS: dict[str, Layer] = {
         sealed=True,
     ),
     "constraint policies": Layer(
-        ("slurmsim_policies.cp_*",),
+        ("slurmsim_policies.cp", "slurmsim_policies.cp_*"),
         _set("vocabulary bitmap capacity model policy policies"),
         _set("numpy ortools"),
         sealed=True,

@@ -1,0 +1,174 @@
+"""What is free when: the boards on which list schedules are laid out, one job after the other.
+
+A board starts with what runs and what is reserved. `slot` finds the earliest start of a job and where it would run;
+`take` fills it. The box model has a board of its own (`box_board`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slurmsim_policies.cp.allocators import Allocator, fewest_free_cores, fill
+from slurmsim_policies.cp.plan import Box, Layout
+from slurmsim_policies.cp.problem import Instance, Job
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """When a job could start and where; `layout` is None on a board without nodes, `boxes` only on the box board."""
+
+    start: int
+    layout: Layout | None
+    boxes: tuple[Box, ...] = ()
+
+
+class Board(Protocol):
+    """What list scheduling needs."""
+
+    def slot(self, job: Job, earliest: int) -> Slot:
+        """The earliest start of `job` from `earliest` on, and where."""
+
+    def take(self, job: Job, slot: Slot) -> None:
+        """Fill it."""
+
+
+class Timeline:
+    """Free amounts of each node as a step function of time.
+
+    Attributes
+    ----------
+    times
+        Where the steps begin (s); the last one has no end.
+    free
+        (n_steps, n_nodes, n_resources) int64.
+    watts
+        (n_steps,) int64; as good as endless where the instance has no power budget.
+    """
+
+    def __init__(self, instance: Instance, free: NDArray[np.int64]) -> None:
+        self._instance = instance
+        self.times = [instance.now]
+        self.free = free[np.newaxis].copy()
+        self.watts = np.array([1 << 62 if instance.power is None else instance.power], np.int64)
+
+    def step_at(self, time: int) -> int:
+        """The step that begins at `time`; it is made if there is none."""
+        at = bisect_left(self.times, time)
+        if at == len(self.times) or self.times[at] != time:
+            self.times.insert(at, time)
+            self.free = np.insert(self.free, at, self.free[at - 1], axis=0)
+            self.watts = np.insert(self.watts, at, self.watts[at - 1])
+        return at
+
+    def take(self, start: int, end: int, node: int, amounts: NDArray[np.int64]) -> None:
+        """Take `amounts` (n_resources,) from `node` during [start, end)."""
+        first, last = self.step_at(start), self.step_at(end)
+        self.free[first:last, node] -= amounts
+
+    def draw(self, start: int, end: int, watts: int) -> None:
+        """Take `watts` during [start, end)."""
+        if watts:
+            first, last = self.step_at(start), self.step_at(end)
+            self.watts[first:last] -= watts
+
+    def fits(self, job: Job) -> NDArray[np.int64]:
+        """Units of `job` each node holds, step by step: (n_steps, n_nodes) int64."""
+        fit = self._instance.units_that_fit(job, self.free)
+        if job.power_w:
+            fit[self.watts < job.power_w] = 0
+        return fit
+
+    def windows(self, job: Job, earliest: int) -> Windows:
+        """The starts worth trying, in order."""
+        return Windows(self, job, earliest)
+
+
+class Windows:
+    """Starts at which enough units of a job fit for all its duration: (start, units per node, free per node)."""
+
+    def __init__(self, timeline: Timeline, job: Job, earliest: int) -> None:
+        self._job, self._line = job, timeline
+        self._first = timeline.step_at(max(earliest, timeline.times[0]))
+        self._fits = timeline.fits(job)
+        self._enough = self._fits.sum(axis=1) >= job.units
+
+    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        line, job = self._line, self._job
+        at = self._first
+        while at < len(line.times):
+            until = bisect_left(line.times, line.times[at] + job.duration)
+            short = np.flatnonzero(~self._enough[at:until])
+            if len(short):
+                at += int(short[-1]) + 1
+                continue
+            fit = self._fits[at:until].min(axis=0)
+            if fit.sum() >= job.units:
+                yield line.times[at], fit, line.free[at:until].min(axis=0)
+            at += 1
+
+
+class CapacityBoard:
+    """Nodes with capacities; `allocator` says which of those that fit are filled."""
+
+    def __init__(self, instance: Instance, allocator: Allocator = fewest_free_cores) -> None:
+        self._instance, self._allocator = instance, allocator
+        self.timeline = Timeline(instance, instance.capacity)
+        for load in instance.loads:
+            self.timeline.take(load.start, load.end, load.node, np.array(load.amounts, np.int64))
+        for index in instance.running:
+            job = instance.jobs[index]
+            self.timeline.draw(instance.now, instance.end(job), job.power_w)
+
+    def slot(self, job: Job, earliest: int) -> Slot:
+        """The earliest start, on the nodes the allocator ranks first."""
+        for start, fit, free in self.timeline.windows(job, earliest):
+            layout = fill(job, fit, self._allocator(self._instance, job, free))
+            assert layout is not None
+            return Slot(start, layout)
+        raise AssertionError(f"job {job.id} fits an empty machine, or the instance had been refused")
+
+    def take(self, job: Job, slot: Slot) -> None:
+        """Fill it."""
+        assert slot.layout is not None
+        demand = np.array(job.demand, np.int64)
+        end = slot.start + job.duration
+        for node, units in slot.layout.items():
+            self.timeline.take(slot.start, end, node, units * demand)
+        self.timeline.draw(slot.start, end, job.power_w)
+
+
+class PooledBoard:
+    """All nodes as one, as in the scheduling part of HCP'19: resources are added up over the nodes."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._line = Timeline(instance, instance.capacity.sum(axis=0, keepdims=True))
+        for load in instance.loads:
+            self._line.take(load.start, load.end, 0, np.array(load.amounts, np.int64))
+        for index in instance.running:
+            job = instance.jobs[index]
+            self._line.draw(instance.now, instance.end(job), job.power_w)
+
+    def slot(self, job: Job, earliest: int) -> Slot:
+        """The earliest start at which its total demand is free."""
+        line, total = self._line, np.array(job.total, np.int64)
+        at = line.step_at(max(earliest, line.times[0]))
+        bad = (line.free[:, 0] < total).any(axis=1) | (line.watts < job.power_w)
+        while True:
+            until = bisect_left(line.times, line.times[at] + job.duration)
+            short = np.flatnonzero(bad[at:until])
+            if not len(short):
+                return Slot(line.times[at], None)
+            at += int(short[-1]) + 1
+
+    def take(self, job: Job, slot: Slot) -> None:
+        """Fill it."""
+        end = slot.start + job.duration
+        self._line.take(slot.start, end, 0, np.array(job.total, np.int64))
+        self._line.draw(slot.start, end, job.power_w)

@@ -1,0 +1,77 @@
+"""The objectives, from starts alone: makespan, weighted tardiness, late jobs, slowdown. All are minimised.
+
+Each is counted in integers, so that two plans can be compared exactly; `scale` of the integers make one of the paper's
+unit. Sources: EURORA 2014, equations 1-3; PCP'20, section 3 (its integer form is the authors' code's).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import lcm
+
+from slurmsim_policies.cp.problem import Instance, Job
+
+MKS, WT, NL, SLOWDOWN = "mks", "wt", "nl", "slowdown"
+NAMES = (MKS, WT, NL, SLOWDOWN)
+SLOWDOWN_SCALE = 100_000
+
+Starts = Mapping[str, int]
+"""Start of each job by id, seconds."""
+
+
+def scale(instance: Instance, name: str) -> int:
+    """How many of the integers of criterion `name` make one of the paper's unit."""
+    if name == WT:
+        return lcm(*{job.ewt for job in instance.jobs})
+    return SLOWDOWN_SCALE if name == SLOWDOWN else 1
+
+
+def value(instance: Instance, name: str, starts: Starts) -> int:
+    """Criterion `name` of a plan, in integers; jobs without a start do not count. Raises KeyError for other names."""
+    return _VALUES[name](instance, starts)
+
+
+def in_units(instance: Instance, name: str, integers: int) -> int | float:
+    """A value of criterion `name` in the paper's unit: an integer where it is one."""
+    exact = Fraction(integers, scale(instance, name))
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
+def tardiness_s(job: Job, start: int) -> int:
+    """By how many seconds `job` starts later than its queue should let it wait."""
+    return max(0, start - job.q - job.ewt)
+
+
+def slowdown_integer(job: Job, start: int) -> int:
+    """Slowdown of `job` in hundred-thousandths, rounded down as in the authors' code."""
+    return (start - job.q + job.duration) * SLOWDOWN_SCALE // job.duration
+
+
+def _placed(instance: Instance, starts: Starts) -> Iterable[tuple[Job, int]]:
+    return ((job, starts[job.id]) for job in instance.jobs if job.id in starts)
+
+
+def _makespan(instance: Instance, starts: Starts) -> int:
+    """Equation 1: when the last job ends, running ones too, counted from the origin."""
+    ends = [instance.end(job) if job.running else start + job.duration for job, start in _placed(instance, starts)]
+    return max(ends) - instance.origin if ends else 0
+
+
+def _tardiness(instance: Instance, starts: Starts) -> int:
+    """Equation 2: lateness of each job over the wait its queue should have, summed."""
+    whole = scale(instance, WT)
+    return sum(tardiness_s(job, start) * (whole // job.ewt) for job, start in _placed(instance, starts))
+
+
+def _late(instance: Instance, starts: Starts) -> int:
+    """Equation 3: how many jobs start later than their queue should let them wait."""
+    return sum(start - job.q > job.ewt for job, start in _placed(instance, starts))
+
+
+def _slowdown(instance: Instance, starts: Starts) -> int:
+    """PCP'20: wait plus duration over duration, summed over the jobs that wait."""
+    return sum(slowdown_integer(job, start) for job, start in _placed(instance, starts) if not job.running)
+
+
+_VALUES = {MKS: _makespan, WT: _tardiness, NL: _late, SLOWDOWN: _slowdown}

@@ -1,0 +1,115 @@
+"""The options of each dispatcher, as ``--policy NAME:key=value`` and requests give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+from slurmsim.errors import ConfigError
+from slurmsim.policy import PolicyOption
+
+EURORA_MODELS = ("mks", "wt", "nl", "mks_wt_nl", "wt_mks_nl", "nl_mks_wt")
+CRITERIA = ("slowdown", "mks", "wt", "nl")
+CUTS = ("time", "positions", "ordered", "disjunctive", "dominance")
+
+
+def one_of(*words: str) -> Any:
+    """Reads one of `words`."""
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(text)
+        return text
+
+    return parse
+
+
+def _cuts(text: str) -> str:
+    words = [] if text == "none" else text.split("+")
+    if len(set(words)) != len(words) or not set(words) <= set(CUTS):
+        raise ValueError(text)
+    return text
+
+
+def _delta(text: str) -> Fraction:
+    delta = Fraction(text)
+    if delta < 1:
+        raise ValueError(text)
+    return delta
+
+
+def _limit(text: str) -> float:
+    limit = float(text)
+    if not 0 < limit < inf:
+        raise ValueError(text)
+    return limit
+
+
+def _guard(text: str) -> float | None:
+    return None if text == "none" else _limit(text)
+
+
+def _whole(least: int, most: int = 2**31 - 1) -> Any:
+    def parse(text: str) -> int:
+        number = int(text)
+        if not least <= number <= most:
+            raise ValueError(text)
+        return number
+
+    return parse
+
+
+def _common(limit: float) -> dict[str, PolicyOption]:
+    return {
+        "limit": PolicyOption(_limit, limit, "deterministic seconds of a first call of the solver"),
+        "seed": PolicyOption(_whole(0), 1, "seed of the solver"),
+        "hint": PolicyOption(_whole(0, 1), 1, "1: the solver is given a list schedule; 0: it is not"),
+        "linearization": PolicyOption(_whole(0, 2), 0, "CP-SAT's linearization_level, 0 to 2"),
+        "guard": PolicyOption(_guard, None, "seconds of a call after which it is given up, not repeatable; or none"),
+        "admit": PolicyOption(one_of("all", "now"), "all", "which jobs enter: all, or now: those that could start now"),
+    }
+
+
+OPTIONS: dict[str, dict[str, PolicyOption]] = {
+    "cp_eurora": {
+        "model": PolicyOption(one_of(*EURORA_MODELS), "mks_wt_nl", "one of " + ", ".join(EURORA_MODELS)),
+        "delta": PolicyOption(_delta, Fraction(2), "what composites may lose of the other two: at least 1"),
+        "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes, not in the paper"),
+        **_common(0.2),
+    },
+    "pcp19": {
+        "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes"),
+        **_common(1.0),
+    },
+    "hcp19": _common(1.0),
+    "pcp20": {
+        "cuts": PolicyOption(_cuts, "time+positions+ordered", "none, or some of " + "+".join(CUTS)
+                             + "; dominance can remove the optimum"),
+        **_common(1.0),
+    },
+    "cp_classes": {
+        "model": PolicyOption(one_of(*CRITERIA), "slowdown", "what is minimised: " + ", ".join(CRITERIA)),
+        "cuts": PolicyOption(_whole(0, 5), 5, "how many plans that cannot be placed are forbidden, at most 5"),
+        **_common(0.2),
+    },
+}  # fmt: skip
+
+
+def parse(dispatcher: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of `dispatcher`, those `given` read. Raises ConfigError for an unknown one and for a bad value."""
+    if dispatcher not in OPTIONS:
+        raise ConfigError(f"no dispatcher is called {dispatcher!r}", field="dispatcher", expected=", ".join(OPTIONS))
+    known = OPTIONS[dispatcher]
+    values = {key: option.default for key, option in known.items()}
+    for key, value in given.items():
+        if key not in known:
+            raise ConfigError(f"unknown option {key!r} of policy {dispatcher}", field="--policy",
+                              expected=f"one of: {', '.join(known)}")  # fmt: skip
+        try:
+            values[key] = known[key].parse(str(value).lower() if value is None else str(value))
+        except (ValueError, ZeroDivisionError):
+            raise ConfigError(f"bad value {str(value)!r} for option {key} of policy {dispatcher}", field="--policy",
+                              expected=known[key].help) from None  # fmt: skip
+    return values
