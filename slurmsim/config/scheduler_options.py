@@ -46,6 +46,7 @@ _ROWS: tuple[Option, ...] = (
     _number("sched_min_interval", 2, 0, why="microseconds; whole seconds of it count"),
     _flag("pack_serial_at_end"),
     _number("max_switch_wait", 300, 0, why="seconds --switches may wait"),
+    _number("solver_latency", 0, 0, 86_400, "seconds a policy's solver takes in simulations; no option of Slurm's"),
     # backfill
     _flag("bf_busy_nodes"),
     _number("bf_interval", 30, 1, 10_800, "seconds; -1 never"),

@@ -5,12 +5,14 @@ time, carries out each decision as it is yielded and sends the outcome back into
 Start(job)``), so the view a policy continues with already shows what it decided. Mirrors nothing of Slurm's plugin API
 but its place: the entry-point name is what ``SchedulerType=sched/NAME`` selects.
 
-The view has four layers, each with all of the one before; stop at the first that is enough:
+The view has layers, each with all of the one before; stop at the first that is enough:
 
 - `cluster`: jobs and ten names of the cluster (`ClusterView`);
 - `pools`: independent parts of the cluster, and counting (`PoolsView`, `Pool`);
 - `plans`: what will be free when, node by node (`PlansView`);
 - `slurm`: limits, reservations, licenses, deadlines (`SlurmView`): all there is.
+
+Beside plans stands `layouts` (`LayoutsView`, on top of pools): nodes one by one, and jobs as units on them.
 
 `PORT_VERSION` counts changes a policy made for the version before may notice; docs/adr/0014 says how it is kept.
 """
@@ -19,7 +21,8 @@ from __future__ import annotations
 
 from slurmsim.policy.base import Policy, PolicyOption
 from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
-from slurmsim.policy.decisions import Decision, Decisions, Outcome, Plan, Reject, Resize, Start, Tested, WakeAt
+from slurmsim.policy.decisions import Decision, Decisions, Outcome, Plan, Reject, Resize, Solve, Start, Tested, WakeAt
+from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
 from slurmsim.policy.registry import (
@@ -31,13 +34,14 @@ from slurmsim.policy.registry import (
     policy_names,
 )
 from slurmsim.policy.slurm import Access, LimitsView, SlurmJob, SlurmRecord, SlurmView
+from slurmsim.policy.units import Holding, JobUnits, Unit
 
 PORT_VERSION = 2
 
 __all__ = [
-    "GROUP", "PORT_VERSION", "Access", "ClusterView", "Decision", "Decisions", "Forecast", "FutureTest",
-    "InstalledPolicy", "JobView", "LimitsView", "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord",
-    "PlansView", "Policy", "PolicyOption", "Pool", "PoolsView", "RecordView", "Reject", "RequestView", "Resize",
-    "SlurmJob", "SlurmRecord", "SlurmView", "Start", "Tested", "WakeAt", "installed_policies", "load_policy",
-    "parse_policy", "policy_names",
+    "GROUP", "PORT_VERSION", "Access", "ClusterView", "Decision", "Decisions", "Forecast", "FutureTest", "Holding",
+    "InstalledPolicy", "JobUnits", "JobView", "LayoutsView", "LimitsView", "Outcome", "Outlook", "PartitionView",
+    "Plan", "PlannedRecord", "PlansView", "Policy", "PolicyOption", "Pool", "PoolsView", "RecordView", "Reject",
+    "RequestView", "Resize", "SlurmJob", "SlurmRecord", "SlurmView", "Solve", "Start", "Tested", "Unit", "WakeAt",
+    "installed_policies", "load_policy", "parse_policy", "policy_names",
 ]  # fmt: skip

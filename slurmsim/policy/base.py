@@ -89,3 +89,11 @@ class Policy:
         A policy declares the smallest part of `SlurmView` it needs: `ClusterView`, `PoolsView` or `PlansView`.
         """
         raise PolicyError(self.name, "has no schedule method")
+
+    def solved(self, view: SlurmView, now: int, request: Any, answer: Any) -> Iterable[Decision] | Decisions:
+        """Yield decisions now that the solver has answered `request`, which is what a `Solve` had, read from JSON.
+
+        `answer` is what it returned; None if it failed. Meanwhile jobs may have come, ended or been changed: a `Start`
+        of one that does not wait any more has the outcome False here. Called before `schedule` where both are due.
+        """
+        raise PolicyError(self.name, "asked for a solve and has no method solved")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.policy.cluster import JobView, PartitionView, RecordView
@@ -17,12 +18,17 @@ class Start:
 
     Yielding a Start for a job that does not fit is no error (the outcome is False), nor for one that an accounting
     limit forbids (None); for one that is not pending it is.
+
+    `layout` names the nodes itself: node number to units of the job on it (`LayoutsView.units`). One that does not fit
+    now is refused as any start is (False, None). One that never could be right is an error: another count of units, an
+    unknown node, more units on a node than the job allows, a job that has no units.
     """
 
     job: JobView | RecordView
     within: Bitmap | None = None
     partition: PartitionView | None = None
     time_limit_s: int | None = None
+    layout: Mapping[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -76,6 +82,18 @@ class Resize:
     within: Bitmap | None = None
 
 
-Decision = Start | Plan | Reject | Tested | WakeAt | Resize
+@dataclass(slots=True)
+class Solve:
+    """Have `solver` (``package.module:function``) called with `request`, outside of the controller.
+
+    What the function returns comes back by `Policy.solved`, some time later. Request and answer are plain data: what
+    JSON can write. Outcome: False while another answer is awaited; then nothing is asked.
+    """
+
+    request: Any
+    solver: str
+
+
+Decision = Start | Plan | Reject | Tested | WakeAt | Resize | Solve
 Outcome = bool | None
 Decisions = Generator[Decision, Outcome, None]  # what is sent back is the outcome

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.policy.cluster import JobView, RecordView
+from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import PlannedRecord, PlansView
 
 
@@ -116,7 +117,7 @@ class LimitsView(Protocol):
         """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
 
 
-class SlurmView(PlansView, Protocol):
+class SlurmView(PlansView, LayoutsView, Protocol):
     """All a policy may ask: what `schedule` is given, whatever smaller part of it a policy declares."""
 
     @property

@@ -42,6 +42,7 @@ class RunKeywords(TypedDict, total=False):
     impossible_jobs: str
     shares: int | None
     as_live: bool
+    solver_latency: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class RunOptions:
     groups: tuple[str, ...] = ()
     epilog_time: int = 0
     term_time: int = 0
+    solver_latency: int | None = None
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
@@ -111,7 +113,7 @@ def with_run_keywords(function: Callable[..., Any]) -> inspect.Signature:
 
 _IN_MANIFEST = {
     "mtbf": "mtbf_s", "mttr": "mttr_s", "shares": "shares_s", "boot_time": "boot_s", "epilog_time": "epilog_s",
-    "term_time": "term_s",
+    "term_time": "term_s", "solver_latency": "solver_latency_s",
 }  # fmt: skip
 
 

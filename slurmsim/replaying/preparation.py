@@ -142,6 +142,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
 def _check_numbers(options: RunOptions) -> None:
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
+    if options.solver_latency is not None and options.solver_latency < 0:
+        raise ConfigError(f"{options.solver_latency} is negative", field="--solver-latency", expected="seconds")
     if options.boot_time is not None and options.boot_time < 0:
         raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
     if options.jobs is not None and options.jobs < 1:

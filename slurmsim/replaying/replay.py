@@ -135,7 +135,7 @@ def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
         replace(prepared.cluster, watched=True) if as_live else prepared.cluster,
         prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
         endless=prepared.endless, until=prepared.until, listener=recorder,
-        durations=Durations(boot_s, options.epilog_time, options.term_time),
+        durations=Durations(boot_s, options.epilog_time, options.term_time, solver_s=options.solver_latency),
     )  # fmt: skip
     simulation.controller.state.triggers.ticks = as_live
     if as_live:

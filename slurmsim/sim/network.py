@@ -19,6 +19,7 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import (
     Action,
+    AskSolver,
     Boot,
     Continue,
     EditRefused,
@@ -33,11 +34,13 @@ from slurmsim.core.records.messages import (
     Requeued,
     ReservationRefused,
     Resized,
+    Solved,
 )
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
+from slurmsim.sim.solving import solve
 from slurmsim.states import JobState
 
 TURN = 2  # SimPy priority of the controller's turn: after everything else of an instant (URGENT 0, NORMAL 1)
@@ -69,12 +72,15 @@ class Durations:
     left_after
         Of a job that is resized: (seconds it would still run, nodes it had, nodes it has) -> seconds it will run. None:
         a job runs as long on fewer nodes.
+    solver_s
+        Seconds until a solver's answer is there; None: what SchedulerParameters say (solver_latency), else 0.
     """
 
     boot_s: int = BOOT_S
     epilog_s: int = 0
     term_s: int = 0
     left_after: Callable[[int, int, int], int] | None = None
+    solver_s: int | None = None
 
 
 class Network:
@@ -116,6 +122,8 @@ class Network:
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
         self.behaviour: dict[int, Behaviour] = {}
+        said = cluster.scheduler_parameters.get("solver_latency")
+        self._solver_s = int(said or 0) if durations.solver_s is None else durations.solver_s
         self._facts: list[Fact] = []
         self._turn_due = False
         self._armed: int | None = None
@@ -239,6 +247,21 @@ class Network:
                 self._boot(action.nodes)
             elif isinstance(action, Kill):
                 self._kill(action.job)
+            elif isinstance(action, AskSolver):
+                self._ask_solver(action)
+
+    def _ask_solver(self, asked: AskSolver) -> None:
+        """Solve at once; the answer is there `solver_s` seconds later, modelled and never measured."""
+        answer = solve(asked.solver, asked.request)
+        if self._solver_s:
+            self.at(int(self.env.now) + self._solver_s, self._answered, asked.number, answer)
+        else:
+            self._tell(Solved(asked.number, answer))
+
+    def _answered(self, timer: Event) -> None:
+        value: Any = timer.value
+        number, answer = value
+        self._tell(Solved(number, answer))
 
     def _kill(self, job: Job) -> None:
         """The processes of `job` are to go; a simulated job has none."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import ONE_YEAR_S, Job
+from slurmsim.core.records.node_names import run_length
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.sim.listener import Listener
@@ -91,7 +92,7 @@ class Recorder(Listener):
         array_task_id = sub.array_task_id
         array_job_id = sub.array_job_id if array_task_id is not None else None
         partition = ",".join(sub.partitions)
-        cpus_per_node = mem_per_node_mib = gres_per_node = node_list = scheduler = ""
+        cpus_per_node = mem_per_node_mib = gres_per_node = node_list = scheduler = layout = ""
         time_limit_s = None if sub.time_limit_s == ONE_YEAR_S else sub.time_limit_s
         submit = last_submit = self.controller.state.now
         begin, reservation, licenses = sub.begin, sub.reservation, sub.licenses
@@ -101,7 +102,7 @@ class Recorder(Listener):
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
-            run_time_s, wait_s, scheduler, held_since, reservation, licenses,
+            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout,
         ))  # fmt: skip
 
     def unfinished(self) -> None:
@@ -131,11 +132,12 @@ class Recorder(Listener):
             cpus_per_node, mem_per_node_mib = cluster.cpus_per_node(alloc), cluster.mem_per_node(alloc)
             gres_per_node = cluster.gres_per_node(alloc) if alloc.gres else ""
             node_list = cluster.node_list(alloc)
+            layout = run_length(alloc.layout.tolist()) if alloc.layout is not None else ""
             mem_mib = alloc.mem * alloc.n_nodes if isinstance(alloc.mem, int) else int(alloc.mem.sum())
             gpus = c.state.usage.gpus_of(job) if alloc.gres else 0
             partition = job.partition.name
         else:
-            cpus_per_node = mem_per_node_mib = gres_per_node = node_list = ""
+            cpus_per_node = mem_per_node_mib = gres_per_node = node_list = layout = ""
             mem_mib, gpus = job.shape.memory_asked, job.shape.gpus_asked
             partition = ",".join([p.name for p in job.partitions]) if start is None else job.partition.name
         req_nodes, req_cpus, req_gpus, req_mem_mib = self._amounts(job.sub.request)
@@ -150,7 +152,7 @@ class Recorder(Listener):
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
-            run_time_s, wait_s, scheduler, held_since, reservation, licenses,
+            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout,
         )  # fmt: skip
 
 

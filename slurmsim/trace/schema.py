@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 OLDEST = 3  # traces of this version are still read
 
 
@@ -104,6 +104,9 @@ JOBS: Table = {
         "The reservation it ran in or waits for, as `squeue` shows it: the name or names it asked for, or the "
         "magnetic one it joined."),
     "licenses": Column("text", "", "Licenses it asked for and holds while it runs: `mat:2,flu:1`."),
+    "layout": Column("text", "",
+        "Units of the job on each node, in the order of `node_list`, coded as `cpus_per_node` is, where a policy laid "
+        "it out; every unit has the same demand. Empty where nobody did.", 4),
 }
 
 # Every state change and decision, in time order.

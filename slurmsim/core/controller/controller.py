@@ -62,6 +62,7 @@ from slurmsim.core.records.messages import (
     ResizeJob,
     Resume,
     SetPartitionState,
+    Solved,
     StartAtOnce,
     Submit,
     Suspend,
@@ -77,6 +78,7 @@ from slurmsim.core.scheduling.pending_reason import PendingReasons
 from slurmsim.core.scheduling.policy_host import PolicyHost
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.reserved_jobs import ReservedJobs
+from slurmsim.core.scheduling.solves import Solves
 from slurmsim.core.state.controller_state import ControllerState
 from slurmsim.errors import InvariantError
 from slurmsim.model.accounting import Accounting
@@ -147,7 +149,7 @@ class Controller:
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self._suspend_facts.on_suspend, Resume: self._suspend_facts.on_resume,
             StartAtOnce: AtSubmit(state, self.start_test, self.life_cycle).on_start_at_once,
-            ReplaceAccounting: self._on_replace_accounting,
+            ReplaceAccounting: self._on_replace_accounting, Solved: self.solves.on_solved,
         }  # fmt: skip
 
     def _make_queue(self, cluster: ClusterSpec) -> None:
@@ -197,8 +199,9 @@ class Controller:
             suspension=self.suspension, preemption=self.preemption, switch_wait=self.switch_wait,
             found_cpus=self.found_cpus,
         )  # fmt: skip
-        self.view = View(state, test, self.eligibility.arrays)
-        self.host = PolicyHost(state, self.view, test, runs, self.resizes)
+        self.solves = solves = Solves(state)
+        self.view = View(state, test, self.eligibility.arrays, solves)
+        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states)
         self.main = MainScheduler(WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order))
         self._reserved_jobs = ReservedJobs(state, waiting.reserved_jobs, test, runs)

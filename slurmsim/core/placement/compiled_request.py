@@ -19,6 +19,7 @@ from slurmsim.core.records.partition import Partition
 from slurmsim.errors import SubmitError
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
+from slurmsim.policy.units import JobUnits
 
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
@@ -64,7 +65,7 @@ class Shape:
 
     __slots__ = (
         "all_cores", "apart", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
-        "cpus_per_task", "exclusive", "gpus_asked", "gres", "kinds", "least_cpus",
+        "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds", "least_cpus",
         "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory",
         "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "part_max_nodes", "part_max_time_s",
@@ -162,6 +163,7 @@ class Shape:
         plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
         self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members)
         self.possible: bool | None = None
+        self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
         self.units, self.unit_need = self._fungible(table)
 

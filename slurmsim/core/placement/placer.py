@@ -243,6 +243,11 @@ class Placer:
             self._picked[mask, need] = found
         return found.copy()
 
+    def whole_nodes(self, shape: Shape, chosen: Bitmap, n_nodes: int) -> Allocation:
+        """The `n_nodes` whole nodes `chosen`, whatever is free."""
+        n_cpus = int(self.table.cpus[to_indices(chosen)].sum())
+        return self._whole(shape, chosen, None, n_nodes, n_cpus)
+
     def _whole(
         self, shape: Shape, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
     ) -> Allocation:

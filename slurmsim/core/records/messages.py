@@ -375,12 +375,22 @@ class Submit:
     had: int = 0
 
 
+@dataclass(slots=True)
+class Solved:
+    """The answer to `AskSolver`, JSON text; "null" if the solver failed. One nobody waits for any more is ignored."""
+
+    order: ClassVar[int] = 5
+    number: int
+    answer: str
+
+
 Fact = (
     JobEnded | NodesDown | NodesDrain | NodesResume | Cancel | Requeue | Hold | Release | SetTimeLimit
     | SetPartitionState | Maintain | Submit | NodesFail | NodesUndrain | NodesRegister | NodesReboot | NodesBooted
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
     | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | RankAnew | StartAtOnce | AlterJob
     | AlterNodes | AlterPartition | DeletePartition | NodesRebootCancel | NodesMute | ReplaceAccounting
+    | Solved
 )  # fmt: skip
 
 
@@ -466,7 +476,16 @@ class ReservationRefused:
     text: str
 
 
+@dataclass(slots=True)
+class AskSolver:
+    """Have `solver` (``package.module:function``) called with `request`, JSON text; the answer is `Solved`."""
+
+    number: int
+    solver: str
+    request: str
+
+
 Action = (
     Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | EditRefused
-    | ReservationRefused
+    | ReservationRefused | AskSolver
 )  # fmt: skip

@@ -40,10 +40,11 @@ class Share:
 class Allocation:
     """What one job holds. Uniform values are ints; per-node ones arrays in node order, shape (n_nodes,).
 
-    `share` tells its very cores where some partition lets jobs share cores.
+    `share` tells its very cores where some partition lets jobs share cores. `layout` tells the units of the job on each
+    node where a policy said so, shape (n_nodes,).
     """
 
-    __slots__ = ("cpus", "gres", "idx", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "share", "whole")
+    __slots__ = ("cpus", "gres", "idx", "layout", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "share", "whole")
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Allocation:
         self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
         self.share: Share | None = None
+        self.layout: IntArray | None = None
 
     def indices(self) -> IntArray:
         """Allocated nodes in table order."""
@@ -199,7 +201,11 @@ class NodeTable:
 
     def counted(self, a: Allocation) -> Allocation:
         """The same holding as counts on its nodes, which may then be shared although it was given whole nodes."""
-        return Allocation(a.mask, False, a.n_nodes, a.n_cpus, a.cpus, a.mem, a.gres, a.indices()) if a.whole else a
+        if not a.whole:
+            return a
+        same = Allocation(a.mask, False, a.n_nodes, a.n_cpus, a.cpus, a.mem, a.gres, a.indices())
+        same.layout = a.layout
+        return same
 
     def check(self, running: Sequence[Any], crowded: Bitmap = 0) -> None:
         """Recount everything from the running jobs' allocations; raises InvariantError on any difference.

@@ -11,10 +11,14 @@ tests/unit/core: "unit"). "Not shown": no test and no recorded session would not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
+from slurmsim.core.placement.free_state import FreeState
+from slurmsim.core.placement.layout import lay_out
+from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.node_table import Allocation
@@ -206,17 +210,23 @@ class StartTest:
                 return ENOUGH, NODES_REQUIRED_TEXT
         return MAY, ""
 
-    def find(self, record: Record, nodes: Bitmap, limit: int | None, by: Asker) -> tuple[Allocation | None, str | None]:
+    def find(
+        self, record: Record, nodes: Bitmap, limit: int | None, by: Asker, layout: Mapping[int, int] | None = None
+    ) -> tuple[Allocation | None, str | None]:
         """What the record's job could have now of `nodes`, and the limit that forbids it; both None for no nodes.
 
-        For `limit` seconds, or its own time (None). No rule forbids the start (`refusal`).
+        For `limit` seconds, or its own time (None), and with `layout` on those nodes. No rule forbids the start
+        (`refusal`).
         """
         limits = self.accounting.limits
         seconds = limit
         if seconds is None:
             seconds = record.job.time_limit_s if by.first_limit else self.time_limit(record)
-        alloc = self.place_now(record, nodes, seconds)
-        makes_room = self.preemption is not None and by.makes_room
+        if layout is None:
+            alloc = self.place_now(record, nodes, seconds)
+        else:
+            alloc = self.lay_out_now(record, nodes, seconds, layout)
+        makes_room = self.preemption is not None and by.makes_room and layout is None
         if limits is not None and (alloc is not None or by.judges_request or makes_room):
             held = limits.after(record, alloc)
             if held is not None:
@@ -274,3 +284,14 @@ class StartTest:
         if alloc is None and state.suspended:
             alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
         return alloc
+
+    def lay_out_now(self, record: Record, nodes: Bitmap, limit: int, layout: Mapping[int, int]) -> Allocation | None:
+        """What the nodes of a well-formed `layout` give the record's job now, for `limit` seconds; None: too little."""
+        state = self.state
+        free: FreeState = state.table
+        if state.reserved.all:
+            access = self.reservations.access
+            free = access.trim(free, access.caps(record, state.now, limit))
+        units = units_of(record.shape, state.table)
+        usable = self.reach(record, nodes, limit) & record.partition.mask
+        return lay_out(record.shape, units, layout, free, usable, state.selector)

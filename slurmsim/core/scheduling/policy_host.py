@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from slurmsim.bitmap import runs
+from slurmsim.core.placement.layout import malformed
+from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.scheduling.may_start import BACKFILL, DEADLINE, LIMITS, MAY, POLICY, StartTest
 from slurmsim.core.scheduling.policy_view import View
+from slurmsim.core.scheduling.solves import Solves
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Plan, Reject, Resize, SlurmView, Start, Tested, WakeAt
+from slurmsim.policy import Plan, Reject, Resize, SlurmView, Solve, Start, Tested, WakeAt
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -27,10 +30,14 @@ class PolicyHost:
     the controller's start.
     """
 
-    def __init__(self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes) -> None:
+    def __init__(
+        self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes, solves: Solves
+    ) -> None:
         self.state, self.policy, self.view = state, state.policy, view
         self._test, self._runs, self._resizes = test, runs, resizes
         self._by = POLICY if state.event_driven else BACKFILL
+        self.solves = solves
+        self._late = False  # the policy acts on an answer, which may speak of jobs that do not wait any more
         self._given = cast("SlurmView", self.view)  # whose records and jobs are ours
         self.passes = 0
         self.wake: int | None = None
@@ -44,6 +51,8 @@ class PolicyHost:
 
     def next_time(self, now: int) -> int | None:
         """When the policy must be called next, None if only a new event can matter."""
+        if self.solves.answered:
+            return now
         if self.wake is not None:
             return max(self.wake, now)
         return (
@@ -59,6 +68,8 @@ class PolicyHost:
 
     def run_if_due(self, now: int) -> None:
         """Call the policy if something happened (event-driven) or its time has come."""
+        if self.solves.answered and self._test.completing.held_until() <= now:
+            self._tell_answer()
         due = self.wake is not None and self.wake <= now
         if self.state.event_driven:
             if not self.state.triggers.changed and not due:
@@ -86,12 +97,29 @@ class PolicyHost:
             if not (triggers.changed and self.state.event_driven):
                 return  # else a job started that had also waited in another pool
 
+    def _tell_answer(self) -> None:
+        """The policy is told what the solver found."""
+        limits = self._test.accounting.limits if self.policy.event_driven else None
+        if limits is not None:
+            limits.sweep()
+        request, answer = self.solves.taken()
+        self._late = True
+        try:
+            self._call(lambda: self.policy.solved(self._given, self.state.now, request, answer))
+        finally:
+            self._late = False
+        if limits is not None:
+            limits.sweep()
+
     def run(self) -> None:
         """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""
+        self._call(lambda: self.policy.schedule(self._given, self.state.now))
+
+    def _call(self, ask: Callable[[], Any]) -> None:
         if self._test.preemption is not None:
             self._test.preemption.in_progress.clear()
         try:
-            decisions = self.policy.schedule(self._given, self.state.now)
+            decisions = ask()
             if type(decisions) is tuple and not decisions:
                 return
             decisions = iter(decisions)
@@ -147,6 +175,8 @@ class PolicyHost:
             job = decision.job
             if isinstance(job, Record):
                 job = job.job
+            if self._late and job.state != JobState.PENDING:
+                return None
             if decision.start is None:
                 job.planned_start, job.planned_nodes = None, 0
                 return None
@@ -177,6 +207,8 @@ class PolicyHost:
             self._check_time(decision, decision.time, self.state.now + 1)
             self.wake = decision.time if self.wake is None else min(self.wake, decision.time)
             return None
+        if kind is Solve:
+            return self.solves.ask(decision, self.policy.name)
         raise PolicyError(self.policy.name, f"yielded {decision!r}, which is no decision")
 
     def _check_time(self, decision: Any, time: Any, earliest: int) -> None:
@@ -202,7 +234,11 @@ class PolicyHost:
         if limits is not None and job.id in limits.waiting:
             return None  # refused in this very pass
         if job.state != JobState.PENDING or not job.queued:
+            if self._late:
+                return False
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
+        if decision.layout is not None:
+            records = self._laid_out(decision, job, records)
         held: str | None = None
         for record in records:
             rule, text = test.refusal(record, self._by)
@@ -213,7 +249,7 @@ class PolicyHost:
                 continue
             limit = test.granted(record, self._by) if decision.time_limit_s is None else decision.time_limit_s
             within = state.table.everything if decision.within is None else decision.within
-            alloc, held = test.find(record, within, limit, self._by)
+            alloc, held = test.find(record, within, limit, self._by, decision.layout)
             if alloc is not None:
                 self._runs.start(record, alloc, self._label, limit)
                 return True
@@ -221,3 +257,17 @@ class PolicyHost:
             self._forbidden(job, target, held)
             return None
         return False
+
+    def _laid_out(self, decision: Start, job: Job, records: Sequence[Record]) -> list[Record]:
+        """Those of `records` for which the layout is one, whatever is free. Raises PolicyError if it is for none."""
+        table, problem = self.state.table, ""
+        assert decision.layout is not None
+        found = []
+        for record in records:
+            wrong = malformed(units_of(record.shape, table), decision.layout, table.n)
+            problem = problem or wrong
+            if not wrong:
+                found.append(record)
+        if records and not found and not self._late:
+            raise PolicyError(self.policy.name, f"started job {job.id} on a layout that cannot be: {problem}")
+        return found

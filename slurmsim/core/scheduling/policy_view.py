@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.placement.layout import capacities, holdings
 from slurmsim.core.placement.running_snapshot import RunningSnapshot
 from slurmsim.core.placement.selector import Forecast, Try
+from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.pool_view import PoolView
+from slurmsim.policy.units import Holding, JobUnits, Unit
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.limits import Limits
     from slurmsim.core.occupancy.suspension import Suspension
     from slurmsim.core.queue.job_array import JobArrays
     from slurmsim.core.scheduling.may_start import StartTest
+    from slurmsim.core.scheduling.solves import Solves
     from slurmsim.core.state.controller_state import ControllerState
 
 
 class View:
     """The whole cluster as policies see it (slurmsim.policy.SlurmView)."""
 
-    def __init__(self, state: ControllerState, test: StartTest, arrays: JobArrays) -> None:
-        self.state, self._test, self._arrays = state, test, arrays
+    def __init__(self, state: ControllerState, test: StartTest, arrays: JobArrays, solves: Solves) -> None:
+        self.state, self._test, self._arrays, self._solves = state, test, arrays, solves
         self._accounting, self._partition_limits = test.accounting, test.partition_limits
         self.pools = [PoolView(state, test, i) for i in range(state.cluster.n_pools)]
 
@@ -285,6 +289,33 @@ class View:
     def outlook(self) -> RunningSnapshot:
         """What running jobs will give back when, as it is now: holds while further jobs start."""
         return RunningSnapshot(self.state.selector, self.state.running, self.state.now)
+
+    # -- layouts
+
+    def units(self, job: Job) -> JobUnits:
+        """`job` as units, in the partition it runs in or the first it asked for."""
+        return units_of(job.shape, self.state.table)
+
+    def holdings(self, job: Job) -> list[Holding]:
+        """What running `job` holds, node by node."""
+        return holdings(job, self.state.table, self.state.selector.memory_consumable)
+
+    def capacities(self) -> list[Unit]:
+        """What jobs may have of each node when it is empty."""
+        return capacities(self.state.table, self.state.selector.memory_consumable)
+
+    def open_to(self, job: Job) -> Bitmap:
+        """Nodes `job` may enter now as far as others' ownership goes: up, and not another user's."""
+        state = self.state
+        up = state.table.up & ~self._test.completing.nodes
+        if state.exclusive_users is None:
+            return up
+        return state.free_to(Record(job, job.partition, job.shape, job.priority, False), up)
+
+    @property
+    def solving(self) -> bool:
+        """Whether an answer to a `Solve` is awaited."""
+        return self._solves.request is not None
 
     @property
     def whole_nodes_only(self) -> bool:

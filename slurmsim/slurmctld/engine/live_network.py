@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Action, Fact, Resized, StartAtOnce
+from slurmsim.core.records.messages import Action, AskSolver, Fact, Resized, StartAtOnce
 from slurmsim.sim.network import Network
 from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.live_job import LiveJob
@@ -138,6 +138,9 @@ class LiveNetwork(Network):
 
     def _kill(self, job: Job) -> None:
         self._killed(job)
+
+    def _ask_solver(self, asked: AskSolver) -> None:
+        """Nothing: who paces us sees what is awaited (`Solves.awaited`), also after a restart, and tells the answer."""
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         super()._boot(nodes)

@@ -84,7 +84,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     _kind("pool", PoolQueue, "gone keys new per_partition records watched"),
     _kind("pool view", PoolView, "_queue _shapes_seen _test index mask name partitions pending state units"),
-    _kind("allocation", Allocation, "cpus gres idx mask mem n_cpus n_nodes names quota runs share whole"),
+    _kind("allocation", Allocation, "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole"),
     _kind("share", Share, "cores partition sole row"),
     _kind(
         "shape",
@@ -97,6 +97,7 @@ KINDS: tuple[Kind, ...] = (
         part_min_nodes partition per_gpu possible request required sharing spread strict_one switches target_nodes
         tasks_per_node tree uniform unit_need units whole
     """,
+        job_units=_none,
     ),
     _kind("partition", Partition, "index mask name pool qos spec state tier total_cpus total_nodes"),
     _kind("job array", JobArray, "active ended later limit live tasks waiting"),

@@ -8,7 +8,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
 | 2 | 0.3.0 | limits operators have lifted of a job |
 | 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
-| 4 | 0.5.0 | names of parts only: what one object kept lies with the part it is of |
+| 4 | 0.5.0 | layouts of allocations, what a solver is asked; else what one object kept lies with the part it is of |
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     },
     2: {"submission": {"exempt": ""}},
     3: {"partition spec": {"disable_root_jobs": None}},
-    4: {"pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]}},
+    4: {"pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]}, "allocation": {"layout": None}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _TRIGGERS = {
@@ -87,7 +87,7 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         host["_changed"], host["_changed_at"] = host.pop("changed"), now
         parts["tried jobs"] = {}
     if schema < 5:
-        for name in ("accounting", "triggers", "power states", "reservation lists", "qos flags", "start test"):
+        for name in ("accounting", "triggers", "power states", "reservation lists", "qos flags", "start test", "solves"):
             parts[name] = {}
         if "preemption" in parts:
             parts["preempt modes"] = {}

@@ -1,0 +1,34 @@
+"""Layouts: nodes with their amounts, and jobs as units, for policies that say which node gets which units of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.policy.cluster import JobView
+from slurmsim.policy.pools import PoolsView
+from slurmsim.policy.units import Holding, JobUnits, Unit
+
+
+class LayoutsView(PoolsView, Protocol):
+    """The cluster node by node. Nodes are numbered from 0, as bits of a `Bitmap` are."""
+
+    def units(self, job: JobView) -> JobUnits:
+        """`job` as units, in the partition it runs in or the first it asked for."""
+
+    def holdings(self, job: JobView) -> Sequence[Holding]:
+        """What running `job` holds, node by node."""
+
+    def capacities(self) -> Sequence[Unit]:
+        """What jobs may have of each node when it is empty."""
+
+    def open_to(self, job: JobView) -> Bitmap:
+        """Nodes `job` may enter now as far as others' ownership goes: up, and not another user's."""
+
+    def closed(self) -> Sequence[tuple[int, int, Bitmap]]:
+        """Reservations and maintenance, now and to come: (start, end, nodes)."""
+
+    @property
+    def solving(self) -> bool:
+        """Whether an answer to a `Solve` is awaited."""
