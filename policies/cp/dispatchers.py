@@ -199,6 +199,7 @@ def cp_classes(task: Task) -> Answer:
     order = by_slowdown if name == criteria.SLOWDOWN else by_wait
     first = serial(instance, CapacityBoard(instance), order(instance))
     others = list_plans(instance, lambda: CapacityBoard(instance), "arrival", "duration", "length")
+    others.append(earliest_first(instance, CapacityBoard(instance), by_slowdown(instance)))
     hint = task.best(name, [first, *others])
     of = node_classes(instance)
     rooms = [{int(of[k]) for k in instance.places(instance.jobs[i]).nonzero()[0]} for i in instance.waiting]
@@ -232,7 +233,8 @@ def _placed(task: Task, name: str, hint: Plan, model: ClassModel, lower: int) ->
         starts = {i: found.solver.value(var) for i, var in model.starts.items()}
         plan, late = place(task.instance, starts, model.read_split(found.solver), model.of)
         solved = solved or not late
-        best = task.best(name, [plan, best])
+        again = serial(task.instance, CapacityBoard(task.instance), sorted(starts, key=lambda i: starts[i]))
+        best = task.best(name, [plan, again, best])
         if not late or cuts == task.options["cuts"] or task.value(name, best) <= bound:
             break
         cuts += 1
@@ -245,7 +247,10 @@ def _placed(task: Task, name: str, hint: Plan, model: ClassModel, lower: int) ->
 def _effort(options: Any, **rules: Any) -> Effort:
     from slurmsim_policies.cp.search import Effort, Limits
 
-    return Effort(Limits(options["limit"], **rules), options["seed"], options["linearization"], options["guard"])
+    return Effort(
+        Limits(options["limit"], **rules), options["seed"], options["linearization"], options["search"] == "paper",
+        options["guard"],
+    )  # fmt: skip
 
 
 def _admit(task: Task, on_fitting_nodes: bool = False) -> None:

@@ -61,11 +61,16 @@ def _whole(least: int, most: int = 2**31 - 1) -> Any:
     return parse
 
 
-def _common(limit: float) -> dict[str, PolicyOption]:
+def _common(limit: float, search: str = "paper") -> dict[str, PolicyOption]:
     return {
         "limit": PolicyOption(_limit, limit, "deterministic seconds of a first call of the solver"),
         "seed": PolicyOption(_whole(0), 1, "seed of the solver"),
         "hint": PolicyOption(_whole(0, 1), 1, "1: the solver is given a list schedule; 0: it is not"),
+        "search": PolicyOption(
+            one_of("paper", "solver"),
+            search,
+            "paper: earliest job first, by slowdown, at its earliest start; solver: as it likes",
+        ),
         "linearization": PolicyOption(_whole(0, 2), 0, "CP-SAT's linearization_level, 0 to 2"),
         "guard": PolicyOption(_guard, None, "seconds of a call after which it is given up, not repeatable; or none"),
         "admit": PolicyOption(one_of("all", "now"), "all", "which jobs enter: all, or now: those that could start now"),
@@ -77,7 +82,7 @@ OPTIONS: dict[str, dict[str, PolicyOption]] = {
         "model": PolicyOption(one_of(*EURORA_MODELS), "mks_wt_nl", "one of " + ", ".join(EURORA_MODELS)),
         "delta": PolicyOption(_delta, Fraction(2), "what composites may lose of the other two: at least 1"),
         "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes, not in the paper"),
-        **_common(0.2),
+        **_common(0.005, "solver"),
     },
     "pcp19": {
         "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes"),
@@ -91,8 +96,8 @@ OPTIONS: dict[str, dict[str, PolicyOption]] = {
     },
     "cp_classes": {
         "model": PolicyOption(one_of(*CRITERIA), "slowdown", "what is minimised: " + ", ".join(CRITERIA)),
-        "cuts": PolicyOption(_whole(0, 5), 5, "how many plans that cannot be placed are forbidden, at most 5"),
-        **_common(0.2),
+        "cuts": PolicyOption(_whole(0, 5), 2, "how many plans that cannot be placed are forbidden, at most 5"),
+        **_common(0.1),
     },
 }  # fmt: skip
 

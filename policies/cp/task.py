@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim_policies.cp import criteria
 from slurmsim_policies.cp.admission import Q_LENGTH
+from slurmsim_policies.cp.listing import by_slowdown
 from slurmsim_policies.cp.plan import Answer, Plan, Status
 from slurmsim_policies.cp.problem import Instance
 
@@ -70,6 +71,8 @@ class Task:
         """Ask the solver, and keep the books."""
         from slurmsim_policies.cp.search import search
 
+        if effort.fixed_search and not self.asked:
+            model.decide_in(by_slowdown(self.instance))
         with self._solving():
             found = search(model, effort)
         self.asked = True

@@ -29,6 +29,7 @@ COMMANDS = (
     "fidelity",
     "why",
     "whatif",
+    "dispatch",
     "bench",
     "live",
 )

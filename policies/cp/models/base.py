@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -51,6 +51,11 @@ class ScheduleModel:
     def solver_constraints(self) -> int:
         """How many constraints the solver was given; an interval counts as one."""
         return len(self.cp.proto.constraints)
+
+    def decide_in(self, order: Sequence[int]) -> None:
+        """PCP'20's search: the job that can start earliest, of those the first in `order`, at its earliest start."""
+        starts = [self.starts[i] for i in order]
+        self.cp.add_decision_strategy(starts, cp_model.CHOOSE_LOWEST_MIN, cp_model.SELECT_MIN_VALUE)
 
     def waiting(self) -> Iterator[tuple[int, Job]]:
         """Index and record of each waiting job."""

@@ -172,6 +172,12 @@ class BoxModel(ScheduleModel):
             elif shared and all(x >= y for x, y in work):
                 self.cp.add(self.starts[i] >= self.starts[j])
 
+    def decide_in(self, order: Sequence[int]) -> None:
+        """After the starts the positions: the smallest domain first, its largest value ("best fit")."""
+        super().decide_in(order)
+        places = [y for i in order for ys in self._units[i].values() for y in ys]
+        self.cp.add_decision_strategy(places, cp_model.CHOOSE_MIN_DOMAIN_SIZE, cp_model.SELECT_MAX_VALUE)
+
     def _hint_places(self, plan: Plan) -> None:
         for i, job in self.waiting():
             boxes = sorted(plan.boxes[job.id])

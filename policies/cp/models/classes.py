@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from slurmsim_policies.cp.boards import CapacityBoard
+from slurmsim_policies.cp.boards import CapacityBoard, Timeline
+from slurmsim_policies.cp.crowding import crowds
 from slurmsim_policies.cp.models.base import Interval, ScheduleModel, Var
 from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.problem import Instance, Job
@@ -45,6 +46,8 @@ class ClassModel(ScheduleModel):
             if len(self._units[i]) > 1:
                 self._enter(i, line.times, line.fits(job))
         self._share_classes()
+        for c in range(self.n_classes):
+            self._crowd(c, line)
         self._share_power()
 
     @property
@@ -104,6 +107,21 @@ class ClassModel(ScheduleModel):
                 full += load.amounts[r]
         if full > most:
             self.cp.add_cumulative(spans, amounts, most)
+
+    def _crowd(self, c: int, line: Timeline) -> None:
+        """Units that cannot share a node take nodes of class c from each other (`crowding`): implied, not in pools."""
+        jobs = [i for i, units in self._units.items() if c in units]
+        if not jobs:
+            return
+        for crowd in crowds(self.instance, jobs, np.flatnonzero(self.of == c), line):
+            if sum(self._most[i][c] * parts for i, parts in crowd.parts.items()) <= crowd.capacity and not crowd.taken:
+                continue
+            spans = [self.spans[i] for i in crowd.parts]
+            amounts: list[cp_model.LinearExprT] = [self._units[i][c] * parts for i, parts in crowd.parts.items()]
+            for start, end, taken in crowd.taken:
+                spans.append(self.fixed(start, end, f"crowd{c}_{start}"))
+                amounts.append(taken)
+            self.cp.add_cumulative(spans, amounts, crowd.capacity)
 
     def forbid(self, i: int, later: int, starts: Mapping[int, int], split: Split) -> None:
         """A cut: job i could not be placed as in this solution, among those that overlap its start; something must change.

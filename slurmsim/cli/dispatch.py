@@ -1,0 +1,91 @@
+"""``slurmsim dispatch FILE``: one dispatching problem, solved by one dispatcher, and its plan drawn."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from slurmsim.errors import ConfigError, InputError
+
+
+@runtime_checkable
+class Dispatcher(Protocol):
+    """A policy that also plans a single instance, given and answered as plain data."""
+
+    def dispatch(self, instance: Mapping[str, Any], clock: Callable[[], float] | None = None) -> dict[str, Any]:
+        """The answer; raises InputError with the field of what is wrong."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    p = subparsers.add_parser(
+        "dispatch",
+        help="solve one dispatching problem and draw the plan",
+        description="Solve the problem in FILE (nodes, jobs that run, jobs that wait, and now) with a dispatcher that "
+        "optimises, and draw its plan. The file: docs/systems/eurora.md.",
+    )
+    p.add_argument("file", metavar="FILE", type=Path, help="the problem, as TOML (or JSON, if it ends in .json)")
+    p.add_argument("--policy", metavar="NAME[:key=value,…]", required=True,
+                   help="cp_eurora, pcp19, hcp19, pcp20, cp_classes, with options as `slurmsim policies` lists them")  # fmt: skip
+    p.add_argument("--out", metavar="PICTURE", type=Path, help="also draw the plan into this .png or .svg file")
+    p.add_argument("--json", action="store_true", help="print the answer as JSON instead of the drawing")
+    p.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve, print and draw. Raises SlurmSimError."""
+    if args.out is not None and args.out.suffix not in (".png", ".svg"):
+        raise ConfigError(f"{str(args.out)!r} is no picture", field="--out", expected="a name that ends in .png or .svg")
+    problem = _read(args.file)
+    dispatcher = _dispatcher(args.policy)
+    try:
+        answer = dispatcher.dispatch(problem, time.process_time)
+    except ConfigError:
+        raise
+    except InputError as error:
+        raise InputError(error.message, file=str(args.file), field=error.field, expected=error.expected) from None
+    if args.json:
+        print(json.dumps(answer, indent=2))
+    else:
+        from slurmsim.report.plan_text import as_text
+
+        print(as_text(problem, answer, args.policy))
+    if args.out is not None:
+        from slurmsim.report.build import render, write_file
+        from slurmsim.report.plan_figure import figure
+
+        picture = write_file(args.out, render(figure(problem, answer, args.policy), args.out.suffix[1:]))
+        if not args.json:
+            print(f"\nWritten: {picture}")
+    return 0
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text("utf-8")
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise InputError("is no text in UTF-8", file=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(" ".join(str(error).split()), file=str(path), expected="TOML, or JSON in .json") from None
+    if not isinstance(data, dict):
+        raise InputError("is no table", file=str(path), expected="now, nodes and jobs")
+    return data
+
+
+def _dispatcher(text: str) -> Dispatcher:
+    from slurmsim.policy import load_policy, parse_policy
+
+    name, options = parse_policy(text)
+    policy = load_policy(name)(options)
+    if not isinstance(policy, Dispatcher):
+        raise ConfigError(f"policy {name!r} plans no single instances", field="--policy",
+                          expected="cp_eurora, pcp19, hcp19, pcp20, cp_classes, or one with a dispatch method")  # fmt: skip
+    return policy
