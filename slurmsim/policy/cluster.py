@@ -23,6 +23,8 @@ class PartitionView(Protocol):
         Its nodes.
     pool
         The number of its pool in `PoolsView.pools`.
+    max_time_s
+        MaxTime in seconds, None for none.
     """
 
     @property
@@ -33,6 +35,8 @@ class PartitionView(Protocol):
     def mask(self) -> Bitmap: ...
     @property
     def pool(self) -> int: ...
+    @property
+    def max_time_s(self) -> int | None: ...
 
 
 class JobView(Protocol):

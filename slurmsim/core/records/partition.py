@@ -25,6 +25,11 @@ class Partition:
         self.pool = index
         self.qos: Qos | None = None  # the partition QOS, when there are accounting data
 
+    @property
+    def max_time_s(self) -> int | None:
+        """MaxTime in seconds, None for none."""
+        return self.spec.max_time_s
+
     def __repr__(self) -> str:
         return f"<Partition {self.name}>"
 
