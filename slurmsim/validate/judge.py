@@ -18,6 +18,7 @@ from slurmsim.validate.columns import NULL, BoolArray, Table, Texts, read_table,
 from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
 from slurmsim.validate.history import History, check_history, raw_runs
+from slurmsim.validate.layouts import check_layouts
 from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.outages import DRAIN, outages
 from slurmsim.validate.recount import check_usage, node_classes
@@ -34,7 +35,7 @@ _JOBS = (
     "job_id", "partition", "nodes", "cpus", "gpus", "mem_mib", "cpus_per_node", "mem_per_node_mib", "gres_per_node",
     "req_nodes", "req_cpus", "req_gpus", "req_mem_mib", "time_limit_s", "submit", "last_submit", "begin", "eligible",
     "start", "end", "state", "node_list", "restarts", "run_time_s", "wait_s", "held_since", "account", "qos",
-    "reservation", "licenses",
+    "reservation", "licenses", "layout",
 )  # fmt: skip
 _EVENTS = ("time", "event", "job_id", "state", "reason", "partition", "nodes", "value", "scheduler")
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
@@ -154,6 +155,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     runs = lay_out(raw, records, index, spans.instants())
     edited, resized = (np.append(_had(history, jobs.n, kind), False)[owner] for kind in ("LIMIT", "RESIZE"))
     check_allocations(report, records, runs, cluster, edited, resized)
+    check_layouts(report, records, cluster.memory_tracked)
     check_accounts(report, records, runs, cluster)
     check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
     check_licenses(report, records, runs, cluster.licenses)

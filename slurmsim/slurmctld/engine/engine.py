@@ -24,7 +24,7 @@ from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.engine.live_network import LiveNetwork
 from slurmsim.slurmctld.engine.request_interning import Same
-from slurmsim.slurmctld.processes import script_ends, steps
+from slurmsim.slurmctld.processes import script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
 from slurmsim.slurmctld.processes.simulated import is_real
@@ -48,7 +48,7 @@ from slurmsim.slurmctld.server.people import People, Person
 from slurmsim.states import JobState
 
 REQUESTS = (
-    queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
+    queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends, solver_answers,
     allocations, jobs, nodes, partitions, reservations, shows,
 )  # fmt: skip
 SHAPES = 1000

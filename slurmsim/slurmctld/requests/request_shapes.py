@@ -115,6 +115,7 @@ _KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "
           "wckey")  # fmt: skip
 _NODE_TEXTS = ("comment", "extra", "node_addr", "node_hostname", "features", "features_act", "cpu_bind", "gres",
                "instance_id", "instance_type", "topology", "reason", "state")  # fmt: skip
+_ANSWER = Text(1 << 28, 1)  # of a solver: plans of thousands of jobs
 _ENDED = _fields("core_id", "restarts", "status", core_id=Whole(0, 1 << 80), restarts=NUMBER, status=NUMBER)
 _RANGES: dict[str, Shape] = dict.fromkeys(("n_nodes", "cpus", "time_limit"), _UNSIGNED_RANGE)
 _LONG = Whole(-(1 << 63), (1 << 64) - 1)
@@ -126,6 +127,7 @@ REQUESTS: dict[str, Shape] = {
     # jobs
     "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG),
     "ended": _ENDED,
+    "solved": _fields("number", "answer", number=NUMBER, answer=_ANSWER),
     "last_id": _fields("id", id=NUMBER),
     "kill": _fields("job_id", **_JOB_ID, step=_STEP_ID, signal=Whole(0, 0xFFFF), batch=FLAG, full=FLAG),
     "hold_job": _fields("job_id", "kind", **_JOB_ID, kind=OneOf(("hold", "uhold", "release"))),

@@ -17,7 +17,7 @@ QUIET_S = 600
 
 def is_idle(engine: Engine) -> bool:
     """Nothing runs, and nobody who waits will start unless somebody does something."""
-    if engine.controller.state.running:
+    if engine.controller.state.running or engine.controller.solves.awaited is not None:
         return False
     last, may_start = engine.last_end, False
     for live in engine.jobs.values():

@@ -29,6 +29,7 @@ from slurmsim.slurmctld.history.noting import note_decisions
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.processes.solver import Solver
 from slurmsim.slurmctld.requests.allocations import NO_STATUS
 from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes import Malformed
@@ -45,7 +46,7 @@ BATCH = 512  # requests carried out before they are written and answered
 TEND_S = 5.0
 SNAPSHOT_S = 0.05  # between two looks whether a snapshot is made
 SLICE_S = 0.05  # of work on the clock before others are listened to
-PLAIN = frozenset({"submit", "kill", "ended", "node_action"})
+PLAIN = frozenset({"submit", "kill", "ended", "solved", "node_action"})
 """Calls that change nothing before they tell the controller."""
 OUTCOME = 128
 """Bytes of what came of a request, at most."""
@@ -108,6 +109,7 @@ class Server:
                      "reconfigure": self._reconfigure, "status": self._status}  # fmt: skip
         self._began = time.monotonic()
         self.holders = Holders(engine, self._release)
+        self._solver = Solver(self._solved)
         engine.changed = self._note_change
         self._socket = folder.listen()
 
@@ -143,6 +145,7 @@ class Server:
             for one in (*self._waiting, *self._parked):
                 one.future.cancel()
             await connections.close()
+            await self._solver.close()
 
     def close(self) -> None:
         """Give everything back: for a server that is not, or no longer, run."""
@@ -182,6 +185,29 @@ class Server:
         self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
         self._work.set()
 
+    def _solved(self, number: int, answer: str) -> None:
+        """The policy's solver has answered."""
+        owner = self.engine.people.by_uid(self.engine.owner)
+        message = {"call": "solved", "args": {"number": number, "answer": answer}}
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(self._told_answer)
+        self._waiting.append(Asked(message, owner, future))
+        self._work.set()
+
+    def _told_answer(self, future: asyncio.Future[Answer]) -> None:
+        """An answer that could not be written down is asked for again, in a while."""
+        if not future.cancelled() and "refused" in future.result():
+            asyncio.get_running_loop().call_later(TEND_S, self._ask_again)
+
+    def _ask_again(self) -> None:
+        self._solver.again()
+        self._work.set()
+
+    @property
+    def _solving(self) -> bool:
+        """Whether an answer of the policy's solver is awaited."""
+        return self.engine.controller.solves.awaited is not None
+
     def _ask(self, message: Any, uid: int) -> Asked:
         """Take in a request of a peer with that uid; its future is the answer.
 
@@ -213,7 +239,7 @@ class Server:
         owner, user = self.engine.owner, message.get("user")
         if uid == owner:
             return None
-        if (user and uid) or message.get("call") == "ended":  # root may be anybody; supervisors are the owner's
+        if (user and uid) or message.get("call") in ("ended", "solved"):  # root may be anybody; these are ours
             return DENIED
         if message.get("call") != "submit" or (user and not uid) or not self.engine.runs_jobs:
             return None
@@ -253,6 +279,7 @@ class Server:
                     await asyncio.wait_for(self._work.wait(), self._longest_wait())
                     await asyncio.sleep(0)  # let whoever else has something ready add it
             self._turn()
+            self._solver.tend(self.engine.controller.solves.awaited)
 
     def _awaited(self) -> set[int]:
         """Jobs of which somebody wants to have news."""
@@ -275,6 +302,8 @@ class Server:
 
         It does not pass over what really runs, except to an instant that somebody waits for.
         """
+        if self._solving:
+            return True
         if any(one.until != NEVER for one in self._parked):
             return False
         return runs_something_real(self.engine) or is_idle(self.engine)
@@ -289,6 +318,8 @@ class Server:
         """Jump from event to event up to `target`; False when there is more to do than a slice of real time allows."""
         engine, last = self.engine, time.monotonic() + SLICE_S
         while True:
+            if self._solving:
+                return False  # time does not pass over a solve
             if stop_when_idle and self._stands_still():
                 return is_idle(engine)
             following = self._next()
@@ -495,7 +526,7 @@ class Server:
         if not done:
             found["wait"] = True
             # a script that really runs will say when it is over
-            self._more |= not (action == "until-idle" and self._stands_still())
+            self._more |= not (self._solving or (action == "until-idle" and self._stands_still()))
         return found
 
     def _reconfigure(self, arguments: dict[str, Any], person: Person) -> Answer:

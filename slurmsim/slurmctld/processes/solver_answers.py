@@ -1,0 +1,23 @@
+"""News of a policy's solver: what it found, a request like any other, so that a restart finds it in the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from slurmsim.core.records.messages import Solved
+from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.server.people import Person
+
+CHANGES = frozenset({"solved"})
+
+
+def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
+    """The request by name."""
+    return {"solved": partial(_solved, cluster)}
+
+
+def _solved(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    cluster.network.tell(cluster.now, [Solved(int(arguments["number"]), str(arguments["answer"]))])
+    return {}
