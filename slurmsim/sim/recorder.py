@@ -95,7 +95,8 @@ class Recorder(Listener):
         time_limit_s = None if sub.time_limit_s == ONE_YEAR_S else sub.time_limit_s
         submit = last_submit = self.controller.state.now
         begin, reservation, licenses = sub.begin, sub.reservation, sub.licenses
-        eligible = start = end = run_time_s = wait_s = held_since = None
+        never: int | None = None
+        eligible = start = end = run_time_s = wait_s = held_since = never
         state, reason, exit_code, priority, restarts = REFUSED, text, "0:0", 0, 0
         self._jobs((
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
