@@ -137,7 +137,7 @@ class Recorder(Listener):
             partition = job.partition.name
         else:
             cpus_per_node = mem_per_node_mib = gres_per_node = node_list = ""
-            mem_mib, gpus = job.shape.memory_asked, job.shape.gpus_asked
+            mem_mib, gpus = job.request.memory_asked, job.request.gpus_asked
             partition = ",".join([p.name for p in job.partitions]) if start is None else job.partition.name
         req_nodes, req_cpus, req_gpus, req_mem_mib = self._amounts(job.sub.request)
         time_limit_s = None if job.time_limit_s == ONE_YEAR_S else job.time_limit_s

@@ -173,7 +173,7 @@ class StartTest:
         for rule in by.rules:
             if rule == PARTITION:
                 parts, where = self.partition_limits, record.partition
-                held = parts.limit_reason(job, where, record.shape, shortened=by.time_min)
+                held = parts.limit_reason(job, where, record.request, shortened=by.time_min)
                 if held is not None:
                     return PARTITION, held
             elif rule == AHEAD:
@@ -197,12 +197,12 @@ class StartTest:
                 if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
                     return SHOWN, held
             elif rule == NAMED:
-                if record.shape.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+                if record.request.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
                     return NAMED, job.reason
             elif rule == INSIDE:
                 if record.reservation is not None and not usable_at(record.reservation, self.state.now):
                     return INSIDE, Reason.RESERVATION
-            elif rule == ENOUGH and (usable & record.partition.mask).bit_count() < record.shape.min_nodes:
+            elif rule == ENOUGH and (usable & record.partition.mask).bit_count() < record.request.min_nodes:
                 return ENOUGH, NODES_REQUIRED_TEXT
         return MAY, ""
 
@@ -270,7 +270,7 @@ class StartTest:
         if state.reserved.all:
             alloc = self.reservations.access.place(record, nodes, limit, heavier)
         else:
-            alloc = state.selector.place(record.shape, state.table, state.free_to(record, nodes), heavier=heavier)
+            alloc = state.selector.place(record.request, state.table, state.free_to(record, nodes), heavier=heavier)
         if alloc is None and state.suspended:
-            alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
+            alloc = self.suspension.beside(record.request, self.reach(record, nodes, limit))
         return alloc
