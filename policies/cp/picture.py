@@ -103,7 +103,9 @@ class _Painter:
 
     def _groups(self) -> list[dict[str, int]]:
         rows = [tuple(row) for row in self.amounts.tolist()]
-        return [{"count": len(list(same)), **dict(zip(self.resources, row, strict=True))} for row, same in groupby(rows)]
+        return [
+            {"count": len(list(same)), **dict(zip(self.resources, row, strict=True))} for row, same in groupby(rows)
+        ]
 
     def _reservations(self) -> Iterator[dict[str, Any]]:
         for start, end, nodes in self.view.closed():

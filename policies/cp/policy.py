@@ -38,7 +38,9 @@ def _ewt(text: str) -> dict[str, int]:
 
 
 _OWN = {
-    "ewt": PolicyOption(_ewt, {}, "wait thought fit, seconds by partition: debug:1800+long:86400; else MaxTime, or 1800"),
+    "ewt": PolicyOption(
+        _ewt, {}, "wait thought fit, seconds by partition: debug:1800+long:86400; else MaxTime, or 1800"
+    ),
     "solver": PolicyOption(str, SOLVER, "who solves, as package.module:function"),
 }
 
@@ -64,7 +66,7 @@ class CpPolicy(Policy):
 
     # -- on a cluster -----------------------------------------------------------------------------------------------
 
-    def schedule(self, view: LayoutsView, now: int) -> Decisions:  # type: ignore[override]
+    def schedule(self, view: LayoutsView, now: int) -> Decisions:
         """Start what the list schedule starts if that is all, else ask the solver."""
         if view.solving:
             self.news = True
@@ -89,7 +91,7 @@ class CpPolicy(Policy):
         }  # fmt: skip
         yield Solve(request, self.options["solver"])
 
-    def solved(self, view: LayoutsView, now: int, request: Any, answer: Any) -> Decisions:  # type: ignore[override]
+    def solved(self, view: LayoutsView, now: int, request: Any, answer: Any) -> Decisions:
         """Carry the plan out as far as it still holds."""
         started = False
         if answer is not None:

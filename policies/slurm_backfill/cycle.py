@@ -170,7 +170,7 @@ class SlurmBackfill(Policy):
         for record in records:
             if record.job.queued:
                 held = limits.verdict(record)
-                if held is None and record.alone and not record.shape.elastic:
+                if held is None and record.alone and not record.request.elastic:
                     held = limits.after_plan(record)
                 if held is not None or (limits.shown(record.job) and not limits.stop):
                     yield Reject(record, held or "None")
@@ -208,7 +208,9 @@ class SlurmBackfill(Policy):
             and not view.reserved
             and not view.completing
             and all(record.alone for record in records)
-            and (view.limits is None or (not view.limits.stop and all(not record.shape.elastic for record in records)))
+            and (
+                view.limits is None or (not view.limits.stop and all(not record.request.elastic for record in records))
+            )
         )
 
     def _last_that_fits(self, view: SlurmView, records: Sequence[SlurmRecord]) -> int:
@@ -218,10 +220,10 @@ class SlurmBackfill(Policy):
         free_nodes, free_cpus = view.free_nodes_or_mixed, view.free_cpus
         for at in range(len(records) - 1, -1, -1):
             record = records[at]
-            shape = record.shape
-            if shape.min_nodes > free_nodes or shape.min_cpus > free_cpus:
+            request = record.request
+            if request.min_nodes > free_nodes or request.min_cpus > free_cpus:
                 continue
-            key = id(shape)
+            key = id(request)
             known = fits.get(key)
             if known is None:
                 known = fits[key] = pools[record.partition.pool].fits(record)
@@ -346,7 +348,7 @@ class _Cycle:
                 yield Plan(record, None)
                 yield Reject(record, held)
                 continue
-            limit, need, kind = self._limit(record), record.shape.node_need, kind_of(view, record)
+            limit, need, kind = self._limit(record), record.request.node_need, kind_of(view, record)
             if need <= n_free and not hopeless.covers(kind, limit, need):
                 possible = deferred.settle(limit, partial(view.could_start, record))
                 yield from deferred.new_plans()

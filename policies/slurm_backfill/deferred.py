@@ -126,7 +126,7 @@ class DeferredPlans:
 
         The first of a cycle is planned all the same: when its turn comes is what people look at.
         """
-        deferred = _Deferred(position, record, limit, self._search.now, kind, record.shape.node_need)
+        deferred = _Deferred(position, record, limit, self._search.now, kind, record.request.node_need)
         if not self._first_seen:
             self._first_seen = True
             if self._may_begin_by(self._ground.end, deferred):
@@ -192,7 +192,7 @@ class DeferredPlans:
         length = max(deferred.limit - self._resolution, 1)  # the plan may lack that much at its end
         if deferred.seen is not profile:
             deferred.seen = profile
-            bound = profile.earliest(deferred.record.shape.node_need, length, deferred.bound)
+            bound = profile.earliest(deferred.record.request.node_need, length, deferred.bound)
             deferred.bound = NEVER if bound is None or bound >= space.end else bound  # beyond its end nothing is taken
             if deferred.bound > by:
                 return False

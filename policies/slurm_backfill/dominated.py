@@ -15,7 +15,7 @@ from slurmsim.policy import SlurmRecord, SlurmView
 
 def kind_of(view: SlurmView, record: SlurmRecord) -> int:
     """The same for records that can use the same nodes and to which only their number matters; -1: like no other."""
-    return record.partition.index if record.shape.units == "node" and not view.owned else -1
+    return record.partition.index if record.request.units == "node" and not view.owned else -1
 
 
 class Hopeless:

@@ -87,14 +87,14 @@ class Search:
         by
             With a later start it does not matter what the plan takes: it is left out.
         """
-        now, resolution, shape = self.now, self.resolution, record.shape
+        now, resolution, request = self.now, self.resolution, record.request
         base = self._free_to(record, self.available & record.partition.mask)
         trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
             if self.reserved or (self.licenses is not None and record.job.licenses):
                 tries = self._tries_reserved(record, space, base, trying, limit)
             else:
-                tries = space.openings(base, trying, limit, shape.min_nodes, bound, goes_on=self.from_try)
+                tries = space.openings(base, trying, limit, request.min_nodes, bound, goes_on=self.from_try)
             trying = 0
             for tried, following, within in tries:
                 if following and not now_only and outlook.too_few_by(record, within, following):
@@ -102,7 +102,7 @@ class Search:
                 if now_only and tried > now:
                     return None
                 forecast = None
-                if not shape.required & ~within:
+                if not request.required & ~within:
                     if self.reserved or self.from_try:
                         forecast = self.view.future(record, within, tried, limit, following)
                     else:
@@ -185,7 +185,7 @@ class Search:
             When it is later than this, how much later does not matter.
         """
         base = self._free_to(record, self.available & record.partition.mask)
-        for begin, end, within in space.stretches(base, after, by, length, record.shape.node_need):
+        for begin, end, within in space.stretches(base, after, by, length, record.request.node_need):
             if not outlook.too_few_by(record, within, end):
                 return begin
         return by + 1

@@ -45,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--term-time", type=int, default=0, metavar="SECONDS",
                    help="how long jobs take to die when they are ended, at most KillWait (default 0)")  # fmt: skip
     p.add_argument("--solver-latency", type=int, metavar="SECONDS",
-                   help="how long a policy's solver takes, modelled (default: SchedulerParameters, else 0)")  # fmt: skip
+                   help="how long a policy's solver takes, modelled (default: solver_latency, else 0)")  # fmt: skip
     add_accounting(p)
     add_impossible(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"

@@ -270,7 +270,7 @@ class _Walk:
         known = (alloc for alloc in (self.held.get(job.id), self.placed.get(job.id)) if alloc is not None)
         alloc = next((alloc for alloc in known if alloc.mask == mask and _is_free(c, alloc)), None)
         if alloc is None:
-            exact = copy.copy(record.shape)
+            exact = copy.copy(record.request)
             exact.required = exact.candidates = mask
             exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()
             exact.max_nodes = max(exact.max_nodes, exact.min_nodes)
@@ -278,7 +278,7 @@ class _Walk:
             alloc = c.state.selector.place(exact, c.state.table, mask)
         if alloc is None:
             self.found.displaced += 1
-            alloc = c.state.selector.place(record.shape, c.state.table)
+            alloc = c.state.selector.place(record.request, c.state.table)
         if alloc is not None:
             c.life_cycle.start(record, alloc, recorded.scheduler)
 
@@ -375,7 +375,7 @@ def _fork(c: Controller) -> Controller:
         fork: Controller = pickle.loads(stream.getbuffer())
     finally:
         _shared.clear()
-    fork.state.selector.forget_future()  # remembers shapes by identity
+    fork.state.selector.forget_future()  # remembers requests by identity
     if fork.accounting.limits is not None:
         fork.accounting.limits.counters.renew_claims()
     return fork

@@ -43,12 +43,14 @@ class RequestView(Protocol):
 
 
 class PlannedRecord(RecordView, Protocol):
-    """A record and its request.
+    """A record and its `request`; `shape` is what that was called up to release 0.5, warns, and goes with the next one.
 
     `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
     the same job in another partition).
     """
 
+    @property
+    def request(self) -> RequestView: ...
     @property
     def shape(self) -> RequestView: ...
     @property

@@ -96,7 +96,8 @@ class Recorder(Listener):
         time_limit_s = None if sub.time_limit_s == ONE_YEAR_S else sub.time_limit_s
         submit = last_submit = self.controller.state.now
         begin, reservation, licenses = sub.begin, sub.reservation, sub.licenses
-        eligible = start = end = run_time_s = wait_s = held_since = None
+        never: int | None = None
+        eligible = start = end = run_time_s = wait_s = held_since = never
         state, reason, exit_code, priority, restarts = REFUSED, text, "0:0", 0, 0
         self._jobs((
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
@@ -138,7 +139,7 @@ class Recorder(Listener):
             partition = job.partition.name
         else:
             cpus_per_node = mem_per_node_mib = gres_per_node = node_list = layout = ""
-            mem_mib, gpus = job.shape.memory_asked, job.shape.gpus_asked
+            mem_mib, gpus = job.request.memory_asked, job.request.gpus_asked
             partition = ",".join([p.name for p in job.partitions]) if start is None else job.partition.name
         req_nodes, req_cpus, req_gpus, req_mem_mib = self._amounts(job.sub.request)
         time_limit_s = None if job.time_limit_s == ONE_YEAR_S else job.time_limit_s

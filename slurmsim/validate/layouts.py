@@ -51,7 +51,7 @@ def _problem(layout: str, n_nodes: int, texts: dict[str, str], asked: dict[str, 
         return ""  # another check names it
     for k, count in enumerate(units):
         if cpus[k] * units[0] != cpus[0] * count:
-            return f"{count} units have {cpus[k]} CPUs on its node number {k + 1}, and {units[0]} have {cpus[0]} on the first"
+            return f"{count} units have {cpus[k]} CPUs on node {k + 1} of it, {units[0]} have {cpus[0]} on the first"
     given = {"req_cpus": cpus, "req_mem_mib": _along(parse_counts(texts.get("mem_per_node_mib", "")), n_nodes)}
     gres = parse_gres(texts.get("gres_per_node", "")) or {}
     given["req_gpus"] = _along(gres.get("gpu", [(n_nodes, 0)]), n_nodes)
@@ -63,7 +63,7 @@ def _problem(layout: str, n_nodes: int, texts: dict[str, str], asked: dict[str, 
         for k, count in enumerate(units):
             if have[k] < count * each:
                 what = name.removeprefix("req_")
-                return f"{count} units on its node number {k + 1} need {count * each} {what} and have {have[k]}"
+                return f"{count} units on node {k + 1} of it need {count * each} {what} and have {have[k]}"
     return ""
 
 

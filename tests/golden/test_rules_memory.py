@@ -20,7 +20,7 @@ OVER = "MaxMemPerLimit"
 
 def shown(w: World, name: str) -> dict[str, str]:
     """What scontrol shows of a job, as far as limits on memory change it."""
-    job, fitted = w[name], w[name].shape.memory
+    job, fitted = w[name], w[name].request.memory
     return {
         "JobState": job.state, "Reason": job.reason, "NumCPUs": str(job.n_cpus),
         "MinCPUsNode": str(fitted.least_cpus), "CPUs/Task": str(fitted.cpus_per_task),

@@ -313,7 +313,7 @@ class ControllerMachine(RuleBasedStateMachine):
         self.step(self.now, [Resume(job_id) for job_id in self.ids("SUSPENDED")])
         while self.boots:
             self.step(self.now + 1, [NodesBooted(self.boots.pop(0))])
-        book = self.controller.reservations
+        book = self.controller.state.reserved
         for patience in range(30, -1, -1):  # whoever runs in one or waits for one goes on when it is over
             if not book.all:
                 break
@@ -344,10 +344,10 @@ class ControllerMachine(RuleBasedStateMachine):
             return True
         if job.reason == "Dependency" and any(other.ended < 0 for other in self.model.waits_for(job.sub)[1]):
             return True
-        pairs = zip(job.partitions, job.shapes, strict=True)
+        pairs = zip(job.partitions, job.requests, strict=True)
         possible = self.controller.state.selector.possible
         return not any(
-            self.controller.partition_limits.limit_reason(job, p, s) is None and possible(s) for p, s in pairs
+            self.controller.partition_limits.limit_reason(job, p, r) is None and possible(r) for p, r in pairs
         )
 
     def _replays(self) -> None:

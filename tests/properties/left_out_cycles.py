@@ -34,9 +34,9 @@ def left_out_cycles(controller: Controller, until: int) -> None:
             while True:
                 if isinstance(decision, Start):
                     record: Any = decision.job
-                    limited = controller.partition_limits.limit_reason(record.job, record.partition, record.shape)
+                    limited = controller.partition_limits.limit_reason(record.job, record.partition, record.request)
                     within = controller.state.table.everything if decision.within is None else decision.within
-                    found = controller.state.selector.place(record.shape, controller.state.table, within)
+                    found = controller.state.selector.place(record.request, controller.state.table, within)
                     assert limited or found is None, f"job {record.job.id} could start at {moment}"
                     refuse = False
                 decision = decisions.send(refuse)

@@ -196,9 +196,9 @@ def meets_request(facts: Facts, job: Any) -> None:
     limit = job.partition.spec.max_mem_per_node_mib
     assert not limit or (request.mem_per_node_mib or 0) <= limit, f"job {job.id} has more memory than a node gives"
     assert not job.partition.spec.req_resv or job.sub.reservation, f"job {job.id} is in no reservation"
-    if facts.memory_counts and job.shape.memory.request != request:  # MaxMemPerCPU gave it more CPUs for its memory
-        assert all(m >= job.shape.mem_cpu * c for _, c, m in shares(job))
-        assert job.shape.mem_cpu <= job.partition.spec.max_mem_per_cpu_mib
+    if facts.memory_counts and job.request.memory.request != request:  # MaxMemPerCPU gave it more CPUs for its memory
+        assert all(m >= job.request.mem_cpu * c for _, c, m in shares(job))
+        assert job.request.mem_cpu <= job.partition.spec.max_mem_per_cpu_mib
     elif facts.memory_counts and request.mem_per_node_mib is None and request.mem_per_cpu_mib:
         assert all(m >= request.mem_per_cpu_mib * c for _, c, m in shares(job))
     words = request.constraint

@@ -64,7 +64,7 @@ def test_no_limit_is_ever_exceeded(accounting: Accounting, lines: list[Any], pol
     # whoever still waits could not start on the empty cluster either
     for job in w.jobs.values():
         if job.state == "PENDING":
-            empty = w.controller.state.selector.place(job.shape, w.controller.state.table)
+            empty = w.controller.state.selector.place(job.request, w.controller.state.table)
             if empty is not None:
                 job.alloc, job.nodes = empty, empty.mask
                 assert judge.broken(job, [job]), (job.reason, policy)

@@ -48,14 +48,14 @@ def check(w: World) -> None:
                     by_core.setdefault((node, core), []).append(name)
     for names in by_core.values():
         if len(names) > 1:
-            assert all(running[n].shape.sharing == "row" for n in names)
+            assert all(running[n].request.sharing == "row" for n in names)
             for partition, count in Counter(running[n].partition.name for n in names).items():
                 assert count <= {"force": 2, "high": 3, "yes": 2}[partition]
     for names in by_node.values():
         # who shares no core is beside sharers of his own partition only, on other cores (asked of 22.05.8)
-        for own in (running[n] for n in names if running[n].shape.sharing == "one"):
+        for own in (running[n] for n in names if running[n].request.sharing == "one"):
             others = [running[n] for n in names if running[n].partition is not own.partition]
-            assert all(job.shape.sharing == "one" for job in others)
+            assert all(job.request.sharing == "one" for job in others)
         if any(running[n].alloc.whole for n in names):
             assert len(names) == 1
         alone = [n for n in names if running[n].partition.name == "user" or running[n].sub.request.exclusive_user]

@@ -251,8 +251,8 @@ class AllFacts(UsualFacts):
             return True  # whom no limit will ever let start blocks the others
         if self.judge is None:
             return False
-        for partition, shape in zip(job.partitions, job.shapes, strict=True):
-            empty = c.state.selector.place(shape, c.state.table)
+        for partition, request in zip(job.partitions, job.requests, strict=True):
+            empty = c.state.selector.place(request, c.state.table)
             if empty is not None:
                 job.partition, job.alloc, job.nodes = partition, empty, empty.mask
                 if not self.judge.broken(job, [job]):

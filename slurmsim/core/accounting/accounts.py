@@ -149,8 +149,8 @@ def refusal(job: Job, reasons: Sequence[str | None]) -> str | None:
     first = next((at for at, reason in enumerate(reasons) if reason is not None), None)
     if first is None or reasons[first] != Reason.PARTITION_CONFIG or job.bars is None:
         return None
-    partition, shape = job.partitions[first], job.shapes[first]
-    too_many = shape.asked_cpus > partition.total_cpus  # which has the same reason and is found before
+    partition, request = job.partitions[first], job.requests[first]
+    too_many = request.asked_cpus > partition.total_cpus  # which has the same reason and is found before
     bar = job.bars.get(partition.index)
     return bar.refusal if bar is not None and not too_many else None
 

@@ -14,7 +14,7 @@ import numpy as np
 from slurmsim.bitmap import to_indices
 
 if TYPE_CHECKING:
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.node_table import Allocation, NodeTable
     from slurmsim.core.records.partition import Partition
@@ -61,15 +61,16 @@ class Billing:
                 self._add_gres(counts, *self.table.gres_kinds[kind], total)
         return counts
 
-    def requested(self, job: Job, shape: Shape) -> dict[str, int]:
+    def requested(self, job: Job, request: CompiledRequest) -> dict[str, int]:
         """TRES a pending job asks for, as its partition's defaults complete the request."""
-        nodes = shape.min_nodes
-        memory = shape.memory_asked
-        if not memory and shape.mem_all and shape.partition.mask:  # all of it: as much as its first node has, of each
-            memory = int(self.table.mem[next(iter(to_indices(shape.partition.mask)))]) * nodes
+        nodes = request.min_nodes
+        memory = request.memory_asked
+        mask = request.partition.mask
+        if not memory and request.mem_all and mask:  # all of it: as much as its first node has, of each
+            memory = int(self.table.mem[next(iter(to_indices(mask)))]) * nodes
         counts = {"cpu": job.n_cpus, "mem": memory, "node": nodes}
-        for g in shape.request.gres:
-            times = {"node": nodes, "task": shape.request.tasks}.get(g.scope, 1)
+        for g in request.asked.gres:
+            times = {"node": nodes, "task": request.asked.tasks}.get(g.scope, 1)
             if g.count:
                 self._add_gres(counts, g.name, g.type, g.count * times)
         return counts

@@ -28,7 +28,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.node_table import Allocation
     from slurmsim.core.records.partition import Partition
     from slurmsim.core.state.controller_state import ControllerState
@@ -52,11 +52,11 @@ class Standing:
 
     __slots__ = (
         "_bars", "_judged", "_plan_judged", "_plan_verdict", "_verdict", "before", "claim", "demand", "early", "exempt",
-        "limit_s", "plan", "shape", "stamp", "tried_cpus",
+        "limit_s", "plan", "request", "stamp", "tried_cpus",
     )  # fmt: skip
 
     def __init__(self, claim: JobLimits, demand: Demand, record: Record) -> None:
-        self.claim, self.demand, self.shape = claim, demand, record.shape
+        self.claim, self.demand, self.request = claim, demand, record.request
         self.limit_s, self.tried_cpus = record.job.time_limit_s, record.job.tried_cpus
         self.exempt = record.job.sub.exempt
         self.stamp = -1
@@ -71,7 +71,7 @@ class Standing:
     def is_of(self, record: Record) -> bool:
         """Whether the record's job still asks for the same."""
         job = record.job
-        same = self.shape is record.shape and self.limit_s == job.time_limit_s and self.tried_cpus == job.tried_cpus
+        same = self.request is record.request and self.limit_s == job.time_limit_s and self.tried_cpus == job.tried_cpus
         return same and self.exempt == job.sub.exempt
 
     def judge(self, stamp: int) -> None:
@@ -79,7 +79,7 @@ class Standing:
         self.stamp = stamp
         claim, demand = self.claim, self.demand
         self.before = self.early = next((r.reason for r in claim.before if r.broken(demand)), None)
-        if self.early is None and claim.max_nodes is not None and self.shape.min_nodes > claim.max_nodes[0]:
+        if self.early is None and claim.max_nodes is not None and self.request.min_nodes > claim.max_nodes[0]:
             self.early = claim.max_nodes[1]
 
     def _judge_request(self) -> None:
@@ -136,7 +136,7 @@ class Limits(Observer):
         self.waiting: dict[int, Job] = {}
         self.narrowed: dict[int, Job] = {}
         self._standings: dict[tuple[int, int, int, bool, int, str], Standing] = {}
-        self._capped: dict[tuple[Shape, int], Shape] = {}
+        self._capped: dict[tuple[CompiledRequest, int], CompiledRequest] = {}
         self._arrays: Counter[int] = Counter()
         self._refused_arrays: dict[int, str] = {}
         self._swept = (-1, -1)
@@ -166,23 +166,23 @@ class Limits(Observer):
         if array is not None and array in self._refused_arrays:
             raise SubmitError(self._refused_arrays[array])
         n_jobs = 1 if array is None else self._arrays.get(array, 1)
-        shapes = list(job.shapes)
-        for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True)):
+        requests = list(job.requests)
+        for at, (partition, request) in enumerate(zip(job.partitions, job.requests, strict=True)):
             claim = self.counters.claim(job, partition)
             assert claim is not None
             if n_jobs and not again:  # a later task was accepted with the first
-                demand = self._asked(job, 1.0, partition, shape)
+                demand = self._asked(job, 1.0, partition, request)
                 demand.n_jobs = n_jobs
                 reason = next((r.reason for r in claim.submit if r.broken(demand)), None)
                 if reason is not None:
                     if array is not None:
                         self._refused_arrays[array] = f"{reason}: {REFUSED}"
                     raise SubmitError(f"{reason}: {REFUSED}")
-            shapes[at] = self._cap(shape, claim)
+            requests[at] = self._cap(request, claim)
         if array is not None:
             self._arrays[array] = 0
-        job.shapes = tuple(shapes)
-        job.shape = job.shapes[0]
+        job.requests = tuple(requests)
+        job.request = job.requests[0]
 
     def give_limit(self, job: Job) -> None:
         """A job without a time limit gets the shortest wall time its limits know (acct_policy's _set_time_limit)."""
@@ -203,19 +203,19 @@ class Limits(Observer):
         if reason is not None:
             self.state.set_reason(job, reason)
 
-    def cap(self, job: Job, partition: Partition, shape: Shape) -> Shape:
-        """`shape`, newly compiled for a job that has been admitted, kept to the nodes it may get."""
+    def cap(self, job: Job, partition: Partition, request: CompiledRequest) -> CompiledRequest:
+        """`request`, newly compiled for a job that has been admitted, kept to the nodes it may get."""
         claim = self.counters.claim(job, partition)
-        return shape if claim is None else self._cap(shape, claim)
+        return request if claim is None else self._cap(request, claim)
 
-    def _cap(self, shape: Shape, claim: JobLimits) -> Shape:
-        """`shape` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
-        if claim.max_nodes is None or not shape.min_nodes <= claim.max_nodes[0] < shape.max_nodes:
-            return shape
+    def _cap(self, request: CompiledRequest, claim: JobLimits) -> CompiledRequest:
+        """`request` kept to the nodes the limits allow, if that leaves it any choice (get_node_cnts)."""
+        if claim.max_nodes is None or not request.min_nodes <= claim.max_nodes[0] < request.max_nodes:
+            return request
         most = claim.max_nodes[0]
-        capped = self._capped.get((shape, most))
+        capped = self._capped.get((request, most))
         if capped is None:
-            capped = self._capped[shape, most] = copy(shape)
+            capped = self._capped[request, most] = copy(request)
             capped.max_nodes = most
             capped.target_nodes = min(capped.target_nodes, most)
             capped.possible = None
@@ -224,19 +224,19 @@ class Limits(Observer):
 
     # -- what a job asks for --------------------------------------------------------------------------------------
 
-    def _asked(self, job: Job, factor: float, partition: Partition, shape: Shape) -> Demand:
+    def _asked(self, job: Job, factor: float, partition: Partition, request: CompiledRequest) -> Demand:
         """The demand of a job nobody has chosen nodes for; its time limit counts `factor` times."""
         if job.limit_fixed:
             minutes = UNLIMITED_MIN if job.time_limit_s >= ONE_YEAR_S else -(-job.time_limit_s // 60)
         else:
             most = partition.spec.max_time_s
             minutes = UNLIMITED_MIN if most is None else most // 60
-        counts = self.state.billing.requested(job, shape)
-        n_cpus = job.tried_cpus or shape.min_cpus  # slurmctld goes by what a test has found, if one has
-        counts["mem"] += (n_cpus - shape.min_cpus) * shape.mem_cpu
-        counts["cpu"], counts["node"] = n_cpus, shape.target_nodes
+        counts = self.state.billing.requested(job, request)
+        n_cpus = job.tried_cpus or request.min_cpus  # slurmctld goes by what a test has found, if one has
+        counts["mem"] += (n_cpus - request.min_cpus) * request.mem_cpu
+        counts["cpu"], counts["node"] = n_cpus, request.target_nodes
         vector = self.counters.vector(counts, partition)
-        return Demand(int(minutes * factor), job.limit_fixed, vector, shape.required, shape.target_nodes)
+        return Demand(int(minutes * factor), job.limit_fixed, vector, request.required, request.target_nodes)
 
     def _standing(self, record: Record) -> Standing | None:
         job = record.job
@@ -246,11 +246,11 @@ class Limits(Observer):
             if claim is None:
                 return None
             exempt = job.sub.exempt
-            key = (id(claim), id(record.shape), job.time_limit_s, job.limit_fixed, job.tried_cpus, exempt)
+            key = (id(claim), id(record.request), job.time_limit_s, job.limit_fixed, job.tried_cpus, exempt)
             known = self._standings.get(key)
             if known is None:
                 claim = claim.without(exempt) if exempt else claim
-                demand = self._asked(job, claim.factor_safe, record.partition, record.shape)
+                demand = self._asked(job, claim.factor_safe, record.partition, record.request)
                 known = self._standings[key] = Standing(claim, demand, record)
             record.standing = known
         version = self.counters.version
@@ -280,7 +280,7 @@ class Limits(Observer):
         if standing is None or standing.claim.max_nodes is None:
             return None
         most, reason = standing.claim.max_nodes
-        return reason if record.shape.min_nodes > most else None
+        return reason if record.request.min_nodes > most else None
 
     def heavier(self, record: Record) -> Bitmap:
         """Nodes that count as one heavier than they are for the record's job.
@@ -296,7 +296,7 @@ class Limits(Observer):
             theirs |= in_use.nodes
         if not theirs:
             return 0
-        lines = [line & record.shape.candidates for line in self.state.table.lines]
+        lines = [line & record.request.candidates for line in self.state.table.lines]
         others = [line & ~theirs for line in lines if line & theirs]
         return sum(others)  # the lines have no node in common
 
@@ -326,9 +326,9 @@ class Limits(Observer):
         if not standing.claim.after:
             return None
         if standing.plan is None:
-            shape = record.shape
-            n = shape.node_need
-            standing.plan = self._planned(record, standing.demand, n, n * shape.cpus_each)
+            request = record.request
+            n = request.node_need
+            standing.plan = self._planned(record, standing.demand, n, n * request.cpus_each)
         return standing.plan_verdict()
 
     def barred(self, record: Record) -> str | None:
@@ -341,14 +341,14 @@ class Limits(Observer):
 
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
         """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""
-        shape = record.shape
-        counts = self.state.billing.requested(record.job, shape)
-        counts["cpu"] = max(n_cpus, shape.min_cpus) if shape.whole else shape.min_cpus
-        counts["mem"] += (n_nodes - shape.min_nodes) * shape.mem_node
+        request = record.request
+        counts = self.state.billing.requested(record.job, request)
+        counts["cpu"] = max(n_cpus, request.min_cpus) if request.whole else request.min_cpus
+        counts["mem"] += (n_nodes - request.min_nodes) * request.mem_node
         counts["node"] = n_nodes
         vector = self.counters.vector(counts, record.partition)
         # all of them count as new ones: slurmctld looks for nodes in use only where an allocation has been made
-        return Demand(demand.minutes, demand.given, vector, shape.required, n_nodes)
+        return Demand(demand.minutes, demand.given, vector, request.required, n_nodes)
 
     def bars(self, record: Record) -> str | None:
         """The limit that surely forbids a start now, whatever nodes are free; remembered until a counter changes."""
@@ -432,7 +432,7 @@ class Limits(Observer):
 
     def withhold(self, job: Job) -> bool:
         """Keep `job` from an event-driven policy while a limit bars it in all its partitions."""
-        records = [Record(job, p, s, 0, False) for p, s in zip(job.partitions, job.shapes, strict=True)]
+        records = [Record(job, p, r, 0, False) for p, r in zip(job.partitions, job.requests, strict=True)]
         reasons = [self.bars(record) for record in records]
         if any(reason is None for reason in reasons):
             return False

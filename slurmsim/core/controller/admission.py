@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, Shape
+from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, CompiledRequest
 from slurmsim.core.queue.top_priority import is_top
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Refused, Submit
@@ -62,13 +62,13 @@ class Admission:
         """
         if sub.job_id in self.state.jobs:
             raise SubmitError(f"Job id {sub.job_id} is in use")
-        partitions, shapes = self.state.cluster.compiled(sub)
+        partitions, requests = self.state.cluster.compiled(sub)
         if len(partitions) > 1 and not again:
             left = tuple(p.name for p in partitions if p.state not in CLOSED)  # _get_job_parts
             if 0 < len(left) < len(partitions):
                 sub = replace(sub, partitions=left)
-                partitions, shapes = self.state.cluster.compiled(sub)
-        job = Job(sub, partitions, shapes, self.state.now)
+                partitions, requests = self.state.cluster.compiled(sub)
+        job = Job(sub, partitions, requests, self.state.now)
         self.let_in(job)
         self._waiting.set_time_limit(job)
         alike = self._is_plain(job)  # its like has been admitted before
@@ -142,8 +142,8 @@ class Admission:
         """
         if self.state.spec.option("EnforcePartLimits") != "NO":
             return all(p.state == "DOWN" for p in job.partitions)
-        pairs = sorted(zip(job.partitions, job.shapes, strict=True), key=lambda pair: -pair[0].tier)
-        return next((p.state for p, shape in pairs if self.state.selector.possible(shape)), "") == "DOWN"
+        pairs = sorted(zip(job.partitions, job.requests, strict=True), key=lambda pair: -pair[0].tier)
+        return next((p.state for p, request in pairs if self.state.selector.possible(request)), "") == "DOWN"
 
     def check_access(self, sub: Submission) -> None:
         """Raise SubmitError for whom its partitions do not let in.
@@ -161,10 +161,12 @@ class Admission:
 
     def _is_plain(self, job: Job) -> bool:
         """Whether nothing of a job for one partition has to be checked."""
-        shape, partition = job.shape, job.partition
-        plain = len(job.shapes) == 1 and shape.possible and job.sub.array_task_id is None and partition.state == "UP"
+        request, partition = job.request, job.partition
+        plain = (
+            len(job.requests) == 1 and request.possible and job.sub.array_task_id is None and partition.state == "UP"
+        )
         plain = plain and job.bars is None and not job.threshold
-        return bool(plain and job.time_limit_s in shape.limits_met)
+        return bool(plain and job.time_limit_s in request.limits_met)
 
     def _show_bar(self, job: Job) -> None:
         """What is wrong with its account or QOS is told at once, even of a job that is held (select_nodes)."""
@@ -187,16 +189,18 @@ class Admission:
 
     def _check_nodes(self, job: Job) -> None:
         """Whether any nodes could serve it. Raises SubmitError."""
-        partitions, shapes = job.partitions, job.shapes
-        broken = [self.partition_limits.limit_reason(job, p, s) for p, s in zip(partitions, shapes, strict=True)]
-        possible = [self.state.selector.possible(s) for s in shapes]
-        waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, shapes, broken, strict=True)]
+        partitions, requests = job.partitions, job.requests
+        broken = [self.partition_limits.limit_reason(job, p, r) for p, r in zip(partitions, requests, strict=True)]
+        possible = [self.state.selector.possible(r) for r in requests]
+        waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, requests, broken, strict=True)]
         if not any(waits) and not any(possible) and not job.sub.hold:  # who is held is not tried
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.state.edits
 
-    def _waits_without_nodes(self, job: Job, partition: Partition, shape: Shape, broken: str | None) -> bool:
+    def _waits_without_nodes(
+        self, job: Job, partition: Partition, request: CompiledRequest, broken: str | None
+    ) -> bool:
         """Whether a partition's limit lets a job wait that no nodes could serve.
 
         Of several partitions the nodes are looked at even where a limit is broken (_select_nodes_parts_resvs).
@@ -204,12 +208,12 @@ class Admission:
         if broken is None or not (self.state.rules.tries_over_limits or len(job.partitions) > 1):
             return broken is not None
         barred = job.bars is not None and partition.index in job.bars
-        return barred or broken in self.state.rules.but_limits or shape.max_nodes < shape.min_nodes
+        return barred or broken in self.state.rules.but_limits or request.max_nodes < request.min_nodes
 
 
 def _check_tasks(job: Job) -> None:
     """A number of tasks below the nodes, also those a partition's MinNodes makes of fewer (_job_create)."""
-    request, least = job.sub.request, min(shape.part_min_nodes for shape in job.shapes)
-    raised = least if not request.max_nodes or request.max_nodes >= least else 1
-    if 0 < request.n_tasks < max(request.min_nodes, raised):
+    asked, least = job.sub.request, min(request.part_min_nodes for request in job.requests)
+    raised = least if not asked.max_nodes or asked.max_nodes >= least else 1
+    if 0 < asked.n_tasks < max(asked.min_nodes, raised):
         raise SubmitError("Task count specification invalid")

@@ -54,19 +54,19 @@ class ClusterUpdates:
     def recompile(self) -> None:
         """What requests are compiled from has changed."""
         state, limits = self.state, self._accounting.limits
-        state.cluster.forget_shapes()
+        state.cluster.forget_requests()
         waiting = [job for job in state.jobs.values() if job.state == JobState.PENDING]
         queued = [(job, self._waiting.set_aside(job)) for job in waiting if job.queued]
         for job in waiting:
-            lifted = job.shape.lifted
-            job.partitions, job.shapes = state.cluster.compiled(job.sub)
+            lifted = job.request.lifted
+            job.partitions, job.requests = state.cluster.compiled(job.sub)
             if lifted:
                 state.cluster.lift(job, lifted)
             if limits is not None and job.branch is not None:
-                pairs = zip(job.partitions, job.shapes, strict=True)
-                job.shapes = tuple([limits.cap(job, p, s) for p, s in pairs])
-            job.partition, job.shape = job.partitions[0], job.shapes[0]
-            job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
+                pairs = zip(job.partitions, job.requests, strict=True)
+                job.requests = tuple([limits.cap(job, p, r) for p, r in pairs])
+            job.partition, job.request = job.partitions[0], job.requests[0]
+            job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
             job.within_limits = -1
         for job, standing in queued:
             self._waiting.enqueue(job, standing)

@@ -324,17 +324,17 @@ class Controller:
         """slurmctld has forgotten `job`, which ended MinJobAge ago."""
         self.eligibility.forgotten(job, now)
 
-    def keep_shapes(self) -> None:
+    def keep_requests(self) -> None:
         """Forget what was compiled from requests of jobs that are gone."""
-        self.state.cluster.keep_shapes(self.state.jobs.values())
+        self.state.cluster.keep_requests(self.state.jobs.values())
         if self.accounting.limits is not None:
             self.accounting.limits.forget_standings()
 
     def _set_partition_state(self, fact: SetPartitionState) -> None:
         partition = self.state.cluster.by_name[fact.partition]
         partition.state = fact.state
-        for shape in self.state.cluster.shapes.values():
-            shape.limits_met.clear()
+        for request in self.state.cluster.requests.values():
+            request.limits_met.clear()
         self.waiting.edited()
 
     def _nodes_booted(self, fact: NodesBooted) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # what a job keeps of its new submission
 _OF_A_REQUEST = (
-    "sub", "partitions", "shapes", "partition", "shape", "account", "branch", "qos", "qos_spec", "bars", "threshold",
-    "name", "claims", "licenses", "reservations", "reservation_name", "time_min_s", "deadline", "begin", "n_nodes",
-    "n_cpus", "accrue_time",
+    "sub", "partitions", "requests", "partition", "request", "account", "branch", "qos", "qos_spec", "bars",
+    "threshold", "name", "claims", "licenses", "reservations", "reservation_name", "time_min_s", "deadline", "begin",
+    "n_nodes", "n_cpus", "accrue_time",
 )  # fmt: skip
 
 
@@ -87,14 +87,14 @@ class JobAlterations:
     def probe(self, job: Job, sub: Submission) -> Job:
         """What `job` would be with that submission. Raises SubmitError with Slurm's text, changing nothing."""
         admission, limits = self._admission, self._accounting.limits
-        partitions, shapes = self.state.cluster.compiled(sub)
+        partitions, requests = self.state.cluster.compiled(sub)
         found = copy(job)
-        found.sub, found.partitions, found.shapes = sub, partitions, shapes
+        found.sub, found.partitions, found.requests = sub, partitions, requests
         found.account, found.qos, found.name = sub.account, sub.qos, sub.name
         found.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
         found.time_min_s, found.deadline, found.begin = sub.time_min_s, sub.deadline, sub.begin
         found.reservations, found.reservation_name, found.licenses = (), "", ()
-        found.partition, found.shape = partitions[0], shapes[0]
+        found.partition, found.request = partitions[0], requests[0]
         if self._accounting.accounts is None:
             found.bars = None
         admission.let_in(found)
@@ -107,10 +107,10 @@ class JobAlterations:
                 limits.announce(())
                 limits.admit(found)
             else:
-                pairs = zip(found.partitions, found.shapes, strict=True)
-                found.shapes = tuple([limits.cap(found, p, s) for p, s in pairs])
-        found.shape = found.shapes[0]
-        found.n_nodes, found.n_cpus = found.shape.min_nodes, found.shape.min_cpus
+                pairs = zip(found.partitions, found.requests, strict=True)
+                found.requests = tuple([limits.cap(found, p, r) for p, r in pairs])
+        found.request = found.requests[0]
+        found.n_nodes, found.n_cpus = found.request.min_nodes, found.request.min_cpus
         return found
 
     def _leave(self, job: Job) -> None:

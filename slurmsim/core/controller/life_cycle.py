@@ -76,7 +76,7 @@ class LifeCycle(RunWay):
             job.reservation_name = job.sub.reservation or record.reservation.name
         if job.claims:
             self.licenses.take(job)
-        job.partition, job.shape, job.priority = record.partition, record.shape, record.priority
+        job.partition, job.request, job.priority = record.partition, record.request, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
         job.time_limit_s = self.partition_limits.time_limit(job, record.partition) if limit is None else limit
         job.start_time = job.held_since = now
@@ -227,8 +227,8 @@ class LifeCycle(RunWay):
         job.split()
         job.restarts += 1
         job.alloc, job.nodes = None, 0
-        job.partition, job.shape = job.partitions[0], job.shapes[0]
-        job.n_nodes, job.n_cpus, job.tried_cpus = job.shape.min_nodes, job.shape.min_cpus, 0
+        job.partition, job.request = job.partitions[0], job.requests[0]
+        job.n_nodes, job.n_cpus, job.tried_cpus = job.request.min_nodes, job.request.min_cpus, 0
         job.start_time = job.end_limit = job.eligible_time = job.accrue_time = None
         job.submit_time = self.state.now
         job.begin = self.state.now + REQUEUE_DELAY_S

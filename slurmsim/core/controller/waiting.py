@@ -61,8 +61,8 @@ class Waiting(QueueWay):
                 state.limited[job.id] = job
                 if not any(wanted):
                     reasons = [
-                        self.partition_limits.keeps_out(job, p, s)
-                        for p, s in zip(job.partitions, job.shapes, strict=True)
+                        self.partition_limits.keeps_out(job, p, r)
+                        for p, r in zip(job.partitions, job.requests, strict=True)
                     ]
                     state.set_reason(job, next((r for r in reasons if r is not None), Reason.BAD_CONSTRAINTS))
                     return

@@ -20,7 +20,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import Supposed
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import Allocation
@@ -288,7 +288,7 @@ class Gang(Observer):
 
     def _search(self, record: Record, within: Bitmap, gone: Collection[int]) -> tuple[Allocation, list[Job]] | None:
         """What is found, and the jobs whose CPUs were free for it."""
-        shape, partition = record.shape, record.partition
+        request, partition = record.request, record.partition
         sharing = _SHARINGS.get(partition.spec.oversubscribe, _OWN)
         if sharing == _ALONE or not self.finds[partition.index]:
             return None
@@ -296,7 +296,7 @@ class Gang(Observer):
         same: list[Job] = []
         own: list[Job] = []
         base = Supposed(self.state.table)
-        for _, _, job in self._occupants(within & shape.candidates):
+        for _, _, job in self._occupants(within & request.candidates):
             assert job.alloc is not None
             theirs = job.partition
             how, rows = _SHARINGS.get(theirs.spec.oversubscribe, _OWN), theirs.spec.oversubscribe_max
@@ -316,21 +316,21 @@ class Gang(Observer):
         below = [job for jobs in lower.values() for job in jobs]
         if not below and not own and not same:
             return None
-        if self._try(base, [*below, *own, *same], shape, within) is None:
+        if self._try(base, [*below, *own, *same], request, within) is None:
             return None
-        found = self._try(base, below, shape, within)
+        found = self._try(base, below, request, within)
         if found is not None:
             for p in self._order:  # spare the higher of the lower tiers as far as possible
                 if p.index in lower:
                     spared = [job for job in below if job.partition.index != p.index]
-                    better = self._try(base, spared, shape, within)
+                    better = self._try(base, spared, request, within)
                     if better is None:
                         break
                     found, below = better, spared
             return found, below
         for row in range(partition.spec.oversubscribe_max if sharing == _SHARED else 1):
             free = [*below, *[job for job in own if self._row[job.id] != row], *same]
-            found = self._try(base, free, shape, within)
+            found = self._try(base, free, request, within)
             if found is not None:
                 return found, free
         return None
@@ -348,13 +348,13 @@ class Gang(Observer):
             return theirs is not mine
         return theirs.tier > mine.tier or self._modes.protected(theirs.index)
 
-    def _try(self, base: Supposed, stopped: list[Job], shape: Shape, within: Bitmap) -> Allocation | None:
+    def _try(self, base: Supposed, stopped: list[Job], request: CompiledRequest, within: Bitmap) -> Allocation | None:
         """Place where the CPUs of the jobs `stopped` are free, but not their memory and GRES."""
         state = base.copy()
         for job in stopped:
             assert job.alloc is not None
             state.release_cpus(job.alloc)
-        return self._suspension.place(shape, state, within)
+        return self._suspension.place(request, state, within)
 
     def _first_row(self, job: Job) -> int:
         """The row of its partition that `job` goes into: the first where its CPUs are free (job_res_add_job)."""

@@ -208,8 +208,8 @@ class Preemption:
 
     def _victims(self, record: Record, within: Bitmap) -> list[Job]:
         """Candidates that must go, found as _run_now does: one more at a time, then again in a better order."""
-        shape = record.shape
-        reach = within & shape.candidates
+        request = record.request
+        reach = within & request.candidates
         order = self.candidates(record)
         if not order:
             return []
@@ -336,7 +336,7 @@ class Preemption:
         """Place in `state`, of which reservations of cores leave a part."""
         access = self._access
         caps = access.caps(record, self.state.now, record.job.time_limit_s) if self.state.reserved.partial else []
-        return self.state.selector.place(record.shape, access.trim(state, caps), within, rough=True)
+        return self.state.selector.place(record.request, access.trim(state, caps), within, rough=True)
 
     def future(
         self, record: Record, within: Bitmap, trim: Trim | None = None, about: Try | None = None
@@ -345,25 +345,25 @@ class Preemption:
 
         `trim`, `about`: see `Selector.future`.
         """
-        shape = record.shape
+        request = record.request
         alone = self.gang is None or not self.gang.finds[record.partition.index]
         if alone and not self.candidates(record):
             return self.state.selector.future(
-                shape, self.state.occupants(), self.state.now, within, trim=trim, about=about
+                request, self.state.occupants(), self.state.now, within, trim=trim, about=about
             )
         if trim is not None or about is not None:
             return self._future(record, within, trim or (lambda free, gone: free), about)
-        key = (self._key(record), shape, within & shape.candidates)
+        key = (self._key(record), request, within & request.candidates)
         if key not in self._forecasts:
             self._forecasts[key] = self._future(record, within, lambda free, gone: free)
         return self._forecasts[key]
 
     def _future(self, record: Record, within: Bitmap, trim: Trim, about: Try | None = None) -> Forecast | None:
-        shape = record.shape
+        request = record.request
         place = self.state.selector.place
         found = None
         if about is None or about.start <= self.state.now:
-            found = place(shape, trim(self.state.table, 0), within, rough=True)
+            found = place(request, trim(self.state.table, 0), within, rough=True)
             if found is None and self.gang is not None:
                 found = self.gang.place(record, within)
         gone = {job.id for job in self.candidates(record)}
@@ -375,16 +375,16 @@ class Preemption:
             assert job.alloc is not None
             state.release(job.alloc)
         if found is None:
-            found = place(shape, trim(state, at), within, rough=True)
+            found = place(request, trim(state, at), within, rough=True)
         if found is not None:
             return Forecast(self.state.now, found.mask)
         last = about.following or None if about is not None else None
-        for until in releases.in_batches(within & shape.candidates, self.state.selector.window_linear, at, last):
+        for until in releases.in_batches(within & request.candidates, self.state.selector.window_linear, at, last):
             for _, _, job in rest[at:until]:
                 assert job.alloc is not None
                 state.release(job.alloc)
             at = until
-            found = place(shape, trim(state, until), within, rough=True, later=True)
+            found = place(request, trim(state, until), within, rough=True, later=True)
             if found is None and self.gang is not None:
                 found = self.gang.place(record, within, {entry[1] for entry in rest[:until]})
             if found is not None:

@@ -60,17 +60,17 @@ class Resizes:
         """Whole idle nodes like those it has, in table order. Jobs that share nodes do not grow."""
         state, alloc = self.state, job.alloc
         assert alloc is not None
-        free = state.table.idle & state.table.up & job.shape.candidates
+        free = state.table.idle & state.table.up & job.request.candidates
         free &= ~self._completing.nodes
         if within is not None:
             free &= within
-        if not alloc.whole or not job.shape.by_count or free.bit_count() < n_nodes - job.n_nodes:
+        if not alloc.whole or not job.request.by_count or free.bit_count() < n_nodes - job.n_nodes:
             return False
         mask = alloc.mask | lowest(free, n_nodes - job.n_nodes)
-        grown = state.selector.choose_whole(job.shape, mask)
+        grown = state.selector.choose_whole(job.request, mask)
         if grown is None or grown.mask & ~mask:
             return False
-        self._change(job, whole_of(alloc, mask, job.shape.cpus_each, n_nodes))
+        self._change(job, whole_of(alloc, mask, job.request.cpus_each, n_nodes))
         return True
 
     def _change(self, job: Job, new: Allocation) -> None:

@@ -28,7 +28,7 @@ from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.power import PowerSaving
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.state.controller_state import ControllerState, Entry
 
 GANG = "Gang"
@@ -156,26 +156,26 @@ class Suspension:
 
     # -- placing beside suspended jobs ------------------------------------------------------------------------------
 
-    def place(self, shape: Shape, state: Supposed, within: Bitmap | None) -> Allocation | None:
+    def place(self, request: CompiledRequest, state: Supposed, within: Bitmap | None) -> Allocation | None:
         """Place in `state`, where a node counts as idle when nobody has CPUs of it, whatever memory is in use."""
-        if shape.whole:
+        if request.whole:
             table = self.state.table
             empty = to_bools(state.mixed, table.n) & (state.free_cpus == table.cpus)
-            if shape.mem_all:
+            if request.mem_all:
                 empty &= state.free_mem == table.mem
             else:
-                empty &= state.free_mem >= (shape.mem_cpu * table.cpus if shape.mem_cpu else shape.mem_node)
-            if shape.gres:
-                have = usable(shape.gres, state.free_gres, np.arange(table.n), shape.mem_gpu, state.free_mem)
-                empty &= self.state.selector.offer(shape, np.arange(table.n), have, table.cpus)[0] > 0
+                empty &= state.free_mem >= (request.mem_cpu * table.cpus if request.mem_cpu else request.mem_node)
+            if request.gres:
+                have = usable(request.gres, state.free_gres, np.arange(table.n), request.mem_gpu, state.free_mem)
+                empty &= self.state.selector.offer(request, np.arange(table.n), have, table.cpus)[0] > 0
             state.idle |= from_bools(empty)
-        return self.state.selector.place(shape, state, within)
+        return self.state.selector.place(request, state, within)
 
-    def beside(self, shape: Shape, within: Bitmap | None) -> Allocation | None:
+    def beside(self, request: CompiledRequest, within: Bitmap | None) -> Allocation | None:
         """Whole nodes on which nothing runs, but somebody is suspended who keeps memory; None if none will do."""
-        if not shape.whole or not any(self.state.parked.values()):
+        if not request.whole or not any(self.state.parked.values()):
             return None
-        alloc = self.place(shape, Supposed(self.state.table), within)
+        alloc = self.place(request, Supposed(self.state.table), within)
         if alloc is None:
             return None
         return self.state.table.counted(alloc) if alloc.mask & ~self.state.table.idle else alloc

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slurmsim.bitmap import from_indices
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import MemoryBounds, fit_memory
 from slurmsim.core.placement.selector import Selector
@@ -91,11 +91,13 @@ class ClusterState:
         self.table.up &= ~from_indices(down)
         self.table.down = from_indices(down)
         self.namer = NodeNamer(self.table.names)
-        # by identity of the request, which the shape keeps alive: hashing a request costs more than placing it
-        self.shapes: dict[tuple[int, int, frozenset[str]], Shape] = {}
-        self.n_compiled = 0  # shapes ever made: more than there are, once some were forgotten
+        # by identity of what was asked, which the compiled request keeps alive: hashing it costs more than placing it
+        self.requests: dict[tuple[int, int, frozenset[str]], CompiledRequest] = {}
+        self.n_compiled = 0  # requests ever compiled: more than there are, once some were forgotten
         self._resolved: dict[tuple[str, ...], tuple[Partition, ...]] = {}
-        self._compiled: dict[tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[Shape, ...]]] = {}
+        self._compiled: dict[
+            tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[CompiledRequest, ...]]
+        ] = {}
         self.gone: set[int] = set()  # numbers of partitions that were deleted
 
     def memory_default(self, partition: Partition) -> MemoryBounds:
@@ -106,26 +108,26 @@ class ClusterState:
         )
 
     @property
-    def known_shapes(self) -> list[tuple[int, frozenset[str], Shape]]:
-        """All shapes, with what they were compiled for beside their requests; to be set where requests are others."""
-        return [(at, lifted, shape) for (_, at, lifted), shape in self.shapes.items()]
+    def known_requests(self) -> list[tuple[int, frozenset[str], CompiledRequest]]:
+        """All compiled requests, each with its partition and what a QOS lifts; to be set by who restores them."""
+        return [(at, lifted, request) for (_, at, lifted), request in self.requests.items()]
 
-    @known_shapes.setter
-    def known_shapes(self, found: list[tuple[int, frozenset[str], Shape]]) -> None:
-        self.shapes = {(id(shape.request), at, lifted): shape for at, lifted, shape in found}
+    @known_requests.setter
+    def known_requests(self, found: list[tuple[int, frozenset[str], CompiledRequest]]) -> None:
+        self.requests = {(id(request.asked), at, lifted): request for at, lifted, request in found}
         self._resolved.clear()
         self._compiled.clear()
 
-    def forget_shapes(self) -> None:
+    def forget_requests(self) -> None:
         """Nodes or partitions are not what requests were compiled against."""
-        self.shapes.clear()
+        self.requests.clear()
         self._resolved.clear()
         self._compiled.clear()
 
-    def keep_shapes(self, jobs: Iterable[Job]) -> None:
+    def keep_requests(self, jobs: Iterable[Job]) -> None:
         """Forget the compiled requests that are nobody's of `jobs`."""
-        used = {id(request) for job in jobs for request in (job.sub.request, *(s.request for s in job.shapes))}
-        self.shapes = {key: shape for key, shape in self.shapes.items() if key[0] in used}
+        used = {id(asked) for job in jobs for asked in (job.sub.request, *(r.asked for r in job.requests))}
+        self.requests = {key: request for key, request in self.requests.items() if key[0] in used}
         self._compiled = {key: found for key, found in self._compiled.items() if key[0] in used}
 
     def resolve(self, names: Sequence[str]) -> tuple[Partition, ...]:
@@ -149,21 +151,21 @@ class ClusterState:
         asked = request.switch_wait_s
         return self.max_switch_wait_s if asked is None else min(asked, self.max_switch_wait_s)
 
-    def compiled(self, sub: Submission) -> tuple[tuple[Partition, ...], tuple[Shape, ...]]:
-        """Partitions of a submission and its request's shape in each. Raises SubmitError with Slurm's text."""
+    def compiled(self, sub: Submission) -> tuple[tuple[Partition, ...], tuple[CompiledRequest, ...]]:
+        """Partitions of a submission and its request compiled for each. Raises SubmitError with Slurm's text."""
         key = (id(sub.request), sub.partitions)
         found = self._compiled.get(key)
         if found is None:
             partitions = self.resolve(sub.partitions)
-            shapes = tuple([compile_shape(self, sub.request, p) for p in partitions])
-            found = self._compiled[key] = partitions, shapes
+            requests = tuple([compile_request(self, sub.request, p) for p in partitions])
+            found = self._compiled[key] = partitions, requests
         return found
 
     def lift(self, job: Job, flags: frozenset[str]) -> None:
         """The QOS of `job` lifts limits of its partitions."""
-        job.shapes = tuple([compile_shape(self, job.sub.request, p, lifted=flags) for p in job.partitions])
-        job.shape = job.shapes[0]
-        job.n_nodes, job.n_cpus = job.shape.min_nodes, job.shape.min_cpus
+        job.requests = tuple([compile_request(self, job.sub.request, p, lifted=flags) for p in job.partitions])
+        job.request = job.requests[0]
+        job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
 
     def node_list(self, a: Allocation) -> str:
         """The allocation's nodes as Slurm prints them."""
@@ -198,29 +200,29 @@ class ClusterState:
         return ",".join(parts)
 
 
-def compile_shape(
-    state: ClusterState, request: ResourceRequest, partition: Partition, *, patient: bool = True,
+def compile_request(
+    state: ClusterState, asked: ResourceRequest, partition: Partition, *, patient: bool = True,
     lifted: frozenset[str] = frozenset(),
-) -> Shape:  # fmt: skip
-    """The shape of (request, partition), made once; without `patient` one that takes any number of switches.
+) -> CompiledRequest:  # fmt: skip
+    """What is asked, compiled against the partition, once; without `patient` any number of switches is taken.
 
     `lifted`: limits of the partition that do not count, by the flags of a QOS that say so.
     """
-    key = (id(request), partition.index if patient else -1 - partition.index, lifted)
-    shape = state.shapes.get(key)
-    if shape is None:
+    key = (id(asked), partition.index if patient else -1 - partition.index, lifted)
+    request = state.requests.get(key)
+    if request is None:
         spec, option = partition.spec, state.cluster.option
         default = state.memory_default(partition)
         limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), state.max_memory)
-        shape = Shape(
-            request, partition, state.table, memory_consumable=state.selector.memory_consumable,
-            memory=fit_memory(request, partition, state.table, default, limit), default_memory=default,
+        request = CompiledRequest(
+            asked, partition, state.table, memory_consumable=state.selector.memory_consumable,
+            memory=fit_memory(asked, partition, state.table, default, limit), default_memory=default,
             gpus=GpuDefaults.chosen(GpuDefaults(spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib), state.gpu_defaults),
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
-            tree=None if state.tree_optional and not request.switches else state.tree,
-            patient=patient and state.switch_wait(request) > 0, lifted=lifted,
+            tree=None if state.tree_optional and not asked.switches else state.tree,
+            patient=patient and state.switch_wait(asked) > 0, lifted=lifted,
             list_may_be_longer=state.rules.list_may_be_longer,
         )  # fmt: skip
-        state.shapes[key] = shape
+        state.requests[key] = request
         state.n_compiled += 1
-    return shape
+    return request

@@ -1,4 +1,4 @@
-"""Shapes: a resource request compiled against one partition, so that equal jobs are judged once.
+"""A resource request compiled against one partition, so that equal jobs are judged once.
 
 Everything about a request that does not change while the cluster runs is worked out here: which nodes could ever
 serve it, how many CPUs and how much memory each must give, how many nodes to aim at (node_scheduler.c
@@ -8,8 +8,9 @@ _get_req_features and cons_tres job_test.c, 22.05).
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from slurmsim.bitmap import Bitmap, from_bools, from_indices
+from slurmsim.bitmap import Bitmap, from_bools, from_indices, to_indices
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
@@ -21,6 +22,8 @@ from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.policy.units import JobUnits
 
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int64]
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
 PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
@@ -28,11 +31,13 @@ PARTITION_FLAGS = frozenset({PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT})
 NOT_AVAILABLE = "Requested node configuration is not available"
 
 
-class Shape:
-    """One (request, partition) pair.
+class CompiledRequest:
+    """What is asked for, and what one partition makes of it.
 
     Attributes
     ----------
+    asked
+        The request as it was made; `memory` has it inside the limits on memory.
     candidates
         Nodes of the partition that have the features, sizes and GRES, whatever runs on them.
     exclusive
@@ -64,18 +69,18 @@ class Shape:
     """
 
     __slots__ = (
-        "all_cores", "apart", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
+        "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
         "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds", "least_cpus",
         "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory",
         "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "part_max_nodes", "part_max_time_s",
-        "part_min_nodes", "partition", "per_gpu", "possible", "request", "required", "sharing", "spread",
+        "part_min_nodes", "partition", "per_gpu", "possible", "required", "sharing", "spread",
         "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
         self,
-        request: ResourceRequest,
+        asked: ResourceRequest,
         partition: Partition,
         table: NodeTable,
         *,
@@ -89,17 +94,47 @@ class Shape:
         lifted: frozenset[str] = frozenset(),
         list_may_be_longer: bool = False,
     ) -> None:
-        self.request, self.partition = request, partition
-        self.asked_cpus = max(request.min_cpus, 1)
-        self.memory = memory
+        self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         request, spec = memory.request, partition.spec
-        self._limits(request, spec, lifted)
+        self._limits(spec)
+        self._tasks_and_cpus(request)
+        self._node_counts(request, spec)
+        self._order_of_nodes(request, tree, least_loaded, patient)
+        self.per_gpu: PerGpu = gpus.complete(request)
+        self._memory(request, memory_consumable, default_memory)
+        self._gres(request, table)
+        self._sharing(request, spec, table)
+        self._named_nodes(request, table, list_may_be_longer)
+        members = self._narrowed(table)
+        self._alike(table, members)
+        self._shown_totals(request, default_memory)
+        self._counted_in(table, members)
+        self.possible: bool | None = None
+        self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
+        self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
+
+    # -- how much: limits, counts, memory, GRES -------------------------------------------------------------------
+
+    def _limits(self, spec: PartitionSpec) -> None:
+        """What the partition limits jobs like this to, without what their QOS lifts (get_node_cnts, 22.05)."""
+        self.part_min_nodes = 0 if PART_MIN_NODES in self.lifted else spec.min_nodes
+        self.part_max_nodes = None if PART_MAX_NODES in self.lifted else spec.max_nodes
+        self.part_max_time_s = None if PART_TIME_LIMIT in self.lifted else spec.max_time_s
+        self.max_cpus_per_node = spec.max_cpus_per_node
+
+    def _tasks_and_cpus(self, request: ResourceRequest) -> None:
+        """Tasks, and CPUs: of the job, of a task, of a node."""
+        self.asked_cpus = max(self.asked.min_cpus, 1)
+        self.min_cpus = max(request.min_cpus, 1)
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
-        self.least_cpus = max(memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task)
+        self.least_cpus = max(self.memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task)
         # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
         known = not request.overcommit and (request.n_tasks or request.tasks_per_node)
         self.n_tasks = request.tasks if known else 0
+
+    def _node_counts(self, request: ResourceRequest, spec: PartitionSpec) -> None:
+        """The fewest nodes, how many to aim at, and the most."""
         least = self.part_min_nodes if 0 < request.max_nodes < spec.min_nodes else spec.min_nodes
         self.min_nodes = max(request.min_nodes, least, 1)
         self.strict_one = request.max_nodes == 1
@@ -111,68 +146,17 @@ class Shape:
         self.max_nodes = min(most, limit) if most else limit
         given_range = most > request.min_nodes and not request.use_min_nodes
         self.target_nodes = self.max_nodes if given_range else self.min_nodes
+
+    def _order_of_nodes(
+        self, request: ResourceRequest, tree: SwitchTree | None, least_loaded: bool, patient: bool
+    ) -> None:
+        """Which nodes come first: spread, in one piece, near each other in the network, or the emptiest."""
         self.spread = request.spread
+        self.contiguous = request.contiguous
+        self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
         # how many leaf switches the job accepts, 0 for any; `tree` is None where the network does not matter
         self.switches = request.switches if tree is not None and patient else 0
         self.tree = None if request.contiguous or least_loaded else tree
-        self.min_cpus = max(request.min_cpus, 1)
-        self.contiguous = request.contiguous
-        self.least_loaded = least_loaded  # LLN: spread over the emptiest nodes instead of the best fit
-        self.per_gpu: PerGpu = gpus.complete(request)
-        self._memory(request, memory_consumable, default_memory)
-        self._gres(request, table)
-        self.max_cpus_per_node = spec.max_cpus_per_node
-        self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
-        excluded = from_indices(sorted(self._lookup(request.exclude, table)))
-        if list_may_be_longer and self.required.bit_count() > request.min_nodes:
-            excluded |= table.everything & ~self.required
-            self.required = 0
-        self.candidates: Bitmap = self._candidates(table) & ~excluded
-        members = table_rows(self.candidates, table.n)
-        grain_is_node = bool(len(members)) and bool((table.grain[members] == table.cpus[members]).all())
-        shares = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and request.oversubscribe)
-        self.sharing = "row" if shares and spec.oversubscribe_max > 1 else "one"
-        # with FORCE even a job with --exclusive shares: it gets all cores of one row
-        forced = spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1
-        self.all_cores = forced and request.exclusive
-        exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
-        if exclusive and self.mem_cpu:
-            # all CPUs of the node are charged; a node whose memory does not reach that far is of no use
-            fit = table.mem[members] >= self.mem_cpu * table.cpus[members]
-            members = members[fit]
-            self.candidates = from_indices(members) if len(members) else 0
-            grain_is_node = bool(len(members)) and bool((table.grain[members] == table.cpus[members]).all())
-        if exclusive and self.max_cpus_per_node is not None:  # all CPUs of a node would be too many
-            members = members[table.cpus[members] <= self.max_cpus_per_node]
-            self.candidates = from_indices(members) if len(members) else 0
-            grain_is_node = bool(len(members)) and grain_is_node
-        sole = grain_is_node and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
-        self.exclusive = exclusive
-        self.whole = exclusive or sole
-        cpus, weights = table.cpus[members], table.weight[members]
-        self.uniform = bool(len(members)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
-        self.cpus_each = int(cpus[0]) if self.uniform else 0
-        # nodes a whole-node job takes when all candidates are alike
-        self.node_need = max(self.min_nodes, -(-self.min_cpus // self.cpus_each)) if self.uniform else self.min_nodes
-        if self.tasks_per_node and self.n_tasks:
-            self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
-        # totals a pending job is shown with
-        self.memory_asked = self._memory_asked(request, default_memory)
-        self.gpus_asked = self._gpus_asked(request)
-        # whole, equal nodes and nothing else asked: a count of nodes decides
-        plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
-        self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members)
-        self.possible: bool | None = None
-        self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
-        self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
-        self.units, self.unit_need = self._fungible(table)
-
-    def _limits(self, request: ResourceRequest, spec: PartitionSpec, lifted: frozenset[str]) -> None:
-        """What the partition limits jobs like this to, without what their QOS lifts (get_node_cnts, 22.05)."""
-        self.lifted = lifted
-        self.part_min_nodes = 0 if PART_MIN_NODES in lifted else spec.min_nodes
-        self.part_max_nodes = None if PART_MAX_NODES in lifted else spec.max_nodes
-        self.part_max_time_s = None if PART_TIME_LIMIT in lifted else spec.max_time_s
 
     def _memory(self, request: ResourceRequest, consumable: bool, default: MemoryBounds) -> None:
         """Memory a node or a CPU needs, in Slurm's order: --mem, --mem-per-cpu, partition or cluster default.
@@ -206,6 +190,132 @@ class Shape:
             each = max((d.count * d.cpus for d in found if d.scope == "task"), default=1)
             self.cpus_per_task = max(self.cpus_per_task, each)
 
+    # -- which nodes ----------------------------------------------------------------------------------------------
+
+    def _sharing(self, request: ResourceRequest, spec: PartitionSpec, table: NodeTable) -> None:
+        """Whether the job has its nodes to itself, and which cores it takes where it has not."""
+        several = spec.oversubscribe_max > 1
+        shares = spec.oversubscribe == "FORCE" or (spec.oversubscribe == "YES" and request.oversubscribe)
+        self.sharing = "row" if shares and several else "one"
+        # with FORCE even a job with --exclusive shares: it gets all cores of one row
+        forced = spec.oversubscribe == "FORCE" and several
+        self.all_cores = forced and request.exclusive
+        self.exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
+
+    def _named_nodes(self, request: ResourceRequest, table: NodeTable, list_may_be_longer: bool) -> None:
+        """The nodes it names, and of all that are large enough and have the features those it does not exclude."""
+        self.required: Bitmap = from_indices(sorted(self._lookup(request.node_list, table)))
+        excluded = from_indices(sorted(self._lookup(request.exclude, table)))
+        if list_may_be_longer and self.required.bit_count() > request.min_nodes:
+            excluded |= table.everything & ~self.required
+            self.required = 0
+        large = self._large_enough(table)
+        self.candidates: Bitmap = self._with_features(table, large) & self.partition.mask & ~excluded
+
+    @staticmethod
+    def _lookup(names: tuple[str, ...], table: NodeTable) -> list[int]:
+        for name in names:
+            if name not in table.index:
+                raise SubmitError("Invalid node name specified")
+        return [table.index[name] for name in names]
+
+    def _large_enough(self, table: NodeTable) -> Flags:
+        """Nodes with the CPUs, the memory and the GRES each node has to give."""
+        ok: Flags = table.cpus >= self.least_cpus
+        if self.mem_cpu:
+            ok &= table.mem >= self.mem_cpu * self.least_cpus
+        ok &= table.mem >= self.mem_node
+        for g in self.gres:
+            ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
+        return ok
+
+    def _with_features(self, table: NodeTable, ok: Flags) -> Bitmap:
+        """Those of the nodes `ok` that meet the constraint, which may ask for counts or kinds of nodes as well."""
+        self.kinds: tuple[Bitmap, ...] = ()
+        self.counted: tuple[tuple[Bitmap, int], ...] = ()
+        self.apart = False
+        if not self.asked.constraint:
+            return from_bools(ok)
+        asked = parse_constraint(self.asked.constraint, table.known_features())
+        features = table.active_features()
+
+        def passing(test: Test) -> Bitmap:
+            return from_bools(np.array([test(f) for f in features], np.bool_))
+
+        self.kinds, self.apart = tuple(passing(test) for test in asked.kinds), asked.apart
+        self.counted = tuple((passing(test), n) for test, n in asked.counts)
+        found = from_bools(ok) & passing(asked.test)
+        if self.kinds:
+            union = 0
+            for kind in self.kinds:
+                union |= kind
+            found &= union
+        return found
+
+    def _narrowed(self, table: NodeTable) -> Indices:
+        """The candidates' rows; of a job that has nodes to itself only those all CPUs of which it may have."""
+        members = table_rows(self.candidates, table.n)
+        if self.exclusive and (self.mem_cpu or self.max_cpus_per_node is not None):
+            cpus = table.cpus[members]
+            # all CPUs of a node are charged; one whose memory does not reach that far is of no use
+            fit = table.mem[members] >= self.mem_cpu * cpus
+            if self.max_cpus_per_node is not None:
+                fit &= cpus <= self.max_cpus_per_node
+            members = members[fit]
+            self.candidates = from_indices(members) if len(members) else 0
+        return members
+
+    # -- when counting is enough ----------------------------------------------------------------------------------
+
+    def _alike(self, table: NodeTable, members: Indices) -> None:
+        """Whether the candidates are taken whole, and whether they are alike."""
+        cpus, weights = table.cpus[members], table.weight[members]
+        only_whole = bool(len(members)) and bool((table.grain[members] == cpus).all())
+        sole = only_whole and not self.gres and self.max_cpus_per_node is None and self.sharing == "one"
+        self.whole = self.exclusive or sole
+        self.uniform = bool(len(members)) and bool((cpus == cpus[0]).all() and (weights == weights[0]).all())
+        self.cpus_each = int(cpus[0]) if self.uniform else 0
+        # nodes a whole-node job takes when all candidates are alike
+        self.node_need = max(self.min_nodes, -(-self.min_cpus // self.cpus_each)) if self.uniform else self.min_nodes
+        if self.tasks_per_node and self.n_tasks:
+            self.node_need = max(self.node_need, -(-self.n_tasks // self.tasks_per_node))
+
+    def _counted_in(self, table: NodeTable, members: Indices) -> None:
+        """Whether a count of nodes decides, and whether a count of equal nodes or CPUs says all there is to say."""
+        # nodes are as good as each other
+        plain = not (self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree)
+        self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members)
+        fungible = plain and not self.gres and table.cores is None
+        self.units, self.unit_need = self._units(table, members) if fungible else (None, 0)
+
+    def _equal_gres(self, table: NodeTable, members: Indices) -> bool:
+        """Whether GRES leave all candidates alike: none asked, or per node from nodes that have the same."""
+        if not self.gres:
+            return True
+        if any(g.scope != "node" for g in self.gres) or self.mem_gpu or not len(members):
+            return False
+        have = [table.gres[list(g.kinds)][:, members].sum(axis=0) for g in self.gres]
+        return all(bool((count == count[0]).all()) for count in have)
+
+    def _units(self, table: NodeTable, members: Indices) -> tuple[str | None, int]:
+        """What a plain count is one of, of nodes or of CPUs, and that count; None where it would not be enough."""
+        if not self.uniform or self.target_nodes != self.min_nodes or self.candidates != self.partition.mask:
+            return None, 0
+        if self.whole:
+            return ("node", self.node_need) if self.node_need <= self.max_nodes else (None, 0)
+        tied = self.min_nodes > 1 or self.asked.max_nodes or self.tasks_per_node or self.least_cpus > 1
+        memory = self.mem_all or self.mem_cpu or self.mem_node
+        if tied or memory or self.max_cpus_per_node is not None or (table.grain[members] != 1).any():
+            return None, 0
+        return "cpu", self.min_cpus
+
+    # -- what a pending job is shown with -------------------------------------------------------------------------
+
+    def _shown_totals(self, request: ResourceRequest, default: MemoryBounds) -> None:
+        """Memory and GPUs, in all."""
+        self.memory_asked = self._memory_asked(request, default)
+        self.gpus_asked = self._gpus_asked(request)
+
     def _memory_asked(self, request: ResourceRequest, default: MemoryBounds) -> int:
         """What a pending job is shown with: per GPU only where it was asked for so (job_get_tres_mem)."""
         if request.mem_per_gpu_mib and self.mem_gpu:
@@ -218,14 +328,7 @@ class Shape:
         times = {"node": self.min_nodes, "task": request.tasks, "socket": self.min_nodes * request.sockets_per_node}
         return sum(g.count * times.get(g.scope, 1) for g in request.gres if g.name == "gpu")
 
-    def _equal_gres(self, table: NodeTable, members: np.ndarray) -> bool:
-        """Whether GRES leave all candidates alike: none asked, or per node from nodes that have the same."""
-        if not self.gres:
-            return True
-        if any(g.scope != "node" for g in self.gres) or self.mem_gpu or not len(members):
-            return False
-        have = [table.gres[list(g.kinds)][:, members].sum(axis=0) for g in self.gres]
-        return all(bool((count == count[0]).all()) for count in have)
+    # -- questions ------------------------------------------------------------------------------------------------
 
     def leaves_of(self, nodes: Bitmap) -> int:
         """How many leaf switches `nodes` are on; 0 where there are no switches."""
@@ -243,67 +346,10 @@ class Shape:
             return self.tasks_per_node
         if self.strict_one:
             return self.n_tasks or None
-        one_each = self.n_tasks == self.min_nodes == self.request.max_nodes
+        one_each = self.n_tasks == self.min_nodes == self.asked.max_nodes
         return 1 if self.n_tasks and (self.n_tasks == 1 or one_each) else None
 
-    @staticmethod
-    def _lookup(names: tuple[str, ...], table: NodeTable) -> list[int]:
-        for name in names:
-            if name not in table.index:
-                raise SubmitError("Invalid node name specified")
-        return [table.index[name] for name in names]
 
-    def _candidates(self, table: NodeTable) -> Bitmap:
-        ok = np.ones(table.n, np.bool_)
-        ok &= table.cpus >= self.least_cpus
-        if self.mem_cpu:
-            ok &= table.mem >= self.mem_cpu * self.least_cpus
-        ok &= table.mem >= self.mem_node
-        for g in self.gres:
-            ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
-        self.kinds: tuple[Bitmap, ...] = ()
-        self.counted: tuple[tuple[Bitmap, int], ...] = ()
-        self.apart = False
-        if self.request.constraint:
-            asked = parse_constraint(self.request.constraint, table.known_features())
-            features = table.active_features()
-
-            def passing(test: Test) -> Bitmap:
-                return from_bools(np.array([test(f) for f in features], np.bool_))
-
-            self.kinds, self.apart = tuple(passing(test) for test in asked.kinds), asked.apart
-            self.counted = tuple((passing(test), n) for test, n in asked.counts)
-            ok &= np.array([asked.test(f) for f in features], np.bool_)
-        found = from_bools(ok) & self.partition.mask
-        if self.kinds:
-            union = 0
-            for kind in self.kinds:
-                union |= kind
-            found &= union
-        return found
-
-    def _fungible(self, table: NodeTable) -> tuple[str | None, int]:
-        """Whether a plain count of equal nodes or equal CPUs describes this request completely, and that count."""
-        plain = not (self.required or self.contiguous or self.gres or self.spread or self.kinds or self.counted)
-        plain = plain and self.tree is None and table.cores is None
-        if not plain or not self.uniform or self.target_nodes != self.min_nodes:
-            return None, 0
-        if self.candidates != self.partition.mask:
-            return None, 0
-        if self.whole:
-            if self.node_need > self.max_nodes:
-                return None, 0
-            return "node", self.node_need
-        tied = self.min_nodes > 1 or self.request.max_nodes or self.tasks_per_node or self.least_cpus > 1
-        memory = self.mem_all or self.mem_cpu or self.mem_node
-        grains = table.grain[table_rows(self.candidates, table.n)]
-        if tied or memory or self.max_cpus_per_node is not None or (grains != 1).any():
-            return None, 0
-        return "cpu", self.min_cpus
-
-
-def table_rows(mask: Bitmap, n: int) -> np.ndarray:
+def table_rows(mask: Bitmap, n: int) -> Indices:
     """Indices of the members of `mask` among n nodes."""
-    from slurmsim.bitmap import to_indices
-
     return to_indices(mask) if mask else np.zeros(0, np.int64)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState
 from slurmsim.core.placement.placer import Placer
 from slurmsim.core.placement.units import gres_named
@@ -32,7 +32,12 @@ def malformed(units: JobUnits, layout: Mapping[int, int], n_nodes: int) -> str:
 
 
 def lay_out(
-    shape: Shape, units: JobUnits, layout: Mapping[int, int], free: FreeState, usable: Bitmap, placer: Placer
+    request: CompiledRequest,
+    units: JobUnits,
+    layout: Mapping[int, int],
+    free: FreeState,
+    usable: Bitmap,
+    placer: Placer,
 ) -> Allocation | None:
     """What the nodes of `layout`, which is well formed, give the job out of `free`; None if they do not hold it.
 
@@ -45,12 +50,12 @@ def lay_out(
     nodes = sorted(layout)
     idx = np.array(nodes, np.int64)
     mask = from_indices(idx)
-    open_nodes = (free.idle if shape.whole else free.idle | free.mixed) & free.up & usable & units.nodes
+    open_nodes = (free.idle if request.whole else free.idle | free.mixed) & free.up & usable & units.nodes
     if mask & ~open_nodes:
         return None
     count = np.array([layout[node] for node in nodes], np.int64)
-    if shape.whole:
-        found = placer.whole_nodes(shape, mask, len(nodes))
+    if request.whole:
+        found = placer.whole_nodes(request, mask, len(nodes))
         found.layout = count
         return found
     cpus, memory = count * units.unit.cpus, count * units.unit.mem_mib

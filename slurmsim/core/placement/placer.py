@@ -19,7 +19,7 @@ from slurmsim.core.placement.best_fit import (
     pick_equal,
     runs_mask,
 )
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import NEAR, all_of, gpu_cpus, grant, offer, preference, totals
 from slurmsim.core.placement.gres import usable as usable_gres
@@ -68,41 +68,41 @@ class Placer:
 
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
-        self._fitting: dict[tuple[Shape, Bitmap], bool] = {}
+        self._fitting: dict[tuple[CompiledRequest, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
         # backfill plans the head of the queue on the same nodes cycle after cycle
         self._picked: dict[tuple[Bitmap, int], list[tuple[int, int]]] = {}
 
-    def possible(self, shape: Shape) -> bool:
+    def possible(self, request: CompiledRequest) -> bool:
         """Whether the request could ever run on the cluster as configured, all nodes up and free."""
-        if shape.possible is None:
-            shape.possible = self.place(shape, Supposed.empty(self.table)) is not None
-        return shape.possible
+        if request.possible is None:
+            request.possible = self.place(request, Supposed.empty(self.table)) is not None
+        return request.possible
 
-    def fits(self, shape: Shape, within: Bitmap | None = None) -> bool:
+    def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
         """Whether the request could start now (inside `within` when given)."""
         table = self.table
-        if shape.by_count:
-            mask = table.idle & table.up & shape.candidates
+        if request.by_count:
+            mask = table.idle & table.up & request.candidates
             if within is not None:
                 mask &= within
-            need = shape.node_need
-            return mask.bit_count() >= need and need <= shape.max_nodes
-        return self.place(shape, table, within) is not None
+            need = request.node_need
+            return mask.bit_count() >= need and need <= request.max_nodes
+        return self.place(request, table, within) is not None
 
-    def could_start(self, shape: Shape, within: Bitmap) -> bool:
+    def could_start(self, request: CompiledRequest, within: Bitmap) -> bool:
         """As `fits`, remembered until the running jobs change."""
-        if shape.by_count:
-            return self.fits(shape, within)
-        key = (shape, within & shape.candidates)
+        if request.by_count:
+            return self.fits(request, within)
+        key = (request, within & request.candidates)
         known = self._fitting.get(key)
         if known is None:
-            known = self._fitting[key] = self.fits(shape, within)
+            known = self._fitting[key] = self.fits(request, within)
         return known
 
     def place(
-        self, shape: Shape, free: FreeState, within: Bitmap | None = None, *, rough: bool = False, later: bool = False,
-        prefer: Bitmap = 0, heavier: Bitmap = 0,
+        self, request: CompiledRequest, free: FreeState, within: Bitmap | None = None, *, rough: bool = False,
+        later: bool = False, prefer: Bitmap = 0, heavier: Bitmap = 0,
     ) -> Allocation | None:  # fmt: skip
         """Nodes and shares for the request out of `free`, or None.
 
@@ -110,45 +110,45 @@ class Placer:
         the future, which bf_busy_nodes treats differently. `prefer`: nodes taken before all others.
         `heavier`: nodes that weigh one more than they do.
         """
-        mask = (free.idle if shape.whole else free.idle | free.mixed) & free.up & shape.candidates
+        mask = (free.idle if request.whole else free.idle | free.mixed) & free.up & request.candidates
         if within is not None:
             mask &= within
-        if mask.bit_count() < shape.min_nodes or shape.max_nodes < shape.min_nodes:
+        if mask.bit_count() < request.min_nodes or request.max_nodes < request.min_nodes:
             return None
-        if shape.required and shape.required & ~mask:
+        if request.required and request.required & ~mask:
             return None
-        if prefer and (mask & prefer).bit_count() >= shape.min_nodes:
-            inside = self.place(shape, free, mask & prefer, rough=rough, later=later, heavier=heavier)
+        if prefer and (mask & prefer).bit_count() >= request.min_nodes:
+            inside = self.place(request, free, mask & prefer, rough=rough, later=later, heavier=heavier)
             if inside is not None:
                 return inside
         # what holds for no candidate or for all of them moves nobody
         prefer, heavier = (0 if some & mask == mask else some & mask for some in (prefer, heavier))
         bias = Bias(prefer, heavier) if prefer or heavier else UNBIASED
-        if shape.by_count and bias is UNBIASED:
-            return self.choose_whole(shape, mask, later)
-        if shape.kinds:  # [a|b]: the first kind that can serve alone
-            tries = (self._place_in(shape, free, mask & kind, rough, later, bias) for kind in shape.kinds)
+        if request.by_count and bias is UNBIASED:
+            return self.choose_whole(request, mask, later)
+        if request.kinds:  # [a|b]: the first kind that can serve alone
+            tries = (self._place_in(request, free, mask & kind, rough, later, bias) for kind in request.kinds)
             return next((a for a in tries if a is not None), None)
-        return self._place_in(shape, free, mask, rough, later, bias)
+        return self._place_in(request, free, mask, rough, later, bias)
 
     def _place_in(
-        self, shape: Shape, free: FreeState, mask: Bitmap, rough: bool, later: bool, bias: Bias
+        self, request: CompiledRequest, free: FreeState, mask: Bitmap, rough: bool, later: bool, bias: Bias
     ) -> Allocation | None:
         """Choose among the nodes of `mask` one by one; where cores are shared, in Slurm's order of trials."""
-        if free.cores is None or shape.whole:
-            return self.choose_among(shape, free, mask, None, rough, later, bias)
-        for nodes, busy in free.cores.trials(shape, mask):
-            found = self.choose_among(shape, free, nodes, busy, rough, later, bias)
+        if free.cores is None or request.whole:
+            return self.choose_among(request, free, mask, None, rough, later, bias)
+        for nodes, busy in free.cores.trials(request, mask):
+            found = self.choose_among(request, free, nodes, busy, rough, later, bias)
             if found is not None:
                 if not rough:
                     cores = free.cores.pick(found, busy)
-                    found.share = Share(cores, shape.partition.index, shape.sharing == "one")
+                    found.share = Share(cores, request.partition.index, request.sharing == "one")
                 return found
         return None
 
     def choose_among(
         self,
-        shape: Shape,
+        request: CompiledRequest,
         free: FreeState,
         mask: Bitmap,
         busy: Taken | None,
@@ -157,32 +157,34 @@ class Placer:
         bias: Bias,
     ) -> Allocation | None:
         """Nodes of `mask` and shares of them; `busy` says which cores count as taken (None: those that are)."""
-        if mask.bit_count() < shape.min_nodes or shape.required & ~mask:
+        if mask.bit_count() < request.min_nodes or request.required & ~mask:
             return None
-        if shape.whole:
+        if request.whole:
             idx = to_indices(mask)
             cpus = self.table.cpus[idx]
         else:
             idx = self._indices(mask)
             free_cpus = free.free_cpus[idx] if busy is None or free.cores is None else free.cores.left(idx, busy)
-            if shape.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
+            if request.all_cores and free.cores is None:  # the gang scheduler has the rows, not the node table
                 free_cpus = np.where(free_cpus == self.table.cpus[idx], free_cpus, 0)
-            cpus = self._usable(shape, free, idx, free_cpus)
+            cpus = self._usable(request, free, idx, free_cpus)
         have = near = None
-        if shape.gres:
-            have = usable_gres(shape.gres, free.free_gres, idx, shape.mem_gpu, free.free_mem[idx])
-            near = preference(shape.gres, have, cpus, shape.exclusive)
-            cpus, have = self.offer(shape, idx, have, cpus)
+        if request.gres:
+            have = usable_gres(request.gres, free.free_gres, idx, request.mem_gpu, free.free_mem[idx])
+            near = preference(request.gres, have, cpus, request.exclusive)
+            cpus, have = self.offer(request, idx, have, cpus)
         keep = cpus > 0
         if not keep.all():
             idx, cpus = idx[keep], cpus[keep]
             have, near = (None, None) if have is None or near is None else (have[:, keep], near[keep])
-        return self._place_general(shape, free, idx, cpus, have, near, rough, later, bias)
+        return self._place_general(request, free, idx, cpus, have, near, rough, later, bias)
 
-    def offer(self, shape: Shape, idx: IntArray, have: IntArray, cpus: IntArray) -> tuple[IntArray, IntArray]:
+    def offer(
+        self, request: CompiledRequest, idx: IntArray, have: IntArray, cpus: IntArray
+    ) -> tuple[IntArray, IntArray]:
         """CPUs and GRES nodes `idx` can offer, `have` and `cpus` of which are free; arrays of shape (…, len(idx))."""
         grain = self.table.grain[idx]
-        return offer(shape.gres, have, cpus, shape.cpus_per_task, shape.most_tasks, grain, shape.exclusive)
+        return offer(request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive)
 
     def _indices(self, mask: Bitmap) -> IntArray:
         """`to_indices`, remembered: backfill asks about the same few node sets again and again."""
@@ -193,46 +195,48 @@ class Placer:
             idx = self._index_memory[mask] = to_indices(mask)
         return idx
 
-    def choose_whole(self, shape: Shape, mask: Bitmap, later: bool = False) -> Allocation | None:
+    def choose_whole(self, request: CompiledRequest, mask: Bitmap, later: bool = False) -> Allocation | None:
         """Equal whole nodes out of `mask`; for ``-N a-b`` as many as there are, up to the target."""
-        need = self._need(shape, mask)
-        if need > shape.max_nodes or need > mask.bit_count():
+        need = self._need(request, mask)
+        if need > request.max_nodes or need > mask.bit_count():
             return None
-        taken = self._pick_runs(shape, mask, need, later, self.table.idle)
+        taken = self._pick_runs(request, mask, need, later, self.table.idle)
         chosen = runs_mask(taken)
         taken.sort()
-        return self._whole(shape, chosen, taken, need, need * shape.cpus_each)
+        return self._whole(request, chosen, taken, need, need * request.cpus_each)
 
     @staticmethod
-    def _need(shape: Shape, mask: Bitmap) -> int:
-        if shape.target_nodes > shape.min_nodes:
-            return max(shape.node_need, min(shape.target_nodes, mask.bit_count()))
-        return shape.node_need
+    def _need(request: CompiledRequest, mask: Bitmap) -> int:
+        if request.target_nodes > request.min_nodes:
+            return max(request.node_need, min(request.target_nodes, mask.bit_count()))
+        return request.node_need
 
-    def _pick_whole(self, shape: Shape, mask: Bitmap, later: bool, idle: Bitmap) -> Bitmap:
+    def _pick_whole(self, request: CompiledRequest, mask: Bitmap, later: bool, idle: Bitmap) -> Bitmap:
         """The nodes `choose_whole` would take out of `mask`, which has enough, while `idle` are without a job."""
-        return runs_mask(self._pick_runs(shape, mask, self._need(shape, mask), later, idle))
+        return runs_mask(self._pick_runs(request, mask, self._need(request, mask), later, idle))
 
-    def _pick_runs(self, shape: Shape, mask: Bitmap, need: int, later: bool, idle: Bitmap) -> list[tuple[int, int]]:
+    def _pick_runs(
+        self, request: CompiledRequest, mask: Bitmap, need: int, later: bool, idle: Bitmap
+    ) -> list[tuple[int, int]]:
         """`need` equal whole nodes out of `mask` as runs (first, length), in the order taken."""
         if self.asleep & mask:
             awake = mask & ~self.asleep
             some = awake.bit_count()
             if some:
                 if some >= need:
-                    return self._pick_runs(shape, awake, need, later, idle)
-                rest = runs_mask(self._pick_runs(shape, mask & self.asleep, need - some, later, idle))
+                    return self._pick_runs(request, awake, need, later, idle)
+                rest = runs_mask(self._pick_runs(request, mask & self.asleep, need - some, later, idle))
                 return bit_runs(awake | rest)
-        if self.first_node_serves and 1 in (shape.max_nodes, shape.n_tasks):
+        if self.first_node_serves and 1 in (request.max_nodes, request.n_tasks):
             return bit_runs(lowest(mask, need))
         if later and self.busy_first:
             idle &= mask
             busy = mask ^ idle
             some = min(need, busy.bit_count())
             return bit_runs(lowest(busy, some) | lowest(idle, need - some))
-        if shape.least_loaded:
+        if request.least_loaded:
             return bit_runs(lowest(mask, need))
-        if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
+        if self.serial_last and request.min_cpus == request.min_nodes == 1:
             return [(mask.bit_length() - 1, 1)]
         found = self._picked.get((mask, need))
         if found is None:
@@ -243,81 +247,83 @@ class Placer:
             self._picked[mask, need] = found
         return found.copy()
 
-    def whole_nodes(self, shape: Shape, chosen: Bitmap, n_nodes: int) -> Allocation:
+    def whole_nodes(self, request: CompiledRequest, chosen: Bitmap, n_nodes: int) -> Allocation:
         """The `n_nodes` whole nodes `chosen`, whatever is free."""
         n_cpus = int(self.table.cpus[to_indices(chosen)].sum())
-        return self._whole(shape, chosen, None, n_nodes, n_cpus)
+        return self._whole(request, chosen, None, n_nodes, n_cpus)
 
     def _whole(
-        self, shape: Shape, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
+        self, request: CompiledRequest, chosen: Bitmap, runs: list[tuple[int, int]] | None, n_nodes: int, n_cpus: int
     ) -> Allocation:
         cpus: int | IntArray
-        if shape.uniform:
-            cpus = shape.cpus_each
+        if request.uniform:
+            cpus = request.cpus_each
         else:
             cpus = self.table.cpus[to_indices(chosen)]
         mem: int | IntArray = 0
         if self.memory_consumable:
-            if shape.mem_all:
+            if request.mem_all:
                 mem = self.table.mem[to_indices(chosen)]
-            elif shape.mem_cpu:
-                mem = shape.mem_cpu * cpus
+            elif request.mem_cpu:
+                mem = request.mem_cpu * cpus
             else:
-                mem = shape.mem_node
+                mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
-        if shape.gres:
+        if request.gres:
             idx = to_indices(chosen)
             have = cpus if isinstance(cpus, np.ndarray) else np.full(len(idx), cpus, np.int64)
-            if shape.exclusive:
+            if request.exclusive:
                 gres = all_of(self.table.gres, idx)
             else:
-                gres = grant(shape.gres, self.table.gres, idx, self._tasks_of(shape, have), have)
-            mem = self._memory_of_gpus(shape, gres, mem, len(idx))
+                gres = grant(request.gres, self.table.gres, idx, self._tasks_of(request, have), have)
+            mem = self._memory_of_gpus(request, gres, mem, len(idx))
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
-    def _usable(self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:
+    def _usable(self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:
         """Of the free `cpus` of nodes `idx` those this request could use, 0 where none; shape (len(idx),)."""
         table = self.table
-        if shape.max_cpus_per_node is not None:
-            used = free.used_by[shape.partition.index][idx]
-            cpus = np.minimum(cpus, shape.max_cpus_per_node - used)
-        if shape.mem_all:
+        if request.max_cpus_per_node is not None:
+            used = free.used_by[request.partition.index][idx]
+            cpus = np.minimum(cpus, request.max_cpus_per_node - used)
+        if request.mem_all:
             cpus = np.where(free.free_mem[idx] == table.mem[idx], cpus, 0)
-        elif shape.mem_cpu:
+        elif request.mem_cpu:
             grain = table.grain[idx]
-            cpus = np.minimum(cpus, free.free_mem[idx] // shape.mem_cpu // grain * grain)
-        elif shape.mem_node:
-            cpus = np.where(free.free_mem[idx] >= shape.mem_node, cpus, 0)
-        if shape.all_cores:  # it is charged for all, which the memory must suffice for
+            cpus = np.minimum(cpus, free.free_mem[idx] // request.mem_cpu // grain * grain)
+        elif request.mem_node:
+            cpus = np.where(free.free_mem[idx] >= request.mem_node, cpus, 0)
+        if request.all_cores:  # it is charged for all, which the memory must suffice for
             cpus = np.where(cpus == table.cpus[idx], cpus, 0)
-        per_node = shape.mem_node or shape.mem_all  # of nodes: CPUs count, whole tasks or not
-        if shape.cpus_per_task > 1 and (shape.mem_cpu or (shape.n_tasks and not per_node)):  # a node serves whole tasks
-            cpus = cpus - cpus % shape.cpus_per_task
-        need = shape.least_cpus
-        if shape.strict_one and shape.n_tasks:
-            need = max(need, shape.n_tasks * shape.cpus_per_task)
+        per_node = request.mem_node or request.mem_all  # of nodes: CPUs count, whole tasks or not
+        if request.cpus_per_task > 1 and (
+            request.mem_cpu or (request.n_tasks and not per_node)
+        ):  # a node serves whole tasks
+            cpus = cpus - cpus % request.cpus_per_task
+        need = request.least_cpus
+        if request.strict_one and request.n_tasks:
+            need = max(need, request.n_tasks * request.cpus_per_task)
         return np.where(cpus >= need, cpus, 0)
 
-    def _ask(self, shape: Shape, idx: IntArray) -> Ask:
-        min_nodes, max_nodes = shape.min_nodes, shape.max_nodes
-        if shape.tasks_per_node and shape.n_tasks:
-            min_nodes = max(min_nodes, -(-shape.n_tasks // shape.tasks_per_node))
-        if shape.n_tasks and max_nodes > shape.n_tasks:
-            max_nodes = max(shape.n_tasks, min_nodes)
+    def _ask(self, request: CompiledRequest, idx: IntArray) -> Ask:
+        min_nodes, max_nodes = request.min_nodes, request.max_nodes
+        if request.tasks_per_node and request.n_tasks:
+            min_nodes = max(min_nodes, -(-request.n_tasks // request.tasks_per_node))
+        if request.n_tasks and max_nodes > request.n_tasks:
+            max_nodes = max(request.n_tasks, min_nodes)
         grain = int(self.table.grain[idx[0]]) if len(idx) else 1
         return Ask(
-            min_nodes, max(shape.target_nodes, min_nodes), max_nodes, shape.min_cpus,
-            shape.whole or shape.all_cores, shape.least_cpus, grain, shape.contiguous, shape.least_cpus,
-            shape.strict_one, None, gpu_cpus(shape.gres, None), gpu_cpus(shape.gres, shape.min_nodes),
+            min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
+            request.whole or request.all_cores, request.least_cpus, grain, request.contiguous, request.least_cpus,
+            request.strict_one, None, gpu_cpus(request.gres, None), gpu_cpus(request.gres, request.min_nodes),
         )  # fmt: skip
 
     def _place_general(
-        self, shape: Shape, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None,
+        self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None,
         near: IntArray | None, rough: bool, later: bool, bias: Bias,
     ) -> Allocation | None:  # fmt: skip
-        if len(idx) == 0 or int(cpus.sum()) < shape.min_cpus:
+        if len(idx) == 0 or int(cpus.sum()) < request.min_cpus:
             return None
-        ask = self._ask(shape, idx)
+        ask = self._ask(request, idx)
         weights = self.table.weight[idx]
         if self.asleep:
             weights = weights + (to_bools(self.asleep, self.table.n)[idx].astype(np.int64) << ASLEEP_BITS)
@@ -327,40 +333,40 @@ class Placer:
             weights = weights + to_bools(bias.heavier, self.table.n)[idx]
         if have is not None and near is not None:
             weights = weights * (NEAR + 1) + near
-            ask.gres = totals(shape.gres, have, idx)
-        required = set(to_indices(shape.required).tolist()) if shape.required else set()
-        if shape.counted:
-            found = self._pick_counted(shape, ask, idx, cpus, weights, required)
+            ask.gres = totals(request.gres, have, idx)
+        required = set(to_indices(request.required).tolist()) if request.required else set()
+        if request.counted:
+            found = self._pick_counted(request, ask, idx, cpus, weights, required)
             if found is None:
                 return None
             required = found
         if self.first_node_serves and ask.max_nodes == 1:
-            taken = self._take_first(shape, ask, idx, cpus, weights, required)
+            taken = self._take_first(request, ask, idx, cpus, weights, required)
         else:
-            taken = self._take(shape, ask, idx, cpus, weights, required, later)
+            taken = self._take(request, ask, idx, cpus, weights, required, later)
         if taken is None:
             return None
-        if shape.switches and shape.leaves_of(from_indices(sorted(taken))) > shape.switches:
+        if request.switches and request.leaves_of(from_indices(sorted(taken))) > request.switches:
             return None
         if rough:
-            return Allocation(from_indices(sorted(taken)), shape.whole, len(taken), 0, 0, 0)
-        return self._allocation(shape, free, ask, taken)
+            return Allocation(from_indices(sorted(taken)), request.whole, len(taken), 0, 0, 0)
+        return self._allocation(request, free, ask, taken)
 
     def _take_first(
-        self, shape: Shape, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
+        self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
     ) -> dict[int, int] | None:
         """As `_take`, the first of the lightest nodes that serves alone."""
         for k in np.lexsort((idx, weights)):
             if cpus[k] >= ask.min_cpus:
                 one = slice(k, k + 1)
-                taken = self._take(shape, ask, idx[one], cpus[one], weights[one], required, False)
+                taken = self._take(request, ask, idx[one], cpus[one], weights[one], required, False)
                 if taken is not None:
                     return taken
         return None
 
     def _take(
         self,
-        shape: Shape,
+        request: CompiledRequest,
         ask: Ask,
         idx: IntArray,
         cpus: IntArray,
@@ -371,89 +377,91 @@ class Placer:
         """Nodes of `idx` and CPUs taken from each."""
         if required and not set(idx.tolist()).issuperset(required):
             return None
-        if shape.spread and self.spreads_by_weight and ask.max_nodes != 1:
+        if request.spread and self.spreads_by_weight and ask.max_nodes != 1:
             lists = idx.tolist(), cpus.tolist(), weights.tolist()
-            return choose_by_weight(ask, *lists, required, shape.cpus_per_task)
-        order = self._order(shape, idx, cpus, weights, later)
+            return choose_by_weight(ask, *lists, required, request.cpus_per_task)
+        order = self._order(request, idx, cpus, weights, later)
         plain = not (ask.exclusive or ask.contiguous or ask.gres or ask.gpu_cpus)
         counted = plain and ask.min_nodes == ask.target_nodes == 1
-        if counted and order is None and not required and shape.tree is None:
+        if counted and order is None and not required and request.tree is None:
             taken = choose_spread(ask, idx, cpus, weights)
             if taken is not None:
                 return taken
-        return choose(ask, idx.tolist(), cpus.tolist(), weights.tolist(), required, order, shape.tree)
+        return choose(ask, idx.tolist(), cpus.tolist(), weights.tolist(), required, order, request.tree)
 
     def _pick_counted(
-        self, shape: Shape, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
+        self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
     ) -> set[int] | None:
         """``a*2``: choose the nodes of each kind in turn; they are required nodes of the final choice."""
         chosen = set(required)
-        for kind, count in shape.counted:
+        for kind, count in request.counted:
             is_kind = to_bools(kind, self.table.n)
-            need = count if shape.apart else count - sum(bool(is_kind[n]) for n in chosen)
+            need = count if request.apart else count - sum(bool(is_kind[n]) for n in chosen)
             if need <= 0:
                 continue
             among = is_kind[idx] & ~np.isin(idx, sorted(chosen))
             few = replace(ask, min_nodes=need, target_nodes=need, min_cpus=need, gres=None)
-            taken = self._take(shape, few, idx[among], cpus[among], weights[among], set(), False)
+            taken = self._take(request, few, idx[among], cpus[among], weights[among], set(), False)
             if taken is None:
                 return None
             chosen |= set(taken)
         return chosen
 
-    def _order(self, shape: Shape, idx: IntArray, cpus: IntArray, weight: IntArray, later: bool) -> list[int] | None:
+    def _order(
+        self, request: CompiledRequest, idx: IntArray, cpus: IntArray, weight: IntArray, later: bool
+    ) -> list[int] | None:
         """The order nodes are taken in where it is not the best fit over neighbours; lighter nodes always first."""
-        if shape.spread:
+        if request.spread:
             return [int(i) for i in idx[np.lexsort((idx, weight))]]
-        if later and self.busy_first and not shape.contiguous:
+        if later and self.busy_first and not request.contiguous:
             idle = to_bools(self.table.idle, self.table.n)[idx]
             return [int(i) for i in idx[np.lexsort((idx, weight, idle))]]
-        if shape.least_loaded:
+        if request.least_loaded:
             load = -cpus / self.table.cpus[idx]
             return [int(i) for i in idx[np.lexsort((idx, load, weight))]]
-        if self.serial_last and shape.min_cpus == shape.min_nodes == 1:
+        if self.serial_last and request.min_cpus == request.min_nodes == 1:
             return [int(i) for i in idx[np.lexsort((-idx, weight))]]
         return None
 
-    def _allocation(self, shape: Shape, free: FreeState, ask: Ask, taken: dict[int, int]) -> Allocation:
+    def _allocation(self, request: CompiledRequest, free: FreeState, ask: Ask, taken: dict[int, int]) -> Allocation:
         table = self.table
         nodes = sorted(taken)
         idx = np.array(nodes, np.int64)
         chosen = from_indices(idx)
-        if shape.whole:
-            return self._whole(shape, chosen, None, len(nodes), int(table.cpus[idx].sum()))
+        if request.whole:
+            return self._whole(request, chosen, None, len(nodes), int(table.cpus[idx].sum()))
         grain = table.grain[idx].tolist()
-        dealt = shape.request.n_tasks if self.deals_tasks and shape.tasks_per_node else 0
-        brought = gpu_cpus(shape.gres, len(nodes))
+        dealt = request.asked.n_tasks if self.deals_tasks and request.tasks_per_node else 0
+        brought = gpu_cpus(request.gres, len(nodes))
         each = [taken[n] for n in nodes]
-        given = distribute(ask, each, shape.cpus_per_task, shape.tasks_per_node, grain, dealt, brought)
-        cpus = table.cpus[idx] if shape.all_cores else np.array(given, np.int64)
-        mem: int | IntArray = shape.mem_node
-        if shape.mem_all:
+        given = distribute(ask, each, request.cpus_per_task, request.tasks_per_node, grain, dealt, brought)
+        cpus = table.cpus[idx] if request.all_cores else np.array(given, np.int64)
+        mem: int | IntArray = request.mem_node
+        if request.mem_all:
             mem = table.mem[idx]
-        elif shape.mem_cpu:
-            mem = shape.mem_cpu * cpus
+        elif request.mem_cpu:
+            mem = request.mem_cpu * cpus
         gres: tuple[tuple[int, IntArray], ...] = ()
-        if shape.gres:
-            most = free.free_mem[idx] // shape.mem_gpu if shape.mem_gpu and shape.per_gpu.charged else None
-            gres = grant(shape.gres, free.free_gres, idx, self._tasks_of(shape, cpus), cpus, most)
-            mem = self._memory_of_gpus(shape, gres, mem, len(idx))
-        quota = -1 if shape.max_cpus_per_node is None else shape.partition.index
+        if request.gres:
+            most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
+            gres = grant(request.gres, free.free_gres, idx, self._tasks_of(request, cpus), cpus, most)
+            mem = self._memory_of_gpus(request, gres, mem, len(idx))
+        quota = -1 if request.max_cpus_per_node is None else request.partition.index
         return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
 
     @staticmethod
-    def _tasks_of(shape: Shape, cpus: IntArray) -> list[int]:
+    def _tasks_of(request: CompiledRequest, cpus: IntArray) -> list[int]:
         """Tasks on each node of an allocation: as many as its CPUs hold."""
-        return (cpus // shape.cpus_per_task).tolist()
+        return (cpus // request.cpus_per_task).tolist()
 
     def _memory_of_gpus(
-        self, shape: Shape, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int
+        self, request: CompiledRequest, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int
     ) -> int | IntArray:
         """Memory of each node where the job gets it per GPU; `mem` otherwise."""
-        if not shape.per_gpu.charged:
+        if not request.per_gpu.charged:
             return mem
         gpus = np.zeros(n_nodes, np.int64)
         for kind, count in gres:
             if self.table.gres_kinds[kind][0] == "gpu":
                 gpus += count
-        return gpus * shape.mem_gpu
+        return gpus * request.mem_gpu

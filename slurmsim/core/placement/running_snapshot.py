@@ -37,11 +37,11 @@ class RunningSnapshot:
 
     def future(self, record: Record, within: Bitmap) -> Forecast | None:
         """Slurm's future test: earliest start of the record's job on the nodes of `within`."""
-        return self._selector.future_after(record.shape, self._releases, self._now, within)
+        return self._selector.future_after(record.request, self._releases, self._now, within)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
         """Whether counting is enough to tell that `future` would name an instant after `time`."""
-        return self._selector.too_few_after(record.shape, self._releases, within, time)
+        return self._selector.too_few_after(record.request, self._releases, within, time)
 
     def profile(self) -> CapacityProfile:
         """How many nodes are without a running job from now on; jobs over their limit count as gone."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.placement.placer import Placer
@@ -86,12 +86,12 @@ class Selector(Placer):
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
         self._releases: NodeReleaseTimes | None = None
-        self._forecasts: dict[tuple[Shape, Bitmap, bool], Forecast | None] = {}
+        self._forecasts: dict[tuple[CompiledRequest, Bitmap, bool], Forecast | None] = {}
         self._states: list[Supposed] = []
 
     def future(
-        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *, exact: bool = False,
-        trim: Trim | None = None, about: Try | None = None,
+        self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *,
+        exact: bool = False, trim: Trim | None = None, about: Try | None = None,
     ) -> Forecast | None:  # fmt: skip
         """Earliest start on the nodes of `within`, by taking running jobs away in the order of their ends.
 
@@ -113,51 +113,51 @@ class Selector(Placer):
         the last job taken away, which may lie in the past when that job is overdue.
         """
         if about is not None:
-            return self._future_about(shape, running, now, within, about, trim)
+            return self._future_about(request, running, now, within, about, trim)
         if trim is not None:
-            return self._future_by_placement(shape, running, now, within, exact, trim)
-        if shape.by_count and not self.table.mixed & shape.candidates:
-            return self._future_by_count(shape, running, now, within, exact)
-        key = (shape, within & shape.candidates, exact)
+            return self._future_by_placement(request, running, now, within, exact, trim)
+        if request.by_count and not self.table.mixed & request.candidates:
+            return self._future_by_count(request, running, now, within, exact)
+        key = (request, within & request.candidates, exact)
         if key in self._forecasts:
             return self._forecasts[key]
-        found = self._future_by_placement(shape, running, now, within, exact)
+        found = self._future_by_placement(request, running, now, within, exact)
         if found is None or found.start != now:  # "now" would be another instant next time
             self._forecasts[key] = found
         return found
 
     def _future_by_placement(
-        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,
+        self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,
         trim: Trim = lambda free, gone: free,
     ) -> Forecast | None:  # fmt: skip
-        found = self.place(shape, trim(self.table, 0), within, rough=True)
+        found = self.place(request, trim(self.table, 0), within, rough=True)
         if found is not None:
             return Forecast(now, found.mask)
         releases = self.releases_of(running)
-        reach = within & shape.candidates
+        reach = within & request.candidates
         for gone in releases.at_ends(reach) if exact else releases.in_batches(reach, self.window_linear):
-            found = self.place(shape, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
+            found = self.place(request, trim(self._supposed(running, gone), gone), within, rough=True, later=not exact)
             if found is not None:
                 return Forecast(releases.ends[gone - 1], found.mask)
         return None
 
     def _future_about(
-        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, about: Try,
+        self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, about: Try,
         trim: Trim | None,
     ) -> Forecast | None:  # fmt: skip
         releases = self.releases_of(running)
-        reach = within & shape.candidates
-        counted = trim is None and shape.by_count and not self.table.mixed & shape.candidates
-        if counted and shape.node_need > shape.max_nodes:
+        reach = within & request.candidates
+        counted = trim is None and request.by_count and not self.table.mixed & request.candidates
+        if counted and request.node_need > request.max_nodes:
             return None
         usable, idle = reach & self.table.up, self.table.idle
         for gone, later in about.suppositions(releases, now, reach, self.window_linear):
             if counted:
                 free = usable & releases.free_after(gone)
-                nodes = self._pick_whole(shape, free, later, idle) if free.bit_count() >= shape.node_need else 0
+                nodes = self._pick_whole(request, free, later, idle) if free.bit_count() >= request.node_need else 0
             else:
                 state: FreeState = self._supposed(running, gone) if gone else self.table
-                found = self.place(shape, trim(state, gone) if trim else state, within, rough=True, later=later)
+                found = self.place(request, trim(state, gone) if trim else state, within, rough=True, later=later)
                 nodes = 0 if found is None else found.mask
             if nodes:
                 return Forecast(about.begin(releases, gone, nodes) if later else now, nodes)
@@ -181,52 +181,54 @@ class Selector(Placer):
         return self._releases
 
     def _future_by_count(
-        self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
+        self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
     ) -> Forecast | None:
         """The same for whole, equal nodes where every running job holds whole nodes: only counts matter."""
-        return self.future_after(shape, self.releases_of(running), now, within, exact=exact)
+        return self.future_after(request, self.releases_of(running), now, within, exact=exact)
 
     def future_after(
-        self, shape: Shape, releases: NodeReleaseTimes, now: int, within: Bitmap, *, exact: bool = False
+        self, request: CompiledRequest, releases: NodeReleaseTimes, now: int, within: Bitmap, *, exact: bool = False
     ) -> Forecast | None:
         """`future` by counting, for the running jobs of a snapshot."""
-        need = shape.node_need
-        if need > shape.max_nodes:
+        need = request.node_need
+        if need > request.max_nodes:
             return None
-        mask = within & shape.candidates & self.table.up
+        mask = within & request.candidates & self.table.up
         idle = releases.free_after(0)
         if releases.most_free[0] >= need:
             found = mask & idle
             if found.bit_count() >= need:
-                return Forecast(now, None, lambda: self._pick_whole(shape, found, False, idle))
+                return Forecast(now, None, lambda: self._pick_whole(request, found, False, idle))
         gone = releases.first_with(need, mask, self.window_linear, exact)
         if gone is None:
             return None
         free = mask & releases.free_after(gone)
-        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(shape, free, not exact, idle))
+        return Forecast(releases.ends[gone - 1], None, lambda: self._pick_whole(request, free, not exact, idle))
 
-    def earliest_by_count(self, shape: Shape, running: Sequence[tuple[int, int, Job]], now: int) -> int:
-        """A lower bound of every forecast for `shape`, whatever nodes are left out; `now` where counting says nothing.
+    def earliest_by_count(self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int) -> int:
+        """A lower bound of every forecast for `request`, whatever nodes are left out; `now` if counting says nothing.
 
         The end of the job with which, all nodes taken together, enough have been given back for the first time.
         """
-        if not shape.by_count or self.table.mixed & shape.candidates:
+        if not request.by_count or self.table.mixed & request.candidates:
             return now
-        end = self.releases_of(running).earliest(shape.node_need)
+        end = self.releases_of(running).earliest(request.node_need)
         return now if end is None else end
 
-    def too_few_by(self, shape: Shape, running: Sequence[tuple[int, int, Job]], within: Bitmap, time: int) -> bool:
+    def too_few_by(
+        self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], within: Bitmap, time: int
+    ) -> bool:
         """Whether `future` would name an instant after `time`, or none, as far as counting tells."""
-        if not shape.by_count or self.table.mixed & shape.candidates:
+        if not request.by_count or self.table.mixed & request.candidates:
             return False
-        return self.too_few_after(shape, self.releases_of(running), within, time)
+        return self.too_few_after(request, self.releases_of(running), within, time)
 
-    def too_few_after(self, shape: Shape, releases: NodeReleaseTimes, within: Bitmap, time: int) -> bool:
+    def too_few_after(self, request: CompiledRequest, releases: NodeReleaseTimes, within: Bitmap, time: int) -> bool:
         """`too_few_by` for the running jobs of a snapshot."""
         p = bisect_right(releases.ends, time)
-        if releases.most_free[p] < shape.node_need:
+        if releases.most_free[p] < request.node_need:
             return True
-        return (within & shape.candidates & self.table.up & releases.free_after(p)).bit_count() < shape.node_need
+        return (within & request.candidates & self.table.up & releases.free_after(p)).bit_count() < request.node_need
 
     def forget_future(self) -> None:
         """The running jobs or usable nodes changed: what was remembered of them no longer holds."""

@@ -18,7 +18,7 @@ from slurmsim.core.records.node_table import Allocation, IntArray, Share
 from slurmsim.errors import InvariantError
 
 if TYPE_CHECKING:
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.node_table import NodeTable
     from slurmsim.core.records.partition import Partition
     from slurmsim.model.cluster import ClusterSpec
@@ -69,28 +69,28 @@ class SharedCores:
 
     # -- choosing -------------------------------------------------------------------------------------------------
 
-    def trials(self, shape: Shape, mask: Bitmap) -> Iterator[tuple[Bitmap, Taken]]:
-        """(nodes, cores that count as taken) to try one after another for a job of `shape` on the nodes of `mask`."""
-        own = shape.partition
-        if shape.sharing == "one":
+    def trials(self, request: CompiledRequest, mask: Bitmap) -> Iterator[tuple[Bitmap, Taken]]:
+        """(nodes, cores that count as taken) to try one after another for `request` on the nodes of `mask`."""
+        own = request.partition
+        if request.sharing == "one":
             yield mask & ~self._shared_elsewhere(own.index), self._union(range(len(self.n_rows)))
             return
         mask &= ~self.sole
         # with --exclusive only nodes with no core taken will do
-        yield self._trial(shape, mask, self._union(self.rows))
+        yield self._trial(request, mask, self._union(self.rows))
         equal = [i for i in self.rows if self.partitions[i].tier == own.tier]
         lower = [i for i in self.rows if self.partitions[i].tier < own.tier]
         for without in range(len(lower), -1, -1):  # spare the jobs of lower tiers as far as possible
-            yield self._trial(shape, mask, self._union([*equal, *lower[:without]]))
+            yield self._trial(request, mask, self._union([*equal, *lower[:without]]))
         rows = self.rows.get(own.index, [])
         for row in sorted(rows, key=lambda row: -sum(cores.bit_count() for cores in row.values())):
             if row:
-                yield self._trial(shape, mask, row)
+                yield self._trial(request, mask, row)
         if sum(bool(row) for row in rows) < self.n_rows[own.index]:
-            yield self._trial(shape, mask, {})
+            yield self._trial(request, mask, {})
 
-    def _trial(self, shape: Shape, mask: Bitmap, busy: Taken) -> tuple[Bitmap, Taken]:
-        if shape.all_cores:
+    def _trial(self, request: CompiledRequest, mask: Bitmap, busy: Taken) -> tuple[Bitmap, Taken]:
+        if request.all_cores:
             mask &= ~from_indices(sorted(node for node, cores in busy.items() if cores))
         return mask, busy
 

@@ -96,13 +96,13 @@ class FoundCpus:
 
     def _cpus_found(self, record: Record) -> int:
         """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
-        job, shape, table = record.job, record.shape, self.state.table
-        members = to_indices(shape.candidates)
-        unit = table.cpus[members] if shape.whole else table.grain[members]
+        job, request, table = record.job, record.request, self.state.table
+        members = to_indices(request.candidates)
+        unit = table.cpus[members] if request.whole else table.grain[members]
         if len(unit) and (unit == unit[0]).all():
             each = int(unit[0])
-            n_units = max(-(-shape.min_cpus // each), shape.min_nodes)
-            if shape.whole and shape.tasks_per_node and shape.n_tasks:
-                n_units = max(n_units, -(-shape.n_tasks // shape.tasks_per_node))
+            n_units = max(-(-request.min_cpus // each), request.min_nodes)
+            if request.whole and request.tasks_per_node and request.n_tasks:
+                n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))
             return n_units * each
-        return table.cpus_on(job.planned_nodes) if shape.whole and job.planned_nodes else shape.min_cpus
+        return table.cpus_on(job.planned_nodes) if request.whole and job.planned_nodes else request.min_cpus

@@ -33,8 +33,8 @@ class PartitionLimits:
         enforce = self.state.spec.option("EnforcePartLimits")
         if enforce == "NO":
             return
-        pairs = list(zip(job.partitions, job.shapes, strict=True))
-        reasons = [self.limit_reason(job, p, s) if p.state == "UP" else None for p, s in pairs]
+        pairs = list(zip(job.partitions, job.requests, strict=True))
+        reasons = [self.limit_reason(job, p, r) if p.state == "UP" else None for p, r in pairs]
         reasons = [r if r in _ENFORCED else None for r in reasons]
         texts = [None if r is None else _ENFORCED[r] for r in reasons]
         for k, (p, s) in enumerate(pairs):
@@ -43,8 +43,8 @@ class PartitionLimits:
         found = [text for text in texts if text is not None]
         if found and (enforce == "ALL" or len(found) == len(texts)):
             raise SubmitError(refusal(job, reasons) or found[0])
-        over = [s.memory.refusal for s in job.shapes if s.memory.over]
-        if over and (enforce == "ALL" or len(over) == len(job.shapes)):
+        over = [r.memory.refusal for r in job.requests if r.memory.over]
+        if over and (enforce == "ALL" or len(over) == len(job.requests)):
             raise SubmitError(over[0])
 
     def set_time_limit(self, job: Job) -> bool:
@@ -69,31 +69,34 @@ class PartitionLimits:
         most = partition.spec.max_time_s
         return ONE_YEAR_S if most is None else most
 
-    def limit_reason(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
+    def limit_reason(self, job: Job, partition: Partition, request: Any, *, shortened: bool = False) -> str | None:
         """The partition limit that keeps `job` from starting there (job_scheduler.c job_limits_check), or None.
 
         With `shortened` only its minimum time (--time-min), where it has one, counts against MaxTime, as in backfill.
         """
         spec = partition.spec
-        if len(job.partitions) > 1 and self._too_small(job, shape):
+        if len(job.partitions) > 1 and self._too_small(job, request):
             return Reason.PARTITION_NODE_LIMIT
-        if partition.state == "UP" and job.time_limit_s in shape.limits_met and job.bars is None and not job.threshold:
+        met = job.time_limit_s in request.limits_met
+        if partition.state == "UP" and met and job.bars is None and not job.threshold:
             return None
         bar = None if job.bars is None else job.bars.get(partition.index)
         if bar is not None and bar.reason:
             return bar.reason
         too_long = False
         if partition.state not in ("DOWN", "INACTIVE"):  # sizes and times count where jobs may start
-            if shape.asked_cpus > partition.total_cpus:
+            if request.asked_cpus > partition.total_cpus:
                 return Reason.PARTITION_CONFIG
-            if spec.max_cpus_per_node is not None and shape.asked_cpus > spec.max_cpus_per_node * partition.total_nodes:
+            each = spec.max_cpus_per_node
+            if each is not None and request.asked_cpus > each * partition.total_nodes:
                 return Reason.PARTITION_CONFIG
-            asked = shape.request
-            too_few = asked.max_nodes and asked.max_nodes < shape.part_min_nodes
-            too_many = shape.part_max_nodes is not None and max(asked.min_nodes, asked.max_nodes) > shape.part_max_nodes
-            if shape.min_nodes > partition.total_nodes or too_few or too_many:
+            asked = request.asked
+            too_few = asked.max_nodes and asked.max_nodes < request.part_min_nodes
+            most_nodes = request.part_max_nodes
+            too_many = most_nodes is not None and max(asked.min_nodes, asked.max_nodes) > most_nodes
+            if request.min_nodes > partition.total_nodes or too_few or too_many:
                 return Reason.PARTITION_NODE_LIMIT
-            most = shape.part_max_time_s
+            most = request.part_max_time_s
             too_long = most is not None and job.limit_fixed and job.time_limit_s > most
             if too_long and not (shortened and job.time_min_s and job.time_min_s <= (most or 0)):
                 return Reason.PARTITION_TIME_LIMIT
@@ -105,28 +108,28 @@ class PartitionLimits:
             return Reason.PARTITION_INACTIVE
         if job.threshold and self._qos_flags.too_low(job):
             return Reason.QOS_USAGE_THRESHOLD
-        if shape.memory.over:
+        if request.memory.over:
             return Reason.MAX_MEM_PER_LIMIT
         if partition.state == "UP" and not too_long:
-            shape.limits_met.add(job.time_limit_s)
+            request.limits_met.add(job.time_limit_s)
         return None
 
-    def _too_small(self, job: Job, shape: Any) -> bool:
+    def _too_small(self, job: Job, request: Any) -> bool:
         """Whether a job asks one of its several partitions for fewer nodes than it gives (_part_access_check).
 
         What it did not say is the least any of them gives.
         """
         least = min(p.spec.min_nodes for p in job.partitions)
-        return max(shape.request.min_nodes, least, 1) < int(shape.part_min_nodes)
+        return max(request.asked.min_nodes, least, 1) < int(request.part_min_nodes)
 
-    def keeps_out(self, job: Job, partition: Partition, shape: Any, *, shortened: bool = False) -> str | None:
+    def keeps_out(self, job: Job, partition: Partition, request: Any, *, shortened: bool = False) -> str | None:
         """What keeps `job` from ever starting there as things are: a partition limit, or a bar; None for nothing."""
-        reason = self.limit_reason(job, partition, shape, shortened=shortened)
+        reason = self.limit_reason(job, partition, request, shortened=shortened)
         if reason is None and job.bars is not None and partition.index in job.bars:
             return job.bars[partition.index].text
         return reason
 
     def may_start(self, job: Job) -> tuple[bool, ...]:
         """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
-        pairs = zip(job.partitions, job.shapes, strict=True)
-        return tuple([self.keeps_out(job, p, s) is None and self.state.selector.possible(s) for p, s in pairs])
+        pairs = zip(job.partitions, job.requests, strict=True)
+        return tuple([self.keeps_out(job, p, r) is None and self.state.selector.possible(r) for p, r in pairs])

@@ -174,7 +174,7 @@ class Multifactor:
     def tres_sum(self, job: Job, at: int) -> float:
         """Σ weight × (TRES of the job over those of its partition number `at`); allocated TRES once it runs."""
         billing, partition = self._billing, job.partitions[at]
-        counts = billing.allocated(job.alloc) if job.alloc is not None else billing.requested(job, job.shapes[at])
+        counts = billing.allocated(job.alloc) if job.alloc is not None else billing.requested(job, job.requests[at])
         if any(name == "billing" for name, _ in self.w_tres):
             counts["billing"] = int(billing.bill(counts, partition.spec.tres_billing_weights))
         capacity = self._capacity[partition.index]

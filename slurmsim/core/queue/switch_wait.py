@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.core.placement.cluster_state import compile_shape
+from slurmsim.core.placement.cluster_state import compile_request
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class SwitchWait:
         self._waiting.discard(job.id)
         if job.state != JobState.PENDING or self.state.jobs.get(job.id) is not job:
             return
-        cluster, request, limits = self.state.cluster, job.sub.request, self._accounting.limits
-        lifted = job.shape.lifted
-        shapes = [compile_shape(cluster, request, p, patient=False, lifted=lifted) for p in job.partitions]
+        cluster, asked, limits = self.state.cluster, job.sub.request, self._accounting.limits
+        lifted = job.request.lifted
+        requests = [compile_request(cluster, asked, p, patient=False, lifted=lifted) for p in job.partitions]
         if limits is not None:
-            shapes = [limits.cap(job, p, shape) for p, shape in zip(job.partitions, shapes, strict=True)]
-        job.shapes, job.shape = tuple(shapes), shapes[0]
+            requests = [limits.cap(job, p, request) for p, request in zip(job.partitions, requests, strict=True)]
+        job.requests, job.request = tuple(requests), requests[0]
         for record in self.state.queue.jobs.get(job.id, ()):
-            record.shape = job.shapes[job.partitions.index(record.partition)]
+            record.request = job.requests[job.partitions.index(record.partition)]
         if self.state.event_driven:
             self.state.edits += 1
             self.state.generation += 1

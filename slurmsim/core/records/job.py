@@ -11,7 +11,7 @@ from slurmsim.states import TRANSITIONS, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.associations import Branch
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.barred_partitions import Bars
     from slurmsim.core.records.node_table import Allocation
     from slurmsim.core.records.partition import Partition
@@ -26,7 +26,7 @@ UNSPLIT = 2**32  # added to the index of a task that still is in the record of i
 class Job:
     """One job or array task from submission to its final state.
 
-    `shapes` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
+    `requests` and `partitions` run in parallel: a job may ask for several partitions. `partition` is the one it runs
     in, or the first while pending. `end_limit` is start + limit while running. `waits_for` holds what keeps it
     from being eligible: unmet dependencies by id. `submit_time` is renewed by a requeue, as slurmctld does, and
     `first_submit` never. Of the present run, `suspended_s` are the seconds it was suspended (up to `suspended_at`, when
@@ -41,12 +41,14 @@ class Job:
         "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
         "licenses", "likely_nodes", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition",
         "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec",
-        "queued", "rank", "reason", "reservation", "reservation_name", "reservations", "restarts", "scheduler", "shape",
-        "shapes", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s", "threshold",
-        "time_limit_s", "time_min_s", "tried_cpus", "user", "waits_for", "within_limits",
+        "queued", "rank", "reason", "request", "requests", "reservation", "reservation_name", "reservations",
+        "restarts", "scheduler", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s",
+        "threshold", "time_limit_s", "time_min_s", "tried_cpus", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
-    def __init__(self, sub: Submission, partitions: tuple[Partition, ...], shapes: tuple[Shape, ...], now: int) -> None:
+    def __init__(
+        self, sub: Submission, partitions: tuple[Partition, ...], requests: tuple[CompiledRequest, ...], now: int
+    ) -> None:
         self.sub = sub
         self.id = sub.job_id
         self.user, self.account, self.name, self.qos = sub.user, sub.account, sub.name, sub.qos
@@ -54,8 +56,8 @@ class Job:
         self.qos_spec: Qos | None = None
         self.bars: Bars | None = None
         self.threshold = 0.0  # fair share below which its QOS lets it wait
-        self.partitions, self.shapes = partitions, shapes
-        self.partition, self.shape = partitions[0], shapes[0]
+        self.partitions, self.requests = partitions, requests
+        self.partition, self.request = partitions[0], requests[0]
         self.submit_time = self.first_submit = now
         task = sub.array_task_id
         self.rank = -1 if task is None else task + UNSPLIT  # among the tasks of its array
@@ -77,8 +79,8 @@ class Job:
         self.exit_code = "0:0"
         self.alloc: Allocation | None = None
         self.nodes: Bitmap = 0
-        self.n_nodes = self.shape.min_nodes
-        self.n_cpus = self.shape.min_cpus
+        self.n_nodes = self.request.min_nodes
+        self.n_cpus = self.request.min_cpus
         self.array_key = sub.array_job_id if sub.array_job_id is not None else sub.job_id
         self.array_limit = sub.array_limit
         self.planned_start: int | None = None
@@ -121,7 +123,7 @@ class Job:
     @property
     def nodes_asked(self) -> int:
         """Nodes it asks for: the fewest it may have in one of its partitions."""
-        return min(shape.min_nodes for shape in self.shapes)
+        return min(request.min_nodes for request in self.requests)
 
     @property
     def never_asked(self) -> bool:

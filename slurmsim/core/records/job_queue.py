@@ -9,6 +9,7 @@ creation, whatever the priorities say. Jobs that are held, dependent, throttled 
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.partition import Partition
 
 if TYPE_CHECKING:
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.reservation import Reservation
 
 Key = tuple[int, int, int, int, int, int]
@@ -36,31 +37,37 @@ class Record:
     """
 
     __slots__ = (
-        "alone", "job", "key", "need", "partition", "priority", "reservation", "shape", "slot", "standing",
+        "alone", "job", "key", "need", "partition", "priority", "request", "reservation", "slot", "standing",
         "unreserved",
     )  # fmt: skip
 
     key: Key
 
     def __init__(
-        self, job: Job, partition: Partition, shape: Shape, priority: int, fifo: bool,
+        self, job: Job, partition: Partition, request: CompiledRequest, priority: int, fifo: bool,
         reservation: Reservation | None = None,
     ) -> None:  # fmt: skip
-        self.job, self.partition, self.shape, self.reservation = job, partition, shape, reservation
-        self.need = shape.unit_need  # asked for at every pass
+        self.job, self.partition, self.request, self.reservation = job, partition, request, reservation
+        self.need = request.unit_need  # asked for at every pass
         plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
         qos = job.qos_spec
         self.unreserved = qos is not None and "NoReserve" in qos.flags
-        self.alone = plain and shape.by_count and not self.unreserved
+        self.alone = plain and request.by_count and not self.unreserved
         self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)
 
     @property
+    def shape(self) -> CompiledRequest:
+        """What the port called `request` up to release 0.5; goes with the release after this one."""
+        warnings.warn("shape of a record is called request", DeprecationWarning, stacklevel=2)
+        return self.request
+
+    @property
     def n_cpus(self) -> int:
         """CPUs the job will hold here: all of nodes it has to itself, where they are alike, else those asked for."""
-        shape = self.shape
-        return shape.node_need * shape.cpus_each if shape.whole and shape.uniform else shape.min_cpus
+        request = self.request
+        return request.node_need * request.cpus_each if request.whole and request.uniform else request.min_cpus
 
     def set_priority(self, priority: int, fifo: bool) -> None:
         """Adopt `priority` (of this job in this partition) and the order key that follows from it."""
@@ -164,8 +171,8 @@ class JobQueue:
     def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> None:
         """Put `job` in, for its `wanted` partitions."""
         fifo = self.fifo
-        fields = zip(job.partitions, job.shapes, priorities, strict=True)
-        records = [Record(job, partition, shape, priority, fifo) for partition, shape, priority in fields]
+        fields = zip(job.partitions, job.requests, priorities, strict=True)
+        records = [Record(job, partition, request, priority, fifo) for partition, request, priority in fields]
         kept = tuple(records if wanted is None else [r for r, ok in zip(records, wanted, strict=True) if ok])
         for record in kept:
             self.pools[record.partition.pool].insert(record)
@@ -182,9 +189,9 @@ class JobQueue:
     ) -> None:  # fmt: skip
         """The same with a record for each of `reservations` (None: outside of any)."""
         records = []
-        for at, (partition, shape, priority) in enumerate(zip(job.partitions, job.shapes, priorities, strict=True)):
+        for at, (partition, request, priority) in enumerate(zip(job.partitions, job.requests, priorities, strict=True)):
             for reservation in reservations if wanted is None or wanted[at] else ():
-                record = Record(job, partition, shape, priority, self.fifo, reservation)
+                record = Record(job, partition, request, priority, self.fifo, reservation)
                 self.pools[partition.pool].insert(record)
                 records.append(record)
                 if self.watcher is not None:

@@ -44,7 +44,21 @@ class Allocation:
     node where a policy said so, shape (n_nodes,).
     """
 
-    __slots__ = ("cpus", "gres", "idx", "layout", "mask", "mem", "n_cpus", "n_nodes", "names", "quota", "runs", "share", "whole")
+    __slots__ = (
+        "cpus",
+        "gres",
+        "idx",
+        "layout",
+        "mask",
+        "mem",
+        "n_cpus",
+        "n_nodes",
+        "names",
+        "quota",
+        "runs",
+        "share",
+        "whole",
+    )
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ class ReservationAccess:
         return found
 
     def _outside(self, record: Record, start: int, limit: int) -> tuple[Access, int]:
-        shape, partition = record.shape, record.partition
+        request, partition = record.request, record.partition
         nodes, overlap = self.state.table.everything, False
         for r in self.state.reserved.all:
             if not r.nodes or not r.covers(start, start + limit):
@@ -70,9 +70,9 @@ class ReservationAccess:
             whole_partition = "PART_NODES" in r.flags and r.partition is partition
             if "ALL_NODES" in r.flags or whole_partition or ("MAINT" in r.flags and not partition.mask & ~r.nodes):
                 return Access(MAINTENANCE, start, 0, True), r.end
-            if shape.whole and shape.required & r.nodes:
+            if request.whole and request.required & r.nodes:
                 return Access(BUSY, start, 0, True), r.end
-            if r.full or shape.whole:
+            if r.full or request.whole:
                 nodes &= ~r.nodes
             if r.nodes & partition.mask:
                 overlap = True
@@ -95,7 +95,7 @@ class ReservationAccess:
         if "FLEX" not in own.flags:
             if when < own.start or not (own.nodes or anywhere):
                 return Access(NOT_USABLE, own.start, 0, False)
-            if when > own.end or (record.shape.required & ~own.nodes and not anywhere):
+            if when > own.end or (record.request.required & ~own.nodes and not anywhere):
                 return Access(INVALID, when, 0, False)
         nodes = self.state.table.everything if anywhere else own.nodes
         overlap = False
@@ -107,7 +107,7 @@ class ReservationAccess:
                     continue
                 overlap = True
                 nodes &= ~r.nodes
-        if own.cores is not None and record.shape.whole and "FLEX" not in own.flags:
+        if own.cores is not None and record.request.whole and "FLEX" not in own.flags:
             nodes = 0  # a whole node is more than there is
         return Access(OPEN, when, nodes, overlap)
 
@@ -158,7 +158,7 @@ class ReservationAccess:
         own = record.reservation
         if own is None or not own.nodes or ("FLEX" not in own.flags and record.job.reservations):
             return False
-        return (own.nodes & record.partition.mask).bit_count() < record.shape.target_nodes
+        return (own.nodes & record.partition.mask).bit_count() < record.request.target_nodes
 
     # -- now ------------------------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class ReservationAccess:
         free = self.trim(free, self.caps(record, state.now, limit))
         prefer = own.nodes if own is not None and "FLEX" in own.flags else 0
         within = state.free_to(record, found.nodes & within)
-        return state.selector.place(record.shape, free, within, prefer=prefer, heavier=heavier)
+        return state.selector.place(record.request, free, within, prefer=prefer, heavier=heavier)
 
     def classify(self, record: Record, usable: Bitmap, judge: Callable[[Record, Bitmap], str]) -> str:
         """Why `place` found nothing, as the reason to show; `judge` does that for a set of nodes."""
@@ -190,10 +190,10 @@ class ReservationAccess:
             return MAINTENANCE_TEXT
         reach = found.nodes if own is not None else state.table.everything
         empty = self.trim(Supposed.empty(state.table), self.caps(record, now, limit), len(state.running))
-        if state.selector.place(record.shape, empty, reach) is None:
+        if state.selector.place(record.request, empty, reach) is None:
             if found.overlap:  # whether other nodes could ever serve it is not asked (_pick_best_nodes)
                 return Reason.RESERVATION
-            if state.selector.possible(record.shape):
+            if state.selector.possible(record.request):
                 return Reason.BAD_CONSTRAINTS
         outcome = judge(record, found.nodes & usable)
         if found.verdict == MAINTENANCE and outcome.startswith(Reason.REQ_NODE_NOT_AVAIL):

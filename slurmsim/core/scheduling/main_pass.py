@@ -176,7 +176,7 @@ class MainPass:
     def _refused(self, record: Record, rule: int, text: str) -> None:
         """Show the rule that forbids the start, and hold up those behind where it does."""
         if rule == LIMITS:
-            if record.shape.switches:
+            if record.request.switches:
                 self.test.switch_wait.look(record.job)
             self._held(record, text)
         elif rule not in (DEADLINE, NAMED):  # it has ended; it says so already
@@ -187,7 +187,7 @@ class MainPass:
     def _try(self, at: int, record: Record) -> bool:
         """Look for nodes and start the job. True when that is all there is to say, also if a limit holds it."""
         state, test = self.state, self.test
-        if record.shape.switches:
+        if record.request.switches:
             test.switch_wait.look(record.job)
         time_limit = test.granted(record, MAIN)
         alloc, held = test.find(record, self.usable, time_limit, MAIN)
@@ -208,22 +208,22 @@ class MainPass:
 
     def _held(self, record: Record, reason: str) -> None:
         """A limit holds a job: it blocks nobody, unless assoc_limit_stop says so or it requires its nodes by name."""
-        shape, limits = record.shape, self.test.accounting.limits
+        request, limits = record.request, self.test.accounting.limits
         self.state.set_reason(record.job, reason)
-        named = shape.required and shape.required.bit_count() >= shape.min_nodes
+        named = request.required and request.required.bit_count() >= request.min_nodes
         if named or (limits is not None and limits.stop):
             self._block(record, exempt=True)
 
     def _must_wait(self, record: Record) -> None:
         """No nodes were found: say why, and keep those behind off the nodes it waits for."""
-        state, job, own, shape = self.state, record.job, record.reservation, record.shape
+        state, job, own, request = self.state, record.job, record.reservation, record.request
         if state.reserved.all:
             outcome = self.test.reservations.access.classify(record, self.usable, self.s.pending_reasons.classify)
         else:
             outcome = self.s.pending_reasons.classify(record, self.usable)
         if outcome == Reason.RESOURCES:
             state.set_reason(job, Reason.RESOURCES)
-            if own is None or shape.required.bit_count() >= shape.min_nodes:
+            if own is None or request.required.bit_count() >= request.min_nodes:
                 self._block(record, exempt=True)
             elif len(self.blocked_reservations) < MAX_BLOCKED_RESERVATIONS:
                 self.blocked_reservations.append(own)
@@ -239,10 +239,10 @@ class MainPass:
 
     def _block(self, record: Record, *, exempt: bool) -> None:
         """Rule B: a job that must wait keeps those behind it off its partition's nodes."""
-        state, job, shape = self.state, record.job, record.shape
+        state, job, request = self.state, record.job, record.request
         limits = self.test.accounting.limits
-        if shape.required and shape.required.bit_count() >= shape.min_nodes:
-            self.usable &= ~shape.required
+        if request.required and request.required.bit_count() >= request.min_nodes:
+            self.usable &= ~request.required
             return
         if exempt:
             since = job.eligible_time

@@ -177,7 +177,7 @@ class StartTest:
         for rule in by.rules:
             if rule == PARTITION:
                 parts, where = self.partition_limits, record.partition
-                held = parts.limit_reason(job, where, record.shape, shortened=by.time_min)
+                held = parts.limit_reason(job, where, record.request, shortened=by.time_min)
                 if held is not None:
                     return PARTITION, held
             elif rule == AHEAD:
@@ -201,12 +201,12 @@ class StartTest:
                 if limits is not None and job.reason in LIMIT_REASONS and (held := limits.before(record)) is not None:
                     return SHOWN, held
             elif rule == NAMED:
-                if record.shape.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
+                if record.request.required & ~usable and job.reason.startswith(Reason.REQ_NODE_NOT_AVAIL):
                     return NAMED, job.reason
             elif rule == INSIDE:
                 if record.reservation is not None and not usable_at(record.reservation, self.state.now):
                     return INSIDE, Reason.RESERVATION
-            elif rule == ENOUGH and (usable & record.partition.mask).bit_count() < record.shape.min_nodes:
+            elif rule == ENOUGH and (usable & record.partition.mask).bit_count() < record.request.min_nodes:
                 return ENOUGH, NODES_REQUIRED_TEXT
         return MAY, ""
 
@@ -280,9 +280,9 @@ class StartTest:
         if state.reserved.all:
             alloc = self.reservations.access.place(record, nodes, limit, heavier)
         else:
-            alloc = state.selector.place(record.shape, state.table, state.free_to(record, nodes), heavier=heavier)
+            alloc = state.selector.place(record.request, state.table, state.free_to(record, nodes), heavier=heavier)
         if alloc is None and state.suspended:
-            alloc = self.suspension.beside(record.shape, self.reach(record, nodes, limit))
+            alloc = self.suspension.beside(record.request, self.reach(record, nodes, limit))
         return alloc
 
     def lay_out_now(self, record: Record, nodes: Bitmap, limit: int, layout: Mapping[int, int]) -> Allocation | None:
@@ -292,6 +292,6 @@ class StartTest:
         if state.reserved.all:
             access = self.reservations.access
             free = access.trim(free, access.caps(record, state.now, limit))
-        units = units_of(record.shape, state.table)
+        units = units_of(record.request, state.table)
         usable = self.reach(record, nodes, limit) & record.partition.mask
-        return lay_out(record.shape, units, layout, free, usable, state.selector)
+        return lay_out(record.request, units, layout, free, usable, state.selector)

@@ -12,7 +12,7 @@ from slurmsim.states import Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.node_states import NodeStates
-    from slurmsim.core.placement.compiled_request import Shape
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.queue.partition_limits import PartitionLimits
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
@@ -27,9 +27,9 @@ class PendingReasons:
 
     def __init__(self, state: ControllerState, partition_limits: PartitionLimits, node_states: NodeStates) -> None:
         self.state, self._partition_limits, self._node_states = state, partition_limits, node_states
-        # whether requests, by their shape, could be served by the nodes that were up when last asked
+        # whether compiled requests could be served by the nodes that were up when last asked
         self._up_then: Bitmap = 0
-        self._served: dict[Shape, bool] = {}
+        self._served: dict[CompiledRequest, bool] = {}
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
         self._taken_at = -1
@@ -38,33 +38,33 @@ class PendingReasons:
 
     def classify(self, record: Record, usable: Bitmap) -> str:
         """Why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
-        state, shape = self.state, record.shape
+        state, request = self.state, record.request
         table = state.table
-        group = shape.candidates & usable & table.up
-        if shape.required & ~usable:
+        group = request.candidates & usable & table.up
+        if request.required & ~usable:
             return self._not_available(record, usable)
         empty = Supposed.empty(table)
         empty.up = table.up
-        if state.selector.place(shape, empty, usable) is not None:
+        if state.selector.place(request, empty, usable) is not None:
             return Reason.RESOURCES
-        if not state.selector.possible(shape):
+        if not state.selector.possible(request):
             return Reason.BAD_CONSTRAINTS
-        return Reason.RESOURCES if group & self._in_the_way(shape) else self._not_available(record, usable)
+        return Reason.RESOURCES if group & self._in_the_way(request) else self._not_available(record, usable)
 
-    def _in_the_way(self, shape: Shape) -> Bitmap:
-        """Nodes whose jobs keep `shape` off them altogether: exclusive ones, or any if it shares nodes with none.
+    def _in_the_way(self, request: CompiledRequest) -> Bitmap:
+        """Nodes whose jobs keep `request` off them altogether: exclusive ones, or any if it shares nodes with none.
 
         With preemption no job does. Cores that are taken do not matter here (_pick_best_nodes, 22.05).
         """
         state = self.state
         if state.spec.option("PreemptType") != "preempt/none":
             return 0
-        if shape.exclusive:
+        if request.exclusive:
             return state.table.everything & ~state.table.idle
         if self._taken_at != state.generation:
             self._taken_at, self._taken = state.generation, 0
             for _, _, job in (*state.running, *state.suspended):
-                if job.shape.exclusive:
+                if job.request.exclusive:
                     self._taken |= job.nodes
         return self._taken
 
@@ -75,11 +75,14 @@ class PendingReasons:
         """
         state = self.state
         record = max(state.queue.jobs[job.id], key=lambda record: record.partition.tier)
-        shape = record.shape
-        if self._partition_limits.limit_reason(job, record.partition, shape) is not None or job.reason in LIMIT_REASONS:
+        request = record.request
+        if (
+            self._partition_limits.limit_reason(job, record.partition, request) is not None
+            or job.reason in LIMIT_REASONS
+        ):
             return
         up = state.table.up
-        if shape.candidates & ~up and state.selector.possible(shape) and not self._could_run(shape, up):
+        if request.candidates & ~up and state.selector.possible(request) and not self._could_run(request, up):
             state.set_reason(job, self._not_available(record, up))
 
     def show_busy(self, job: Job) -> None:
@@ -92,18 +95,18 @@ class PendingReasons:
         state = self.state
         if not self._watched or job.reason not in _BEFORE_THE_TEST:
             return
-        for partition, shape in zip(job.partitions, job.shapes, strict=True):
-            nodes = shape.candidates & state.table.up
+        for partition, request in zip(job.partitions, job.requests, strict=True):
+            nodes = request.candidates & state.table.up
             if partition.state != "UP":
                 return
             closed = state.exclusive_users.closed_to(job, partition) if state.exclusive_users is not None else 0
-            if shape.required & nodes & (closed | ~state.table.idle & self._in_the_way(shape)):
+            if request.required & nodes & (closed | ~state.table.idle & self._in_the_way(request)):
                 continue
             nodes &= ~closed
-            if (nodes & state.table.idle).bit_count() >= shape.min_nodes:
+            if (nodes & state.table.idle).bit_count() >= request.min_nodes:
                 return
-            nodes &= ~self._in_the_way(shape)
-            if nodes.bit_count() >= shape.min_nodes or shape.candidates.bit_count() < shape.min_nodes:
+            nodes &= ~self._in_the_way(request)
+            if nodes.bit_count() >= request.min_nodes or request.candidates.bit_count() < request.min_nodes:
                 return
         if not job.queued:
             self._hidden[job.id] = job.reason
@@ -116,7 +119,7 @@ class PendingReasons:
         """
         if not self._watched or len(job.partitions) > 1:
             return
-        if self._partition_limits.limit_reason(job, job.partition, job.shape) not in (None, Reason.PARTITION_DOWN):
+        if self._partition_limits.limit_reason(job, job.partition, job.request) not in (None, Reason.PARTITION_DOWN):
             if not job.queued:
                 self._hidden.setdefault(job.id, job.reason)
             self.state.set_reason(job, Reason.PARTITION_CONFIG)
@@ -130,22 +133,22 @@ class PendingReasons:
                 state.set_reason(job, reason)
         self._hidden.clear()
 
-    def _could_run(self, shape: Shape, up: Bitmap) -> bool:
-        """Whether the nodes `up`, were they free, could serve `shape`; remembered until others are."""
+    def _could_run(self, request: CompiledRequest, up: Bitmap) -> bool:
+        """Whether the nodes `up`, were they free, could serve `request`; remembered until others are."""
         if self._up_then != up:
             self._up_then = up
             self._served.clear()
-        known = self._served.get(shape)
+        known = self._served.get(request)
         if known is None:
             empty = Supposed.empty(self.state.table)
-            known = self._served[shape] = self.state.selector.place(shape, empty, up) is not None
+            known = self._served[request] = self.state.selector.place(request, empty, up) is not None
         return known
 
     def _not_available(self, record: Record, usable: Bitmap) -> str:
-        state, shape = self.state, record.shape
+        state, request = self.state, record.request
         missing = record.partition.mask & ~state.table.up
-        if shape.required:
-            missing &= shape.required
+        if request.required:
+            missing &= request.required
         if state.rules.drained_unnamed:
             missing &= self._node_states.down
         if not missing:

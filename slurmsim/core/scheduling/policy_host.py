@@ -264,7 +264,7 @@ class PolicyHost:
         assert decision.layout is not None
         found = []
         for record in records:
-            wrong = malformed(units_of(record.shape, table), decision.layout, table.n)
+            wrong = malformed(units_of(record.request, table), decision.layout, table.n)
             problem = problem or wrong
             if not wrong:
                 found.append(record)

@@ -60,16 +60,16 @@ class View:
     def fits(self, job: Job) -> bool:
         """Whether `job` could start now in any of its partitions."""
         return any(
-            self._partition_limits.keeps_out(job, partition, shape) is None
-            and self.state.selector.fits(shape, self._open(job, at))
-            for at, (partition, shape) in enumerate(zip(job.partitions, job.shapes, strict=True))
+            self._partition_limits.keeps_out(job, partition, request) is None
+            and self.state.selector.fits(request, self._open(job, at))
+            for at, (partition, request) in enumerate(zip(job.partitions, job.requests, strict=True))
         )
 
     def _open(self, job: Job, at: int) -> Bitmap | None:
         """Nodes reservations leave `job` in its partition of that number, None for all."""
         if not self.state.reserved.all:
             return None
-        record = Record(job, job.partitions[at], job.shapes[at], job.priority, False)
+        record = Record(job, job.partitions[at], job.requests[at], job.priority, False)
         return self._test.reservations.open_to(record, self.state.table.everything)
 
     def earliest_start(self, job: Job) -> int | None:
@@ -78,11 +78,11 @@ class View:
         occupants = state.occupants()
         found = [
             max(forecast.start, state.now)
-            for partition, shape in zip(job.partitions, job.shapes, strict=True)
-            if self._partition_limits.keeps_out(job, partition, shape) is None
+            for partition, request in zip(job.partitions, job.requests, strict=True)
+            if self._partition_limits.keeps_out(job, partition, request) is None
             and (
                 forecast := state.selector.future(
-                    shape, occupants, state.now, partition.mask & state.table.up, exact=True
+                    request, occupants, state.now, partition.mask & state.table.up, exact=True
                 )
             )
         ]
@@ -216,7 +216,7 @@ class View:
 
         Of a job with a minimum time (--time-min) only that counts against MaxTime.
         """
-        return self._partition_limits.limit_reason(record.job, record.partition, record.shape, shortened=True)
+        return self._partition_limits.limit_reason(record.job, record.partition, record.request, shortened=True)
 
     def qos_bar(self, record: Record) -> str | None:
         """Why the record's partition does not take the QOS of its job, as the reason to show; None if it does."""
@@ -234,18 +234,18 @@ class View:
         """An instant before which no plan can let the record's job start, as far as counting nodes tells."""
         if self._test.preemption is not None:
             return self.state.now
-        return self.state.selector.earliest_by_count(record.shape, self.state.occupants(), self.state.now)
+        return self.state.selector.earliest_by_count(record.request, self.state.occupants(), self.state.now)
 
     def too_few_by(self, record: Record, within: Bitmap, time: int) -> bool:
         """Whether counting is enough to tell that the future test on `within` would name an instant after `time`."""
         if self._test.preemption is not None:
             return False
-        return self.state.selector.too_few_by(record.shape, self.state.occupants(), within, time)
+        return self.state.selector.too_few_by(record.request, self.state.occupants(), within, time)
 
     def could_start(self, record: Record, within: Bitmap) -> bool:
         """Whether the record's job would fit now on the nodes of `within`."""
         state = self.state
-        if state.selector.could_start(record.shape, within):
+        if state.selector.could_start(record.request, within):
             return True
         preemption = self._test.preemption
         return preemption is not None and preemption.could(record, within)
@@ -265,13 +265,13 @@ class View:
         """
         state = self.state
         about = Try(when, following, self.state.rules.ends_where_chosen) if self.tests_from_try else None
-        if record.shape.switches:
+        if record.request.switches:
             self._test.switch_wait.look(record.job)
         trim = self._test.reservations.access.trimmer(record, when, limit) if state.reserved.partial else None
         preemption = self._test.preemption
         if preemption is not None:
             return preemption.future(record, within, trim, about)
-        return state.selector.future(record.shape, state.occupants(), state.now, within, trim=trim, about=about)
+        return state.selector.future(record.request, state.occupants(), state.now, within, trim=trim, about=about)
 
     @property
     def preempts(self) -> bool:
@@ -294,7 +294,7 @@ class View:
 
     def units(self, job: Job) -> JobUnits:
         """`job` as units, in the partition it runs in or the first it asked for."""
-        return units_of(job.shape, self.state.table)
+        return units_of(job.request, self.state.table)
 
     def holdings(self, job: Job) -> list[Holding]:
         """What running `job` holds, node by node."""
@@ -310,7 +310,7 @@ class View:
         up = state.table.up & ~self._test.completing.nodes
         if state.exclusive_users is None:
             return up
-        return state.free_to(Record(job, job.partition, job.shape, job.priority, False), up)
+        return state.free_to(Record(job, job.partition, job.request, job.priority, False), up)
 
     @property
     def solving(self) -> bool:

@@ -24,7 +24,18 @@ class PoolView:
     `pending`: records in order; the list itself, so copy before starting jobs while iterating.
     """
 
-    __slots__ = ("_queue", "_shapes_seen", "_test", "index", "mask", "name", "partitions", "pending", "state", "units")
+    __slots__ = (
+        "_queue",
+        "_requests_seen",
+        "_test",
+        "index",
+        "mask",
+        "name",
+        "partitions",
+        "pending",
+        "state",
+        "units",
+    )
 
     def __init__(self, state: ControllerState, test: StartTest, index: int) -> None:
         self.state, self._test = state, test
@@ -37,7 +48,7 @@ class PoolView:
         self._queue = state.queue.pools[index]
         self.pending: Sequence[Record] = self._queue.records
         self.units: str | None = ""
-        self._shapes_seen = 0
+        self._requests_seen = 0
 
     @property
     def new(self) -> Sequence[Record]:
@@ -75,16 +86,16 @@ class PoolView:
         if self.units is None or self.state.reserved.all:
             return False
         cluster = self.state.cluster
-        if cluster.n_compiled != self._shapes_seen:
-            self._shapes_seen = cluster.n_compiled
-            for shape in cluster.shapes.values():
-                if shape.partition.pool != self.index:
+        if cluster.n_compiled != self._requests_seen:
+            self._requests_seen = cluster.n_compiled
+            for request in cluster.requests.values():
+                if request.partition.pool != self.index:
                     continue
-                same = shape.units is not None and self.units in ("", shape.units)
-                if not same or shape.partition.mask != self.mask:
+                same = request.units is not None and self.units in ("", request.units)
+                if not same or request.partition.mask != self.mask:
                     self.units = None
                     return False
-                self.units = shape.units
+                self.units = request.units
         return True
 
     @property
@@ -131,7 +142,7 @@ class PoolView:
     def fits(self, record: Record, within: Bitmap | None = None) -> bool:
         """Whether the record's job could start now, if need be by preemption."""
         state = self.state
-        if state.selector.fits(record.shape, within):
+        if state.selector.fits(record.request, within):
             return True
         preemption = self._test.preemption
         return preemption is not None and preemption.could(record, within)
@@ -151,10 +162,10 @@ class PoolView:
     def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
         """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
         state = self.state
-        if record.shape.switches:
+        if record.request.switches:
             self._test.switch_wait.look(record.job)
-        return state.selector.future(record.shape, state.occupants(), state.now, within, exact=exact)
+        return state.selector.future(record.request, state.occupants(), state.now, within, exact=exact)
 
     def need_of(self, job: Job) -> int:
         """Units a job takes in the partition it ran in, or the first it asked for."""
-        return job.shape.unit_need
+        return job.request.unit_need

@@ -35,15 +35,15 @@ class ReservedJobs:
         test, state = self._test, self.state
         reason: str = Reason.RESOURCES
         for r in job.reservations:
-            for partition, shape in zip(job.partitions, job.shapes, strict=True):
-                record = Record(job, partition, shape, job.priority, False, r)
+            for partition, request in zip(job.partitions, job.requests, strict=True):
+                record = Record(job, partition, request, job.priority, False, r)
                 rule, text = test.refusal(record, RESERVED)
                 if rule != MAY:
                     reason = text if rule in (LICENSES, LIMITS) else reason
                     continue
                 reach = r.nodes & partition.mask if r.nodes else partition.mask
                 limits = test.accounting.limits
-                if shape.switches:
+                if request.switches:
                     test.switch_wait.look(job)
                 alloc = test.reservations.access.place(record, reach, job.time_limit_s)
                 if alloc is not None and limits is not None and (held := limits.after(record, alloc)):

@@ -57,8 +57,8 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         end=end,
         suspended=_suspended(cluster, core, run is not None), time_limit=_limit(core, started),
         nodes=cluster.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
-        alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.shape.min_cpus),
-        mem_cpu=core.shape.mem_cpu, mem_node=core.shape.mem_node, tres_req=_asked_tres(cluster, core),
+        alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.min_cpus),
+        mem_cpu=core.request.mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
         tres_alloc=_given_tres(cluster, core) if started else {},
         priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
         constraints=live.asked.get("features") or None,
@@ -129,8 +129,8 @@ def _billed(cluster: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str
 
 
 def _asked_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
-    counts = cluster.controller.state.billing.requested(core, core.shape)
-    counts["cpu"] = int(core.shape.min_cpus)
+    counts = cluster.controller.state.billing.requested(core, core.request)
+    counts["cpu"] = int(core.request.min_cpus)
     return _billed(cluster, core, counts)
 
 

@@ -48,10 +48,10 @@ from slurmsim.slurmctld.server.people import People, Person
 from slurmsim.states import JobState
 
 REQUESTS = (
-    queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends, solver_answers,
-    allocations, jobs, nodes, partitions, reservations, shows,
+    queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
+    solver_answers, allocations, jobs, nodes, partitions, reservations, shows,
 )  # fmt: skip
-SHAPES = 1000
+KEPT_REQUESTS = 1000
 """Compiled requests that are kept, beside those of jobs."""
 
 
@@ -209,8 +209,8 @@ class Engine(LiveCluster):
             if live.array is not None:
                 self.arrays.pop(live.array.id, None)
                 self._shown.pop(live.own_id or 0, None)
-        if len(self.controller.state.cluster.shapes) > SHAPES + 4 * len(self.jobs):
-            self.controller.keep_shapes()  # most are of jobs that are gone
+        if len(self.controller.state.cluster.requests) > KEPT_REQUESTS + 4 * len(self.jobs):
+            self.controller.keep_requests()  # most are of jobs that are gone
 
 
 def _introduce(controller: Controller, people: People, owner: int) -> None:

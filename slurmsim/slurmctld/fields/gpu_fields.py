@@ -25,7 +25,7 @@ def cpus_per_tres(row: Row, cluster: LiveCluster) -> str | None:
     told = row.job.asked.get("cpus_per_tres")
     if told is None and row.job.asked.get("cpus_per_gpu"):
         told = f"gres:gpu:{row.job.asked['cpus_per_gpu']}"
-    each = row.core.shape.per_gpu
+    each = row.core.request.per_gpu
     return told or (f"gpu:{each.cpus}" if each.cpus and looked_at(row) else None)
 
 
@@ -34,33 +34,33 @@ def mem_per_tres(row: Row, cluster: LiveCluster) -> str | None:
     told = row.job.asked.get("mem_per_tres")
     if told is None and row.job.asked.get("mem_per_gpu"):
         told = f"gres:gpu:{row.job.asked['mem_per_gpu']}"
-    each = row.core.shape.per_gpu
+    each = row.core.request.per_gpu
     return told or (f"gpu:{each.memory}" if each.memory and looked_at(row) else None)
 
 
 def cpus_per_task(row: Row, cluster: LiveCluster) -> int:
     """CPUs a task, with those its GPUs bring."""
-    shape = row.core.shape
-    own = int(shape.memory.cpus_per_task)
-    return max(own, int(shape.cpus_per_task)) if shape.per_gpu.reserved or looked_at(row) else own
+    request = row.core.request
+    own = int(request.memory.cpus_per_task)
+    return max(own, int(request.cpus_per_task)) if request.per_gpu.reserved or looked_at(row) else own
 
 
 def pn_min_cpus(row: Row, cluster: LiveCluster) -> int:
     """CPUs each node has to give at least; once an update has touched them, what it left."""
-    shape, settled = row.core.shape, row.job.asked.get("pn_min_cpus_settled")
+    request, settled = row.core.request, row.job.asked.get("pn_min_cpus_settled")
     if settled is not None:
         return int(settled)
-    brought = int(shape.cpus_per_task) if shape.per_gpu.reserved else 0
-    return max(int(row.job.asked.get("pn_min_cpus") or 0), int(shape.memory.least_cpus), brought)
+    brought = int(request.cpus_per_task) if request.per_gpu.reserved else 0
+    return max(int(row.job.asked.get("pn_min_cpus") or 0), int(request.memory.least_cpus), brought)
 
 
 def memory(row: Row, cluster: LiveCluster) -> tuple[int, bool]:
     """MiB and whether they are for each CPU, otherwise for each node; 0 where GPUs bring it."""
-    shape = row.core.shape
-    if shape.mem_gpu and shape.per_gpu.charged and not looked_at(row):
-        default = cluster.controller.state.cluster.memory_default(shape.partition)
+    request = row.core.request
+    if request.mem_gpu and request.per_gpu.charged and not looked_at(row):
+        default = cluster.controller.state.cluster.memory_default(request.partition)
         return int(default.per_cpu or default.per_node or 0), bool(default.per_cpu)
-    return int(shape.mem_cpu or shape.mem_node or 0), bool(shape.mem_cpu)
+    return int(request.mem_cpu or request.mem_node or 0), bool(request.mem_cpu)
 
 
 FIELDS: dict[str, Any] = {

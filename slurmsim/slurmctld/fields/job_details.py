@@ -51,10 +51,10 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     if core.state == JobState.PENDING and core.likely_nodes:
         return int(core.likely_nodes)
-    if core.state != JobState.PENDING or core.shape.request.max_nodes:
+    if core.state != JobState.PENDING or core.request.asked.max_nodes:
         return int(core.n_nodes)
     most = max(cluster.most_cpus(core.partition.spec), 1)
-    return max(int(core.n_nodes), -(-int(core.shape.min_cpus) // most))
+    return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most))
 
 
 def _most_nodes(row: Row, cluster: LiveCluster) -> int:
@@ -126,7 +126,7 @@ def _exclusive(row: Row, cluster: LiveCluster) -> str:
         return "USER"
     if shared in ("mcs", "topo"):
         return str(shared).upper()
-    return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.shape.whole else "NO"
+    return "NODE" if shared == "exclusive" or spec.oversubscribe == "EXCLUSIVE" or row.core.request.whole else "NO"
 
 
 def _licenses_given(row: Row, cluster: LiveCluster) -> str | None:

@@ -225,8 +225,8 @@ def _tres_asked(row: Row, cluster: LiveCluster) -> str:
 def tres_asked(live: LiveJob, cluster: LiveCluster) -> dict[str, int]:
     """What a job asks for (tres_req_cnt): of some TRES what updates left there, not what its request comes to."""
     core = live.core
-    counts = cluster.controller.state.billing.requested(core, core.shape)
-    counts |= {"cpu": int(core.shape.min_cpus), "node": core.nodes_asked}
+    counts = cluster.controller.state.billing.requested(core, core.request)
+    counts |= {"cpu": int(core.request.min_cpus), "node": core.nodes_asked}
     return {**counts, **(live.asked.get("tres_settled") or {})}
 
 
@@ -311,7 +311,7 @@ def _shared(row: Row, cluster: LiveCluster) -> str:
         return "NO"
     if spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1:
         return "YES"
-    if shared == "exclusive" or (row.core.shape.whole and (shared != "ok" or spec.oversubscribe == "NO")):
+    if shared == "exclusive" or (row.core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
         return "NO"
     if shared == "ok":
         return "YES"
@@ -329,7 +329,8 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
         return core.scheduler or "Main"
     cycle, controller = cluster.last_cycle, cluster.controller
     seen = core.queued and max(controller.main.last_pass, core.submit_time) < cycle
-    if seen and controller.partition_limits.limit_reason(core, core.partition, core.shape, shortened=True) is not None:
+    limits = controller.partition_limits
+    if seen and limits.limit_reason(core, core.partition, core.request, shortened=True) is not None:
         seen = False  # what a partition's limit keeps out is on the list of no scheduler
     return "Backfill:*" if seen else "Main"
 

@@ -15,14 +15,14 @@ def guess(controller: Controller, jobs: list[Job]) -> None:
     the idle ones; where there are too few, all that are up.
     """
     job = jobs[0]
-    shape = job.shape
-    if job.state != JobState.PENDING or not job.priority or not (shape.elastic or shape.spread):
+    request = job.request
+    if job.state != JobState.PENDING or not job.priority or not (request.elastic or request.spread):
         return
     table = controller.state.table
     up = table.up & job.partition.mask
-    usable = up & table.idle if shape.exclusive and controller.preemption is None else up
+    usable = up & table.idle if request.exclusive and controller.preemption is None else up
     for nodes in (usable, up):
-        found = controller.state.selector.place(shape, Supposed.empty(table), nodes, rough=True)
+        found = controller.state.selector.place(request, Supposed.empty(table), nodes, rough=True)
         if found is not None:
             for job in jobs:
                 job.likely_nodes = found.n_nodes

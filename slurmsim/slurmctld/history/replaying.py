@@ -222,7 +222,7 @@ class _Followed:
 
     def _place(self, record: Record, indices: list[int]) -> Allocation | None:
         """Exactly these nodes for a record, if they are free for it."""
-        mask, exact = from_indices(indices), copy.copy(record.shape)
+        mask, exact = from_indices(indices), copy.copy(record.request)
         exact.required = exact.candidates = mask
         exact.min_nodes = exact.target_nodes = exact.node_need = mask.bit_count()
         exact.max_nodes = max(exact.max_nodes, exact.min_nodes)

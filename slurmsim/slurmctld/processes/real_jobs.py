@@ -209,7 +209,7 @@ class RealJobs:
             "cpus_on_node": cpus.partition("(")[0].partition(",")[0],
             "n_tasks": request.n_tasks or None, "ntasks_per_node": request.tasks_per_node or None,
             "cpus_per_task": asked.get("cpus_per_task"),
-            "mem_per_cpu": core.shape.mem_cpu or None, "mem_per_node": core.shape.mem_node or None,
+            "mem_per_cpu": core.request.mem_cpu or None, "mem_per_node": core.request.mem_node or None,
             "submit_dir": asked.get("submit_dir") or asked.get("work_dir"),
             "submit_host": asked.get("alloc_node") or "localhost",
             "cluster": self.cluster.spec.name, "conf": self.cluster.conf_path, "restarts": core.restarts,

@@ -65,14 +65,14 @@ def answer(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     if core.state != JobState.PENDING:
         return found
     keeps_out = cluster.controller.partition_limits.keeps_out  # asked before who is first in line
-    kept = [keeps_out(core, p, shape) for p, shape in zip(core.partitions, core.shapes, strict=True)]
+    kept = [keeps_out(core, p, request) for p, request in zip(core.partitions, core.requests, strict=True)]
     reason = str(kept[0] if kept and all(kept) else core.reason)
     if int(live.asked.get("immediate") or 0) == 1:
         before = [r for records in cluster.controller.state.queue.jobs.values() for r in records if r.job is not core]
         first = any(r.partition is core.partition and r.priority > core.priority for r in before)
         down = reason == Reason.PARTITION_DOWN and _has_nodes(cluster, core)
         return _fail(cluster, live, found, NOT_TOP if first else DOWN if down else BUSY)
-    if core.shape.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, cluster.release):
+    if core.request.min_nodes > len(core.partition.spec.nodes) and row(_TOO_LARGE, cluster.release):
         return _fail(cluster, live, found, NOT_AVAILABLE)
     for name, text in _SAID.items():
         if reason.startswith(name):

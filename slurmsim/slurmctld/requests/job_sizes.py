@@ -19,23 +19,23 @@ def counts(u: Update) -> None:
     """What other numbers of nodes, CPUs or tasks make of each other; what is not named stays as it is."""
     if not u.pending or _COUNTED.isdisjoint(u.asked):
         return
-    core, shape = u.core, u.core.shape
-    request = core.sub.request
+    core, request = u.core, u.core.request
+    asked = core.sub.request
     before = tres_asked(u.live, u.cluster)
     tres = dict(before)
     memory = u.get("pn_min_memory")
     per_cpu = bool(u.get("mem_per_cpu"))
     nodes, least = u.get("min_nodes"), u.get("pn_min_cpus")
     if nodes is not None and nodes != ALL_NODES:
-        tasks = u.get("num_tasks") or request.n_tasks
+        tasks = u.get("num_tasks") or asked.n_tasks
         if tasks and tasks < nodes:
             u.asked["num_tasks"] = nodes
-        cpus = max(tasks, nodes) * (u.get("cpus_per_task") or request.cpus_per_task)
-        cpus = max(cpus, nodes * (least or max(int(u.present("pn_min_cpus") or 1), shape.memory.least_cpus)))
+        cpus = max(tasks, nodes) * (u.get("cpus_per_task") or asked.cpus_per_task)
+        cpus = max(cpus, nodes * (least or max(int(u.present("pn_min_cpus") or 1), request.memory.least_cpus)))
         if cpus > (u.get("min_cpus") or before["cpu"]):
             u.asked["min_cpus"] = cpus
             if memory is None:
-                memory, per_cpu = shape.mem_cpu or shape.mem_node, bool(shape.mem_cpu)
+                memory, per_cpu = request.mem_cpu or request.mem_node, bool(request.mem_cpu)
         tres["node"] = nodes
     if u.get("min_cpus") is None and least:
         u.asked["min_cpus"] = least * (core.n_nodes if nodes is None else nodes)
@@ -43,7 +43,7 @@ def counts(u: Update) -> None:
         tres["cpu"] = int(u.get("min_cpus"))
     if memory:
         tres["mem"] = memory * tres["cpu" if per_cpu else "node"]
-    u.new |= {"min_cpus": request.min_cpus, "cpus_settled": True, "tres_settled": tres}
+    u.new |= {"min_cpus": asked.min_cpus, "cpus_settled": True, "tres_settled": tres}
     u.tres_changed = tres != before
 
 
@@ -57,7 +57,7 @@ def sizes(u: Update) -> None:
     if u.get("min_cpus") is not None:
         u.new["min_cpus"] = int(u.get("min_cpus"))
     most = u.get("max_cpus")
-    if most and most < u.new.get("min_cpus", u.core.shape.min_cpus):
+    if most and most < u.new.get("min_cpus", u.core.request.min_cpus):
         u.new.pop("min_cpus", None)
         raise Refusal("CPU count specification invalid")
     u.set("pn_min_cpus", "max_cpus", "cpus_per_task")

@@ -82,7 +82,7 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
     controller = cluster.controller
     for live in record.jobs:
         if (
-            controller.partition_limits.limit_reason(live.core, live.core.partition, live.core.shape) is None
+            controller.partition_limits.limit_reason(live.core, live.core.partition, live.core.request) is None
         ):  # what a limit says is kept
             live.edited_at = cluster.now
 

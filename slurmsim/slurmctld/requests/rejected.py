@@ -27,11 +27,11 @@ def keep_rejected(
         sub.dependency = ""
         sub.request = replace(sub.request, exclude=(), node_list=(), constraint="")
         try:
-            partitions, shapes = controller.state.cluster.compiled(sub)
+            partitions, requests = controller.state.cluster.compiled(sub)
         except SubmitError:  # of a type of GRES no node has
             sub.request = replace(sub.request, gres=())
-            partitions, shapes = controller.state.cluster.compiled(sub)
-        core = Job(sub, partitions, shapes, cluster.now)
+            partitions, requests = controller.state.cluster.compiled(sub)
+        core = Job(sub, partitions, requests, cluster.now)
         if controller.accounting.accounts is not None:
             controller.accounting.accounts.admit(core)
         controller.waiting.set_time_limit(core)

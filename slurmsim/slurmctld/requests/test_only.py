@@ -23,8 +23,8 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
     """The answer to a submission that is only tested. Raises SubmitError."""
     controller = cluster.controller
     sub = replace(sub, array_job_id=None, array_task_id=None)  # of an array one task is tested
-    partitions, shapes = controller.state.cluster.compiled(sub)
-    job = Job(sub, partitions, shapes, cluster.now)
+    partitions, requests = controller.state.cluster.compiled(sub)
+    job = Job(sub, partitions, requests, cluster.now)
     if controller.accounting.accounts is not None:
         controller.accounting.accounts.admit(job)
     controller.waiting.set_time_limit(job)
@@ -32,16 +32,16 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
         controller.accounting.limits.admit(job)
     controller.partition_limits.check_partition_limits(job)
     best: tuple[int, Any, Any] | None = None
-    for partition, shape in zip(partitions, shapes, strict=True):
-        if not controller.state.selector.possible(shape):
+    for partition, request in zip(partitions, requests, strict=True):
+        if not controller.state.selector.possible(request):
             continue
         mask = partition.mask & controller.state.table.up
-        found = controller.state.selector.future(shape, controller.state.occupants(), cluster.now, mask, exact=True)
+        found = controller.state.selector.future(request, controller.state.occupants(), cluster.now, mask, exact=True)
         if found is not None and (best is None or found.start < best[0]):
-            best = found.start, found, (partition, shape)
+            best = found.start, found, (partition, request)
     if best is None:
         raise SubmitError(NOT_AVAILABLE)
-    start, forecast, (partition, shape) = best
+    start, forecast, (partition, request) = best
     priority = min(controller.priority.submit(job, cluster.now))
     ahead = 0
     for records in controller.state.queue.jobs.values():
@@ -49,7 +49,7 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
             if record.partition is partition and record.priority >= priority:
                 ahead += record.job.n_cpus * record.job.time_limit_s
     start = max(start, sub.begin or 0, cluster.now) + ahead // max(partition.total_cpus, 1)
-    now = controller.state.selector.place(shape, controller.state.table, partition.mask & controller.state.table.up)
+    now = controller.state.selector.place(request, controller.state.table, partition.mask & controller.state.table.up)
     nodes = (
         controller.state.cluster.node_list(now)
         if now is not None
@@ -57,10 +57,10 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
             [controller.state.table.names[i] for i in range(controller.state.table.n) if forecast.nodes >> i & 1]
         )
     )
-    cpus = shape.min_cpus
+    cpus = request.min_cpus
     if now is not None:
         cpus = now.n_cpus
-    elif shape.whole:
+    elif request.whole:
         cpus = sum(
             int(controller.state.table.cpus[i]) for i in range(controller.state.table.n) if forecast.nodes >> i & 1
         )

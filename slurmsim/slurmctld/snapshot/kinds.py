@@ -20,7 +20,7 @@ from slurmsim.core.accounting.limit_counters import Held
 from slurmsim.core.accounting.limit_rules import Rules, Used
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 from slurmsim.core.accounting.usage_decay import UsageBook, _Run
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import Demand, PerGpu
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.sharing import SharedCores
@@ -69,7 +69,7 @@ KINDS: tuple[Kind, ...] = (
         account accrue_time alloc array_key array_limit bars begin branch claims deadline depth eligible_time
         end_limit end_time exit_code first_submit held_since id key licenses likely_nodes limit_fixed n_cpus n_nodes
         name nodes order partition partitions planned_nodes planned_start preempt_start preempt_time priority qos
-        qos_spec queued rank reason reservation reservation_name reservations restarts scheduler shape shapes
+        qos_spec queued rank reason request requests reservation reservation_name reservations restarts scheduler
         special start_time state sub submit_time suspended_at suspended_s threshold time_limit_s time_min_s
         tried_cpus user waits_for within_limits
     """,
@@ -78,23 +78,23 @@ KINDS: tuple[Kind, ...] = (
         "queue entry",
         Record,
         """
-        alone job key need partition priority reservation shape slot unreserved
+        alone job key need partition priority request reservation slot unreserved
     """,
         standing=_none,
     ),
     _kind("pool", PoolQueue, "gone keys new per_partition records watched"),
-    _kind("pool view", PoolView, "_queue _shapes_seen _test index mask name partitions pending state units"),
+    _kind("pool view", PoolView, "_queue _requests_seen _test index mask name partitions pending state units"),
     _kind("allocation", Allocation, "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole"),
     _kind("share", Share, "cores partition sole row"),
     _kind(
-        "shape",
-        Shape,
+        "shape",  # what it was called when snapshots began
+        CompiledRequest,
         """
-        all_cores apart asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task
+        all_cores apart asked asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task
         exclusive
         gpus_asked gres kinds least_cpus least_loaded lifted limits_met max_cpus_per_node max_nodes mem_all mem_cpu
         mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes part_max_time_s
-        part_min_nodes partition per_gpu possible request required sharing spread strict_one switches target_nodes
+        part_min_nodes partition per_gpu possible required sharing spread strict_one switches target_nodes
         tasks_per_node tree uniform unit_need units whole
     """,
         job_units=_none,

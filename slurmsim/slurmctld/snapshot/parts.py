@@ -57,7 +57,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     )  # fmt: skip
     yield "power states", state.power, "off going coming"
     yield "reservation lists", state.reserved, "all partial magnetic"
-    yield "cluster", state.cluster, "partitions by_name default known_shapes n_compiled gone n_pools"
+    yield "cluster", state.cluster, "partitions by_name default known_requests n_compiled gone n_pools"
     yield "nodes", c.state.table, (
         "specs mem weight gres free_cpus free_mem free_gres n_jobs idle mixed up down total_cpus alloc_cpus used_by"
         " cores active past_features"

@@ -8,14 +8,14 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
 | 2 | 0.3.0 | limits operators have lifted of a job |
 | 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
-| 4 | 0.5.0 | layouts of allocations, what a solver is asked; else what one object kept lies with the part it is of |
+| 4 | 0.5.0 | layouts, what a solver is asked; what one object kept lies with its part; what was a shape is a request |
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.errors import WorkloadError
 from slurmsim.slurmctld.snapshot.kinds import SCHEMA
@@ -37,6 +37,13 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     4: {"pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]}, "allocation": {"layout": None}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
+_RENAMED: dict[str, dict[str, str]] = {
+    "job": {"shape": "request", "shapes": "requests"},
+    "queue entry": {"shape": "request"},
+    "pool view": {"_shapes_seen": "_requests_seen"},
+    "shape": {"request": "asked"},
+}
+"""Up to schema 4: columns of kinds of records that have another name now."""
 _TRIGGERS = {
     "dirty": "dirty", "_came": "came_since", "_begun": "begun", "_asked_at": "asked_at", "_requested": "requested",
     "_since": "since", "_now": "at_once", "_last_loop_pass": "last_loop_pass",
@@ -55,6 +62,7 @@ _MOVED = {
     "reserved jobs": {"_serve_due": ("reserved jobs", "serve_due")},
     "power": {name: ("power states", name) for name in ("off", "going", "coming")},
     "preemption": {"_part_modes": ("preempt modes", "_part_modes")},
+    "cluster": {"known_shapes": ("cluster", "known_requests")},
 }  # fmt: skip
 """Up to schema 4: by part and attribute, the part and attribute it is now."""
 
@@ -73,6 +81,9 @@ def lead_over(table: dict[str, Any], schema: int) -> dict[str, Any]:
     for older in range(schema, SCHEMA):
         for column, value in _ADDED[older].get(table["kind"], {}).items():
             table["columns"][column] = {"later": True} if value is LATER else _column(value, table["n"])
+    if schema < 5:
+        for old, new in _RENAMED.get(table["kind"], {}).items():
+            table["columns"][new] = table["columns"].pop(old)
     return table
 
 
@@ -87,7 +98,15 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         host["_changed"], host["_changed_at"] = host.pop("changed"), now
         parts["tried jobs"] = {}
     if schema < 5:
-        for name in ("accounting", "triggers", "power states", "reservation lists", "qos flags", "start test", "solves"):
+        for name in (
+            "accounting",
+            "triggers",
+            "power states",
+            "reservation lists",
+            "qos flags",
+            "start test",
+            "solves",
+        ):
             parts[name] = {}
         if "preemption" in parts:
             parts["preempt modes"] = {}
@@ -100,11 +119,11 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         parts.setdefault("completing", {})
 
 
-def complete(shapes: list[Shape], schema: int) -> None:
+def complete(requests: list[CompiledRequest], schema: int) -> None:
     """What is a record itself and follows from what others hold."""
     if schema < 2:
-        for shape in shapes:
-            shape.per_gpu = GpuDefaults().complete(shape.request)
+        for request in requests:
+            request.per_gpu = GpuDefaults().complete(request.asked)
 
 
 def settle(engine: Engine, schema: int) -> None:

@@ -97,11 +97,11 @@ def test_queue_order() -> None:
 
 
 def _made(w: World, part: Partition, submit: int, job_id: int, array: int | None, task: int | None) -> Job:
-    from slurmsim.core.placement.cluster_state import compile_shape
+    from slurmsim.core.placement.cluster_state import compile_request
 
     request = ResourceRequest()
     sub = Submission(job_id, request, array_job_id=array, array_task_id=task)
-    return Job(sub, (part,), (compile_shape(w.controller.state.cluster, request, part),), submit)
+    return Job(sub, (part,), (compile_request(w.controller.state.cluster, request, part),), submit)
 
 
 def test_a_job_of_two_partitions_has_two_records_and_leaves_with_both() -> None:

@@ -223,7 +223,7 @@ def test_a_minimum_time_opens_no_closed_partition() -> None:
     w.tell(SetPartitionState("main", "DOWN"), 0)
     w.sbatch("-J a -N1 -t 60 --time-min 1", 10, at=1)
     w.until(100)
-    reason = w.controller.partition_limits.limit_reason(w["a"], w["a"].partition, w["a"].shape, shortened=True)
+    reason = w.controller.partition_limits.limit_reason(w["a"], w["a"].partition, w["a"].request, shortened=True)
     assert (w.state("a"), reason) == ("PENDING", "PartitionDown")
     w.tell(SetPartitionState("main", "UP"))
     w.until(200)

@@ -72,13 +72,13 @@ def asked(by: Asker, broken: Sequence[int]) -> tuple[int, str]:
     if SHOWN in broken:
         job.reason = "AssocGrpJobsLimit"
     if NAMED in broken:
-        job.reason, usable = UNAVAILABLE, usable & ~job.shape.required
+        job.reason, usable = UNAVAILABLE, usable & ~job.request.required
     if ENOUGH in broken:
         usable = 0
     if LICENSES in broken:
         w.controller.licenses.used["a"] = 1
     reservation = state.reserved.all[0] if INSIDE in broken else None
-    record = Record(job, job.partition, job.shape, 1, False, reservation)
+    record = Record(job, job.partition, job.request, 1, False, reservation)
     found = w.controller.start_test.refusal(record, by, usable, AHEAD in broken)
     assert (w.state("a") == "DEADLINE") == (found[0] == DEADLINE)
     return found

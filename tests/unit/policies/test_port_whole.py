@@ -16,7 +16,7 @@ from world import World, simple
 import slurmsim.policy
 import slurmsim_policies
 from slurmsim.core.accounting.limits import Limits
-from slurmsim.core.placement.compiled_request import Shape
+from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.running_snapshot import RunningSnapshot
 from slurmsim.core.placement.selector import Forecast
 from slurmsim.core.records.job import Job
@@ -29,7 +29,7 @@ from slurmsim.core.scheduling.pool_view import PoolView
 # what stands behind each protocol
 CORE = {
     slurmsim.policy.SlurmView: View, slurmsim.policy.Pool: PoolView, slurmsim.policy.SlurmRecord: Record,
-    slurmsim.policy.SlurmJob: Job, slurmsim.policy.RequestView: Shape, slurmsim.policy.LimitsView: Limits,
+    slurmsim.policy.SlurmJob: Job, slurmsim.policy.RequestView: CompiledRequest, slurmsim.policy.LimitsView: Limits,
     slurmsim.policy.PartitionView: Partition, slurmsim.policy.Outlook: RunningSnapshot,
     slurmsim.policy.Forecast: Forecast,
     slurmsim.policy.Access: Access,
@@ -52,6 +52,16 @@ PartitionName=b Nodes=n[3-6] MaxTime=60 DefaultTime=10
 def members(protocol: type) -> set[str]:
     """What a protocol declares, with those it extends."""
     return {name for name in dir(protocol) if not name.startswith("_")}
+
+
+def test_the_request_of_a_record_can_be_had_under_its_old_name() -> None:
+    w = World(simple(2), "backfill")
+    w.sbatch("-J long -N 2 -t 10", run=600)
+    w.sbatch("-J waits -N 2 -t 10", run=60)
+    w.until(1)
+    (record,) = w.controller.state.queue.jobs[w["waits"].id]
+    with pytest.warns(DeprecationWarning, match="called request"):
+        assert record.shape is record.request is w["waits"].request
 
 
 def test_the_small_port_has_ten_names() -> None:

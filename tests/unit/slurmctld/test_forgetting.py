@@ -150,5 +150,5 @@ def test_nothing_of_jobs_that_are_over_stays() -> None:
         "earlier": e.storage.earlier,
     }  # fmt: skip
     assert {name: len(found) for name, found in left.items() if found} == {}
-    assert len(core.state.cluster.shapes) <= 1000 + 8
+    assert len(core.state.cluster.requests) <= 1000 + 8
     assert len(core.state.cluster._compiled) <= 1000 + 8
