@@ -81,10 +81,9 @@ class _Painter:
         jobs: list[dict[str, Any]] = []
         refused: list[tuple[JobView, str]] = []
         for job in self.view.pending:
-            units = self.view.units(job)
-            why = units.refusal or ("asks for several partitions" if len(job.partitions) > 1 else "")
-            if why:
-                refused.append((job, why))
+            units = self._units(job)
+            if units.refusal:
+                refused.append((job, units.refusal))
             elif self.machine and (entry := self._waiting(job, units)) is not None:
                 waiting[entry["id"]] = job
                 jobs.append(entry)
@@ -147,13 +146,26 @@ class _Painter:
         known = self.ewt.get(job.partition.name)
         return known or job.partition.max_time_s or DEFAULT_EWT_S
 
+    def _units(self, job: JobView) -> JobUnits:
+        """In the first of its partitions that has room now, else in the first that can hold it."""
+        if len(job.partitions) == 1:
+            return self.view.units(job)
+        tried = [self.view.units(job, partition) for partition in job.partitions]
+        known = [units for units in tried if not units.refusal]
+        for units in known:
+            allowed = self._indices(units.nodes & self.up & self.view.open_to(job))
+            room = _room(self.free, self._row(units.unit), units.per_node or units.count)
+            if int(room[allowed].sum()) >= units.count:
+                return units
+        return known[0] if known else tried[0]
+
     def _waiting(self, job: JobView, units: JobUnits) -> dict[str, Any] | None:
         """None where the nodes that are up could not hold it, were they empty."""
         demand = self._row(units.unit)
         allowed = units.nodes & self.up & self.view.open_to(job)
         if any(name not in self.resources for name, _ in units.unit.gres):
             return None  # no node that is up has such GRES
-        room = self._room(demand, units.per_node or units.count)
+        room = _room(self.amounts, demand, units.per_node or units.count)
         within = None if allowed == self.up else self._indices(allowed)
         if (int(room.sum()) if within is None else int(room[within].sum())) < units.count:
             return None
@@ -164,13 +176,6 @@ class _Painter:
             entry["per_node"] = units.per_node
         return entry
 
-    def _room(self, demand: Sequence[int], most: int) -> NDArray[np.int64]:
-        room = np.full(len(self.machine), most, np.int64)
-        for r, amount in enumerate(demand):
-            if amount:
-                np.minimum(room, self.amounts[:, r] // amount, out=room)
-        return room
-
     def _fit_what_runs(self, running: Sequence[Mapping[str, Any]]) -> None:
         """Nodes hold what is on them, also where an operator resumed jobs beside others."""
         used = np.zeros_like(self.amounts)
@@ -179,3 +184,13 @@ class _Painter:
             for node in entry["nodes"]:
                 used[node] += demand
         np.maximum(self.amounts, used, out=self.amounts)
+        self.free = self.amounts - used
+
+
+def _room(free: NDArray[np.int64], demand: Sequence[int], most: int) -> NDArray[np.int64]:
+    """Units of that demand each node has room for, at most `most`; `free` is (n_nodes, n_resources)."""
+    room = np.full(len(free), most, np.int64)
+    for r, amount in enumerate(demand):
+        if amount:
+            np.minimum(room, free[:, r] // amount, out=room)
+    return room

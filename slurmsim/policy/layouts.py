@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.policy.cluster import JobView
+from slurmsim.policy.cluster import JobView, PartitionView
 from slurmsim.policy.pools import PoolsView
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
@@ -14,8 +14,8 @@ from slurmsim.policy.units import Holding, JobUnits, Unit
 class LayoutsView(PoolsView, Protocol):
     """The cluster node by node. Nodes are numbered from 0, as bits of a `Bitmap` are."""
 
-    def units(self, job: JobView) -> JobUnits:
-        """`job` as units, in the partition it runs in or the first it asked for."""
+    def units(self, job: JobView, partition: PartitionView | None = None) -> JobUnits:
+        """`job` as units in one of its partitions, else in the one it runs in or the first it asked for."""
 
     def holdings(self, job: JobView) -> Sequence[Holding]:
         """What running `job` holds, node by node."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
+from slurmsim.core.records.node_names import run_length
 from slurmsim.replaying.manifest import cluster_facts
 from slurmsim.trace.schema import EVENTS
 from slurmsim.validate import validate_schedule
@@ -56,6 +57,7 @@ def _columns(controller: Controller, jobs: Sequence[Job]) -> dict[str, list[Any]
         "held_since": [j.held_since if j.alloc else None for j in jobs],
         "time_limit_s": [j.time_limit_s for j in jobs],
         "node_list": [state.node_list(a) if a else "" for a in held],
+        "layout": [run_length(a.layout.tolist()) if a and a.layout is not None else "" for a in held],
         "cpus_per_node": [state.cpus_per_node(a) if a else "" for a in held],
         "mem_per_node_mib": [state.mem_per_node(a) if a else "" for a in held],
         "gres_per_node": [state.gres_per_node(a) if a else "" for a in held],

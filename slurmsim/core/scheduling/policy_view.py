@@ -11,6 +11,7 @@ from slurmsim.core.placement.selector import Forecast, Try
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.partition import Partition
 from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.policy.units import Holding, JobUnits, Unit
@@ -292,9 +293,10 @@ class View:
 
     # -- layouts
 
-    def units(self, job: Job) -> JobUnits:
-        """`job` as units, in the partition it runs in or the first it asked for."""
-        return units_of(job.request, self.state.table)
+    def units(self, job: Job, partition: Partition | None = None) -> JobUnits:
+        """`job` as units in one of its partitions, else in the one it runs in or the first it asked for."""
+        request = job.request if partition is None else job.requests[job.partitions.index(partition)]
+        return units_of(request, self.state.table)
 
     def holdings(self, job: Job) -> list[Holding]:
         """What running `job` holds, node by node."""

@@ -48,6 +48,8 @@ class Solver:
             if "error" in told:
                 print(f"slurmsim: solver: {told['error']}", file=sys.stderr)
         except (OSError, ValueError) as error:
+            if self._closed:
+                return
             print(f"slurmsim: solver: {error or 'ended by itself'}", file=sys.stderr)
             self._process = None
         if not self._closed:

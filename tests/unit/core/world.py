@@ -21,6 +21,7 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.placement.gres import agreed
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import (
+    AskSolver,
     Boot,
     Cancel,
     Continue,
@@ -34,6 +35,7 @@ from slurmsim.core.records.messages import (
     Pause,
     Refused,
     ReservationRefused,
+    Solved,
     Submit,
 )  # fmt: skip
 from slurmsim.errors import SubmitError
@@ -41,6 +43,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy, parse_policy
+from slurmsim.sim.solving import solve
 
 HEAD = """ClusterName=test
 SlurmctldHost=localhost
@@ -114,6 +117,7 @@ class World:
         self.refused: dict[str, str] = {}
         self.told: list[tuple[int, list[Fact]]] = []
         self.boot = boot
+        self.solving = 0  # seconds a solver takes
         self._next_id = 1
         self._future: list[tuple[int, int, Fact]] = []
         self._count = 0
@@ -187,6 +191,8 @@ class World:
                 self.jobs[names[action.job.id]] = self.all[action.job.id] = action.job
             elif isinstance(action, Refused):
                 self.refused[names[action.sub.job_id]] = action.text
+            elif isinstance(action, AskSolver):
+                self.tell(Solved(action.number, solve(action.solver, action.request)), now + self.solving)
             elif isinstance(action, Boot):
                 self.tell(NodesBooted(action.nodes), now + self.boot)
             elif isinstance(action, ReservationRefused):
