@@ -170,9 +170,9 @@ def _fits_now(picture: Picture) -> bool:
     instance = picture.instance
     free = CapacityBoard(instance).timeline
     for i in instance.waiting:
-        job = instance.jobs[i]
-        if instance.units_that_fit(job, free.free[0]).sum() >= job.units:
-            start, _, _ = next(iter(free.windows(job, instance.now)))
+        asked = instance.jobs[i]
+        if instance.units_that_fit(asked, free.free[0]).sum() >= asked.units:
+            start, _, _ = next(iter(free.windows(asked, instance.now)))
             if start == instance.now:
                 return True
     return False

@@ -64,7 +64,7 @@ def test_nobody_waits_for_a_solve(conf: Path) -> None:
     with slurmsim.cluster(conf=conf) as c:
         contested(c)
         client, took = Client(str(c.folder)), []
-        job = {"name": "x", "script": "#!/bin/sh\nsleep 600\n", "work_dir": "/", "ntasks": 8, "std_out": "/dev/null"}
+        job = {"name": "x", "script": "#!/bin/sh\nsleep 600\n", "work_dir": "/", "num_tasks": 8, "std_out": "/dev/null"}
         began = time.monotonic()
         while time.monotonic() < began + 2.0:
             before = time.monotonic()
@@ -98,7 +98,7 @@ def test_kill_9_during_a_solve_loses_nothing(conf: Path, folder: Path) -> None:
         return [{"job_id": a, "job_state": b} for a, b in zip(found["job_id"], found["job_state"], strict=True)]
 
     for k in range(5):
-        job = {"name": f"j{k}", "script": f"#!/bin/sh\nsleep {300 + k}\n", "work_dir": "/", "ntasks": 12,
+        job = {"name": f"j{k}", "script": f"#!/bin/sh\nsleep {300 + k}\n", "work_dir": "/", "num_tasks": 12,
                "time_limit": 10 + k}  # fmt: skip
         client.call("submit", job=job)
     (pid,) = daemons(folder)

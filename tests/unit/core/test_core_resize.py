@@ -37,7 +37,7 @@ def test_a_policy_shrinks_and_grows_a_job() -> None:
     w = World(simple(nodes=4, cpus=2), "fcfs")
     c = w.controller
     c.state.policy = Malleable()
-    c.host = PolicyHost(c.state, c.view, c.start_test, c.life_cycle, c.resizes)
+    c.host = PolicyHost(c.state, c.view, c.start_test, c.life_cycle, c.resizes, c.solves)
     w.sbatch("-J a -N3 --exclusive -t 10", 500, at=0)
     w.sbatch("-J b -N3 --exclusive -t 10", 50, at=10)
     w.until(20)
