@@ -176,7 +176,7 @@ def pcp20(task: Task) -> Answer:
         made.append(BoxModel(instance, task.earliest, boards[0].loads, cuts=cuts))
         return made[0]
 
-    stage = solve_one(task, criteria.SLOWDOWN, hint, make, _effort(options, step=0.5, calls=5))
+    stage = solve_one(task, criteria.SLOWDOWN, hint, make, _effort(options, step=options["limit"] / 2, calls=5))
     jobs = [instance.jobs[i] for i in instance.waiting]
     count = sum(1 + job.units * sum(amount > 0 for amount in job.demand) for job in jobs)
     return _finish(task, criteria.SLOWDOWN, stage, first, hint, count, made)

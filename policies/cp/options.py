@@ -86,13 +86,13 @@ OPTIONS: dict[str, dict[str, PolicyOption]] = {
     },
     "pcp19": {
         "pooled": PolicyOption(_whole(0, 1), 0, "1: also the implied cumulative over all nodes"),
-        **_common(1.0),
+        **_common(0.005),
     },
-    "hcp19": _common(1.0),
+    "hcp19": _common(0.1),
     "pcp20": {
         "cuts": PolicyOption(_cuts, "time+positions+ordered", "none, or some of " + "+".join(CUTS)
                              + "; dominance can remove the optimum"),
-        **_common(1.0),
+        **_common(0.1),
     },
     "cp_classes": {
         "model": PolicyOption(one_of(*CRITERIA), "slowdown", "what is minimised: " + ", ".join(CRITERIA)),

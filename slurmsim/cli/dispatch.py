@@ -12,6 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from slurmsim.errors import ConfigError, InputError
 
+NAMES = "cp_eurora, pcp19, hcp19, pcp20, cp_classes"
+
 
 @runtime_checkable
 class Dispatcher(Protocol):
@@ -31,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     p.add_argument("file", metavar="FILE", type=Path, help="the problem, as TOML (or JSON, if it ends in .json)")
     p.add_argument("--policy", metavar="NAME[:key=value,…]", required=True,
-                   help="cp_eurora, pcp19, hcp19, pcp20, cp_classes, with options as `slurmsim policies` lists them")  # fmt: skip
+                   help=f"{NAMES}, with options as `slurmsim policies` lists them")  # fmt: skip
     p.add_argument("--out", metavar="PICTURE", type=Path, help="also draw the plan into this .png or .svg file")
     p.add_argument("--json", action="store_true", help="print the answer as JSON instead of the drawing")
     p.set_defaults(func=run)
@@ -40,7 +42,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Solve, print and draw. Raises SlurmSimError."""
     if args.out is not None and args.out.suffix not in (".png", ".svg"):
-        raise ConfigError(f"{str(args.out)!r} is no picture", field="--out", expected="a name that ends in .png or .svg")
+        raise ConfigError(
+            f"{str(args.out)!r} is no picture", field="--out", expected="a name that ends in .png or .svg"
+        )
     problem = _read(args.file)
     dispatcher = _dispatcher(args.policy)
     try:
@@ -87,5 +91,5 @@ def _dispatcher(text: str) -> Dispatcher:
     policy = load_policy(name)(options)
     if not isinstance(policy, Dispatcher):
         raise ConfigError(f"policy {name!r} plans no single instances", field="--policy",
-                          expected="cp_eurora, pcp19, hcp19, pcp20, cp_classes, or one with a dispatch method")  # fmt: skip
+                          expected=f"{NAMES}, or one with a dispatch method")  # fmt: skip
     return policy

@@ -49,7 +49,7 @@ def _amount(value: float | None) -> str:
 
 
 def spans(problem: Mapping[str, Any], answer: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int, int]]:
-    """Job, start and end (s) of each job with a start, in the order of starts; what runs is late by a second at most."""
+    """Job, start and end (s) of each job with a start, in the order of starts."""
     now = problem["now"]
     found = []
     for job in problem.get("jobs", ()):

@@ -60,10 +60,7 @@ def pooled(instance: Instance) -> Instance:
     """The instance with all nodes as one, jobs of one unit: what HCP'19 schedules."""
     sums = tuple(sum(group.count * group.capacity[r] for group in instance.groups)
                  for r in range(len(instance.resources)))  # fmt: skip
-    jobs = tuple(
-        replace(job, units=1, demand=tuple(job.units * amount for amount in job.demand), nodes=(0,) if job.nodes else ())
-        for job in instance.jobs
-    )
+    jobs = tuple(replace(job, units=1, demand=job.total, nodes=job.nodes and (0,)) for job in instance.jobs)
     return replace(instance, groups=(NodeGroup(1, sums),), jobs=jobs)
 
 
@@ -142,7 +139,9 @@ def all_box_starts(instance: Instance) -> list[Starts]:
             for mask in choices[job.id]:
                 ends = [end for _, end, theirs in taken if theirs & mask]
                 for start in sorted({instance.now, *(end for end in ends if end > instance.now)}):
-                    if all(end <= start or begin >= start + job.duration for begin, end, theirs in taken if theirs & mask):
+                    if all(
+                        end <= start or begin >= start + job.duration for begin, end, theirs in taken if theirs & mask
+                    ):
                         place(others, (*taken, (start, start + job.duration, mask)), {**so_far, job.id: start})
                         break
 
@@ -155,8 +154,6 @@ def all_box_starts(instance: Instance) -> list[Starts]:
                 break
             together |= mask
         else:
-            taken = tuple(
-                (instance.now, instance.end(job), mask) for job, mask in zip(running, ways, strict=True)
-            )
+            taken = tuple((instance.now, instance.end(job), mask) for job, mask in zip(running, ways, strict=True))
             place(waiting, taken, {job.id: job.start for job in running if job.start is not None})
     return [dict(each) for each in found]

@@ -66,9 +66,7 @@ def instances(draw: st.DrawFn, *, most_jobs: int = 6, most_waiting: int = 4, mos
             start = -draw(st.integers(0, -submit))
             jobs.append(Job(f"j{number}", submit, 1, demand, duration, ewt, start, (node,)))
         elif waiting < most_waiting:
-            places = sum(
-                min(size[r] // amount for r, amount in enumerate(demand) if amount) for size in sizes
-            )
+            places = sum(min(size[r] // amount for r, amount in enumerate(demand) if amount) for size in sizes)
             units = draw(st.integers(1, min(places, 3)))
             waiting += 1
             jobs.append(Job(f"j{number}", submit, units, demand, duration, ewt))

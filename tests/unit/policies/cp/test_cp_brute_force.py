@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cp_brute_force import all_box_starts, all_starts, best, pooled
-from cp_cases import instances, made, plan_from
+from cp_cases import instances, plan_from
 from hypothesis import HealthCheck, given, settings
 
 from slurmsim_policies.cp.checker import problems
@@ -13,7 +13,7 @@ from slurmsim_policies.cp.plain import plain_from
 from slurmsim_policies.cp.problem import Instance
 from slurmsim_policies.cp.solve import solve
 
-tried = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+tried = settings(suppress_health_check=[HealthCheck.too_slow])
 ALONE = ("mks", "wt", "nl")
 
 
