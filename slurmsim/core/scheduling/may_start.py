@@ -6,7 +6,7 @@ each names its rules in its order, and what is special about its look for nodes.
 that walks them; who asks decides what is shown and who is held up by the answer. Then `StartTest.find` looks for nodes.
 
 Behind an entry stands what shows it: Slurm's function, and a test that fails without it (of tests/golden, or of
-tests/unit/core: "unit"). "Not shown": no test and no recorded session would notice if it were elsewhere or gone.
+tests/unit/core: "unit"). "Not shown": of those tests only the one of this table (unit test_may_start) would notice.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ BACKFILL = Asker(
     (
         PARTITION,  # asked again; not shown
         BAR,  # a plan minds a list of QOS, a start one of accounts, too: test_rules_accounts.test_later_looks
-        LICENSES,  # asked again, as others may have started: not shown
+        LICENSES,  # asked again, as others may have started; not shown
         DEADLINE,  # deadline_ok, of who came into the queue since the cycle began; not shown
         LIMITS,  # test_rules_limits.test_a_limit_that_stops_the_queue
     ),
