@@ -10,8 +10,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.plan import Layout
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 Allocator = Callable[[Instance, Job, NDArray[np.int64]], NDArray[np.intp]]
 """(instance, job, free (n_nodes, n_resources)) -> all node indices, the best first."""

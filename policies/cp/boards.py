@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slurmsim_policies.cp.allocators import Allocator, fewest_free_cores, fill
+from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.plan import Box, Layout
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 
 @dataclass(frozen=True, slots=True)

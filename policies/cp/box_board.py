@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 from slurmsim_policies.cp.allocators import last_position
 from slurmsim_policies.cp.boards import CapacityBoard, Slot
+from slurmsim_policies.cp.instance_data import Amounts, Job
 from slurmsim_policies.cp.plan import Box
-from slurmsim_policies.cp.problem import Amounts, Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 Lying = tuple[int, int, Amounts, Amounts]
 """Start, end (s), first positions, sizes."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.plan import Plan
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 Span = tuple[int, int, int, str]
 """Start, end (s), amount, whose."""

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import lcm
 
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.instance_data import Job
+from slurmsim_policies.cp.problem import Instance
 
 MKS, WT, NL, SLOWDOWN = "mks", "wt", "nl", "slowdown"
 NAMES = (MKS, WT, NL, SLOWDOWN)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from slurmsim.bitmap import to_indices
 from slurmsim.policy import Holding, JobUnits, JobView, LayoutsView, Unit
+from slurmsim_policies.cp.instance_data import DEFAULT_EWT_S
 from slurmsim_policies.cp.plain import instance_from
-from slurmsim_policies.cp.problem import DEFAULT_EWT_S, Instance
+from slurmsim_policies.cp.problem import Instance
 
 CORE, MEMORY = "core", "mem"
 LONGEST_S = 10 * 365 * 86400

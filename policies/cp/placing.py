@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from slurmsim_policies.cp.allocators import Allocator, fewest_free_cores, fill, least_total_free
 from slurmsim_policies.cp.boards import CapacityBoard, Slot
+from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.listing import plan_of
 from slurmsim_policies.cp.plan import Layout, Plan
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 Split = Mapping[int, Mapping[int, int]]
 

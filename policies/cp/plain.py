@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slurmsim_policies.cp.problem import DEFAULT_EWT_S, Instance, Job, NodeGroup, Reservation
+from slurmsim_policies.cp.instance_data import DEFAULT_EWT_S, Job, NodeGroup, Reservation
+from slurmsim_policies.cp.problem import Instance
 from slurmsim_policies.cp.validation import wrong
 
 _TOP = ("now", "origin", "power", "nodes", "jobs", "reservations")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from slurmsim.errors import InputError
-
-if TYPE_CHECKING:
-    from slurmsim_policies.cp.problem import Instance, Job, Reservation
+from slurmsim_policies.cp.instance_data import InstanceData, Job, Reservation
 
 LARGEST = 1 << 40  # amounts and times
 MOST_NODES = 1 << 20
@@ -19,7 +17,7 @@ class InstanceError(InputError):
     """An instance is wrong; `field` says where, as in ``jobs[3].rn``."""
 
 
-def check_instance(instance: Instance) -> None:
+def check_instance(instance: InstanceData) -> None:
     """Raise InstanceError unless every job fits the empty machine and what runs fits now."""
     _check_time("now", instance.now)
     _check_time("origin", instance.origin)
@@ -48,7 +46,7 @@ def wrong(field: str, message: str) -> NoReturn:
     raise InstanceError(message, field=field)
 
 
-def _check_nodes(instance: Instance) -> None:
+def _check_nodes(instance: InstanceData) -> None:
     if not instance.groups:
         wrong("nodes", "expected at least one node")
     for index, group in enumerate(instance.groups):
@@ -60,7 +58,7 @@ def _check_nodes(instance: Instance) -> None:
         wrong("nodes", f"expected at most {MOST_NODES} nodes in all, got {total}")
 
 
-def _check_numbers(instance: Instance, where: str, job: Job) -> None:
+def _check_numbers(instance: InstanceData, where: str, job: Job) -> None:
     _check_time(f"{where}.q", job.q)
     if job.q > instance.now:
         wrong(f"{where}.q", f"expected a time up to now ({instance.now}), got {job.q} (job {job.id})")
@@ -78,7 +76,7 @@ def _check_numbers(instance: Instance, where: str, job: Job) -> None:
     _check_indices(instance, f"{where}.nodes", job.nodes, job.id)
 
 
-def _check_places(instance: Instance, where: str, job: Job) -> None:
+def _check_places(instance: InstanceData, where: str, job: Job) -> None:
     """Some node holds a unit, and all nodes together hold all of them."""
     capacity = instance.capacity
     for r, (name, amount) in enumerate(zip(instance.resources, job.demand, strict=True)):
@@ -95,7 +93,7 @@ def _check_places(instance: Instance, where: str, job: Job) -> None:
               f"(job {job.id})")  # fmt: skip
 
 
-def _check_running(instance: Instance, where: str, job: Job) -> None:
+def _check_running(instance: InstanceData, where: str, job: Job) -> None:
     assert job.start is not None
     _check_time(f"{where}.start", job.start)
     if job.start > instance.now:
@@ -104,7 +102,7 @@ def _check_running(instance: Instance, where: str, job: Job) -> None:
         wrong(f"{where}.nodes", f"expected {job.units} node indices, one a unit, got {len(job.nodes)} (job {job.id})")
 
 
-def _check_what_runs(instance: Instance) -> None:
+def _check_what_runs(instance: InstanceData) -> None:
     """What runs does not overfill a node, nor the power."""
     used = np.zeros_like(instance.capacity)
     for index in instance.running:
@@ -121,13 +119,13 @@ def _check_what_runs(instance: Instance) -> None:
         wrong("power", f"expected at least {drawn}, what running jobs draw, got {instance.power}")
 
 
-def _check_reservation(instance: Instance, where: str, kept: Reservation) -> None:
+def _check_reservation(instance: InstanceData, where: str, kept: Reservation) -> None:
     _check_time(f"{where}.start", kept.start)
     _check_amount(f"{where}.duration", kept.duration, 1)
     _check_indices(instance, f"{where}.nodes", kept.nodes, "")
 
 
-def _check_indices(instance: Instance, field: str, nodes: tuple[int, ...], job: str) -> None:
+def _check_indices(instance: InstanceData, field: str, nodes: tuple[int, ...], job: str) -> None:
     for node in nodes:
         if not 0 <= node < instance.n_nodes:
             of = f" (job {job})" if job else ""

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from ortools.sat.python import cp_model
 
+from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.models.objectives import Objective
 from slurmsim_policies.cp.plan import Plan
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 Var = cp_model.IntVar
 Interval = cp_model.IntervalVar

@@ -18,9 +18,10 @@ from itertools import combinations, pairwise
 
 from ortools.sat.python import cp_model
 
+from slurmsim_policies.cp.instance_data import Amounts, Job
 from slurmsim_policies.cp.models.base import Interval, ScheduleModel, Var
 from slurmsim_policies.cp.plan import Box, Plan
-from slurmsim_policies.cp.problem import Amounts, Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 ORDERED, DISJUNCTIVE, DOMINANCE, TIME, POSITIONS = "ordered", "disjunctive", "dominance", "time", "positions"
 CUTS = (TIME, POSITIONS, ORDERED, DISJUNCTIVE, DOMINANCE)

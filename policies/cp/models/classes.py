@@ -16,9 +16,10 @@ from ortools.sat.python import cp_model
 
 from slurmsim_policies.cp.boards import CapacityBoard, Timeline
 from slurmsim_policies.cp.crowding import crowds
+from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.models.base import Interval, ScheduleModel, Var
 from slurmsim_policies.cp.plan import Plan
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.problem import Instance
 
 Split = dict[int, dict[int, int]]
 """Units of each job, by index, in each class."""

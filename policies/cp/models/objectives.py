@@ -8,7 +8,8 @@ from fractions import Fraction
 from ortools.sat.python import cp_model
 
 from slurmsim_policies.cp.criteria import MKS, NL, SLOWDOWN, SLOWDOWN_SCALE, WT, scale, slowdown_integer
-from slurmsim_policies.cp.problem import Instance, Job
+from slurmsim_policies.cp.instance_data import Job
+from slurmsim_policies.cp.problem import Instance
 
 _EXACT_BELOW = 1 << 56  # weighted sums up to here are exact; the solver's own limit is 2^62
 

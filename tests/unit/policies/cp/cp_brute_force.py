@@ -11,7 +11,8 @@ from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
 from slurmsim_policies.cp.criteria import value
-from slurmsim_policies.cp.problem import Instance, Job, NodeGroup
+from slurmsim_policies.cp.instance_data import Job, NodeGroup
+from slurmsim_policies.cp.problem import Instance
 
 Starts = dict[str, int]
 Taken = list[tuple[int, int, dict[int, tuple[int, ...]]]]  # start, end, amounts by node

@@ -6,9 +6,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from slurmsim_policies.cp.instance_data import Job, NodeGroup
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.plan import Plan
-from slurmsim_policies.cp.problem import Instance, Job, NodeGroup
+from slurmsim_policies.cp.problem import Instance
 
 WORKED_EXAMPLE: dict[str, Any] = {
     "now": 0,

@@ -217,8 +217,6 @@ def test_without_or_tools_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_policies_are_registered_and_plan_single_instances_only(name: str) -> None:
+def test_policies_are_registered_and_plan_single_instances(name: str) -> None:
     policy = load_policy(name)({"limit": "0.01"})
     assert policy.dispatch(WORKED_EXAMPLE)["dispatcher"] == name  # type: ignore[attr-defined]
-    with pytest.raises(PolicyError, match=f"policy {name}: plans single instances only"):
-        policy.configure({}, 0)
