@@ -1,7 +1,7 @@
 """Decisions as the journal has them: lists of plain values, the instant and the kind first, then the job and its run.
 
-``[at, "start", job, restarts, id shown, partition, nodes, CPUs a node]`` (and, where a policy laid it out, the list of its
-units on each node), ``[at, "end", job, restarts, state, exit code]``, ``[at, "requeue", job, restarts, state of the
+``[at, "start", job, restarts, id shown, partition, nodes, CPUs a node]`` (and, where a policy laid it out, its units
+on each node), ``[at, "end", job, restarts, state, exit code]``, ``[at, "requeue", job, restarts, state of the
 run]``, ``[at, "suspend" or "resume", job, restarts]`` and ``[at, "resize", job, restarts, nodes, CPUs a node]``. Jobs
 are named by the core's ids.
 """
