@@ -14,6 +14,7 @@ import pytest
 from slurmsim import compiled
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.messages import (
+    AskSolver,
     Cancel,
     Hold,
     NodesDown,
@@ -26,14 +27,14 @@ from slurmsim.core.records.messages import (
     SetPartitionState,
     SetTimeLimit,
 )
-from slurmsim.policy import load_policy
+from slurmsim.policy import load_policy, parse_policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import prepare
 from slurmsim.sim.simulation import Simulation, Timed
 from slurmsim.validate import validate_trace
 from slurmsim_workloads.samples import sample_path
 
-POLICIES = ("fcfs", "easy", "conservative", "backfill", "builtin")
+POLICIES = ("fcfs", "easy", "conservative", "backfill", "builtin", "pcp20:limit=0.01")
 JOBS = 300
 RUN = """
 import sys
@@ -71,6 +72,8 @@ def summary(action: Any) -> tuple[Any, ...]:
     """An action as plain values."""
     if isinstance(action, Refused):
         return "Refused", action.sub.job_id, action.text
+    if isinstance(action, AskSolver):
+        return "AskSolver", action.number, action.solver, action.request
     job = action.run if isinstance(action, Requeued) else action.job
     return (type(action).__name__, job.id, job.state, job.reason, job.nodes, job.n_cpus, job.start_time, job.end_time,
             job.priority, job.restarts, job.partition.name)  # fmt: skip
@@ -125,7 +128,8 @@ def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
     kinds = {name for _, facts in log for name in (type(fact).__name__ for fact in facts)}
     assert kinds >= {"Submit", "JobEnded", "NodesDown", "Requeue", "SetTimeLimit"}
 
-    bare = Controller(prepared.cluster, load_policy(policy)(), simulation.start_time)
+    name, options = parse_policy(policy)
+    bare = Controller(prepared.cluster, load_policy(name)(options), simulation.start_time)
     for turn, (now, facts) in enumerate(copy.deepcopy(log)):
         answer = [summary(action) for action in bare.step(now, facts)]
         assert compiled() or answer == actions[turn], f"turn {turn} at {now}"

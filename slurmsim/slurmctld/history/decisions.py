@@ -1,8 +1,9 @@
 """Decisions as the journal has them: lists of plain values, the instant and the kind first, then the job and its run.
 
-``[at, "start", job, restarts, id shown, partition, nodes, CPUs a node]``, ``[at, "end", job, restarts, state, exit
-code]``, ``[at, "requeue", job, restarts, state of the run]``, ``[at, "suspend" or "resume", job, restarts]`` and
-``[at, "resize", job, restarts, nodes, CPUs a node]``. Jobs are named by the core's ids.
+``[at, "start", job, restarts, id shown, partition, nodes, CPUs a node]`` (and, where a policy laid it out, its units
+on each node), ``[at, "end", job, restarts, state, exit code]``, ``[at, "requeue", job, restarts, state of the
+run]``, ``[at, "suspend" or "resume", job, restarts]`` and ``[at, "resize", job, restarts, nodes, CPUs a node]``. Jobs
+are named by the core's ids.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ def started(now: int, job: Job, shown: int, state: ClusterState) -> Decision:
     """`job` starts; `shown` is the id users know it by."""
     alloc = job.alloc
     assert alloc is not None
-    return [now, "start", job.id, job.restarts, shown, job.partition.name, state.node_list(alloc),
-            state.cpus_per_node(alloc)]  # fmt: skip
+    decision = [now, "start", job.id, job.restarts, shown, job.partition.name, state.node_list(alloc),
+                state.cpus_per_node(alloc)]  # fmt: skip
+    return decision if alloc.layout is None else [*decision, alloc.layout.tolist()]
 
 
 def ended(now: int, job: Job) -> Decision:

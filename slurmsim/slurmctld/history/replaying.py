@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.bitmap import from_indices
+from slurmsim.core.placement.layout import lay_out, malformed
+from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Kill
@@ -206,14 +208,15 @@ class _Followed:
             act(where, decision, job, int(at), more)
 
     def _start(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
-        _, partition, nodes, cpus = more
+        _, partition, nodes, cpus, *layout = more
 
         def start() -> None:
             c = self.c
             records = [r for r in c.state.queue.jobs.get(job.id, ()) if r.partition.name == partition]
             alloc = None
             if records and set(names := expand(nodes)) <= c.state.table.index.keys():
-                alloc = self._place(records[0], sorted(c.state.table.index[name] for name in names))
+                indices = sorted(c.state.table.index[name] for name in names)
+                alloc = self._laid_out(records[0], indices, layout[0]) if layout else self._place(records[0], indices)
             if alloc is None or c.state.cluster.cpus_per_node(alloc) != cpus:
                 raise _not_followed(f"{where}: {text_of(decision)} is not possible by this version's rules")
             c.life_cycle.start(records[0], alloc, "Main")
@@ -228,6 +231,14 @@ class _Followed:
         exact.max_nodes = max(exact.max_nodes, exact.min_nodes)
         exact.by_count = False
         return self.c.state.selector.place(exact, self.c.state.table, mask)
+
+    def _laid_out(self, record: Record, indices: list[int], counts: list[int]) -> Allocation | None:
+        """So many units on each of these nodes, if they are free for the record."""
+        table = self.c.state.table
+        units, layout = units_of(record.request, table), dict(zip(indices, counts, strict=True))
+        if malformed(units, layout, table.n):
+            return None
+        return lay_out(record.request, units, layout, table, table.everything, self.c.state.selector)
 
     def _end(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         state, code = more
