@@ -139,7 +139,7 @@ def test_random_clusters(data: st.DataObject, chosen: tuple[str, bool]) -> None:
     # who is left can start nowhere: nothing runs that it could wait for
     assert not w.controller.state.running and not w.controller.state.suspended, left
     for job in left:
-        assert job.state == "PENDING" and not w.controller.state.selector.possible(job.shapes[0]), job
+        assert job.state == "PENDING" and not w.controller.state.selector.possible(job.requests[0]), job
     partitions = {p.name: p for p in w.cluster.partitions}
     by_id = {job.id: job for job in jobs}
     exempt = w.cluster.option("PreemptExemptTime") or 0
