@@ -7,10 +7,12 @@ import json
 import os
 import select
 import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,10 +107,11 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
     command = [sys.executable, "-m", "slurmsim.slurmctld", str(folder), json.dumps(prepared.header)]
     daemon = None
     try:
-        daemon = subprocess.Popen(
-            [*command, str(held.lock), str(told)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True, cwd="/", pass_fds=(held.lock, told),
-        )  # fmt: skip
+        with _interrupted_later():
+            daemon = subprocess.Popen(
+                [*command, str(held.lock), str(told)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, cwd="/", pass_fds=(held.lock, told),
+            )  # fmt: skip
         held.close()  # the daemon has it now
         os.close(told)
         told = -1
@@ -130,6 +133,23 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
         held.close()
         for descriptor in filter(lambda one: one >= 0, (log, news, told)):
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """A Ctrl-C inside counts at the end: while Popen is at work there is a process already that nobody could end."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _said(log: int, before: int) -> list[str]:
