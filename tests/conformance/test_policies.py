@@ -18,9 +18,15 @@ from slurmsim.states import FINAL_STATES
 
 DAY_S = 86_400
 # One without a schedule plans single instances only (`slurmsim dispatch`).
-policies = pytest.mark.parametrize(
-    "policy", [name for name in policy_names() if load_policy(name).schedule is not Policy.schedule]
+NAMES = [name for name in policy_names() if load_policy(name).schedule is not Policy.schedule]
+SOLVING = [name for name in NAMES if "solver" in load_policy(name).OPTIONS]
+policies = pytest.mark.parametrize("policy", NAMES)
+# who asks a solver takes minutes of a world
+in_worlds = pytest.mark.parametrize(
+    "policy", [pytest.param(name, marks=[pytest.mark.slow] if name in SOLVING else []) for name in NAMES]
 )
+# who optimises the jobs that fit now promises no bound to those that do not
+in_turn = pytest.mark.parametrize("policy", [name for name in NAMES if name not in SOLVING])
 worlds = pytest.mark.parametrize("make", WORLDS, ids=lambda make: make.__name__)
 
 
@@ -37,7 +43,7 @@ def test_it_says_what_it_is(policy: str) -> None:
         assert option.help, f"option {key} has no help"
 
 
-@policies
+@in_worlds
 @worlds
 def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_path: Path) -> None:
     """All jobs that can run do, the validator agrees, and the same input gives the same bytes again."""
@@ -54,7 +60,7 @@ def test_every_job_comes_to_its_end(make: Callable[[], World], policy: str, tmp_
         assert (tmp_path / "first/out" / table).read_bytes() == (tmp_path / "second/out" / table).read_bytes()
 
 
-@policies
+@in_turn
 def test_nobody_starves(policy: str, tmp_path: Path) -> None:
     """A job of all nodes starts within two days although small jobs keep coming for four."""
     jobs = run(stream_of_small_jobs(), policy, tmp_path).jobs_frame()
