@@ -4,5 +4,6 @@ from .conservative import conservative
 from .easy import easy, easy_pyss
 from .fcfs import fcfs
 from .queueing import Job, rigid
+from .whatever_fits import whatever_fits
 
-__all__ = ["Job", "conservative", "easy", "easy_pyss", "fcfs", "rigid"]
+__all__ = ["Job", "conservative", "easy", "easy_pyss", "fcfs", "rigid", "whatever_fits"]

@@ -1,0 +1,51 @@
+"""``slurmsim predictors``: who may predict run times to a policy."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from slurmsim.errors import SlurmSimError
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the subcommand."""
+    p = subparsers.add_parser(
+        "predictors",
+        help="list the installed predictors of run times",
+        description="List the installed predictors, for --policy NAME:predictor=PREDICTOR.",
+    )
+    p.add_argument("--json", action="store_true", help="as JSON")
+    p.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List them; one that cannot be loaded is listed as broken."""
+    from slurmsim.policy import predictor_names
+
+    shown = [_plain(name) for name in predictor_names()]
+    print(json.dumps(shown, indent=2) if args.json else _table(shown))
+    return 0
+
+
+def _plain(name: str) -> dict[str, Any]:
+    from slurmsim.policy import load_predictor
+
+    try:
+        found = load_predictor(name)
+    except SlurmSimError as error:
+        return {"name": name, "broken": str(error)}
+    return {
+        "name": name, "broken": None, "oracle": found.oracle, "needs": list(found.needs), "summary": found.summary
+    }  # fmt: skip
+
+
+def _table(shown: list[dict[str, Any]]) -> str:
+    from slurmsim.report.text import table
+
+    lines = [["predictor", "goes by", "what it says"]]
+    for one in shown:
+        goes_by = "broken" if one["broken"] else ", ".join(one["needs"])
+        lines.append([one["name"], goes_by, one["broken"] or one["summary"]])
+    return table(lines, left=3)

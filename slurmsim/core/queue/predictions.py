@@ -1,0 +1,97 @@
+"""Predicted run times: asked for when a job comes into the queue, corrected while it runs, learned from when it ends.
+
+The limit of a job stays what it asked for. A prediction is what plans are made with (`Job.expected_s`), never more than
+the limit. It is made once. A job that runs on is taken to run longer than predicted by 1 minute, and when it exceeds
+that, too, by 5, 15 and 30 minutes, 1, 2, 5, 10, 20, 50 and 100 hours, in the end by its limit: which one is a function
+of how long it has run.
+
+Source: Tsafrir, Etsion and Feitelson, "Backfilling Using System-Generated Predictions Rather than User Runtime
+Estimates", IEEE TPDS 18(6), 2007; the list of increments as Gaussier et al. (SC 2015) published it in their simulator,
+each counted from the first prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.observer import Observer
+from slurmsim.errors import PolicyError, SlurmSimError
+from slurmsim.policy import JobView, Predictor
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.state.controller_state import ControllerState
+
+UNKNOWN_S = 1 << 40  # of a job nothing is known of: as long as its limit
+_TELLS_NOTHING = frozenset({JobState.NODE_FAIL, JobState.PREEMPTED})
+
+
+class Predictions(Observer):
+    """Asks the policy's predictor, and tells it of ends.
+
+    Attributes
+    ----------
+    run_time_of
+        Seconds the job of an id will run, -1 where that is open: what a simulation knows and hands to an oracle.
+    """
+
+    def __init__(self, state: ControllerState, predictor: Predictor) -> None:
+        self.state, self.predictor = state, predictor
+        self.run_time_of: Callable[[int], int] | None = None
+
+    def consider(self, job: Job) -> None:
+        """`job` comes into the queue, perhaps not for the first time."""
+        if job.predicted_s is None:
+            found = self._oracle(job) if self.predictor.oracle else self._asked(job)
+            job.predicted_s = UNKNOWN_S if found is None else found
+
+    def _oracle(self, job: Job) -> int | None:
+        if self.run_time_of is None:
+            raise self._wrong("knows real run times, which only a simulation can tell it")
+        run_time = self.run_time_of(job.id)
+        return None if run_time < 0 else run_time
+
+    def _asked(self, job: Job) -> int | None:
+        try:
+            ask: Any = self.predictor  # a stranger's may answer anything
+            found = ask.predict(job, self.state.now)
+        except Exception as error:
+            raise self._broken(error) from error
+        if found is None:
+            return None
+        if type(found) is not int or found < 0:
+            raise self._wrong(f"predicts {found!r} for job {job.id} (expected whole seconds, or None)")
+        return min(found, UNKNOWN_S)
+
+    def gone(self, job: Job) -> None:
+        """What ran to an end of its own, or to one somebody made for it, is learned from."""
+        if job.alloc is None or job.start_time is None or job.state in _TELLS_NOTHING or self.predictor.oracle:
+            return
+        now = self.state.now
+        try:
+            self.predictor.ended(cast("JobView", job), now, max(0, now - job.start_time - job.suspended_s))
+        except Exception as error:
+            raise self._broken(error) from error
+
+    def correct(self, now: int) -> None:
+        """Predictions that have proved too short by `now` become longer; plans are made anew then."""
+        overdue = self.state.expectations().overdue(now)
+        for job in overdue:
+            while (job.expected_end or now) <= now and job.expected_s < job.time_limit_s:
+                job.corrections += 1
+        if overdue:
+            self.state.changed()
+
+    def next_time(self) -> int | None:
+        """When the next prediction will have proved too short; None while nobody waits, whom it could concern."""
+        return self.state.expectations().first_correction if self.state.queue.jobs else None
+
+    def _broken(self, error: Exception) -> SlurmSimError:
+        if isinstance(error, SlurmSimError):
+            return error
+        return self._wrong(f"{type(error).__name__}: {' '.join(str(error).split())}")
+
+    def _wrong(self, text: str) -> PolicyError:
+        return PolicyError(self.state.policy.name, f"predictor {self.predictor.name}: {text}")

@@ -1,0 +1,49 @@
+"""When running jobs are expected to end, where a predictor says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slurmsim.core.records.job import Job
+
+Entry = tuple[int, int, Job]
+
+
+class ExpectedEnds:
+    """The running jobs by expected end, put in order again when they have changed and somebody asks.
+
+    Attributes
+    ----------
+    entries
+        (expected end, id, job), ascending.
+    first_correction
+        When the first prediction will have proved too short; None for never: a limit is not corrected.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.first_correction: int | None = None
+        self._change = -1
+
+    def after(self, change: int, running: Sequence[Entry]) -> ExpectedEnds:
+        """Itself, up to date: `running` as they are since the change of that number. O(n log n) for each change."""
+        if self._change == change:
+            return self
+        self._change = change
+        self.entries = found = []
+        first: int | None = None
+        for _, job_id, job in running:
+            end = job.expected_end
+            assert end is not None
+            found.append((end, job_id, job))
+            if job.expected_s < job.time_limit_s and (first is None or end < first):
+                first = end
+        found.sort()
+        self.first_correction = first
+        return self
+
+    def overdue(self, now: int) -> list[Job]:
+        """Jobs that run on at `now` though they were expected to have ended, within their limits."""
+        if self.first_correction is None or self.first_correction > now:
+            return []
+        return [job for end, _, job in self.entries if end <= now and job.expected_s < job.time_limit_s]
