@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim
 from slurmsim.bench.lomonosov import BASE, DEFAULT, LIMITS, Part, Result
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
@@ -20,23 +21,9 @@ from slurmsim.report.text import table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPRODUCED, DIRECTION, NOT, MISSING = (
-    "reproduced", "direction only", "not reproduced", "not attempted (data missing)",
-)  # fmt: skip
 # What may differ from the paper and still count, from the specification of the experiment.
 ALL_JOBS_PERCENT = 1.0
 UTILIZATION_POINTS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A number of the paper beside ours at the default limit, and what that means."""
-
-    what: str
-    paper: str
-    ours: str
-    ratio: str
-    verdict: str
 
 
 def claims(found: Result, part: Part) -> list[Claim]:

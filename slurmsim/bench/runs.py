@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from slurmsim.errors import SlurmSimError
 from slurmsim.trace.reader import Trace
 
 Measure = Callable[[Trace], dict[str, Any]]
+Work = Callable[..., dict[str, Any]]
 Progress = Callable[[int, int], None]
 
 
@@ -34,6 +37,10 @@ class Cell:
         Or the path of a job log; with a seed other than 0 its submit times are jittered by up to `jitter_s`.
     nodes, cpus_per_node
         The cluster; None takes it from the log's header.
+    conf
+        Or the path of its slurm.conf.
+    content
+        What else a result depends on, as of the content of files: results of another content are made again.
     policy
         As ``--policy`` takes it.
     """
@@ -47,18 +54,32 @@ class Cell:
     jitter_s: int = 60
     nodes: int | None = None
     cpus_per_node: int | None = None
+    conf: str = ""
+    content: str = ""
 
 
 def run_all(
-    cells: Sequence[Cell], measure: Measure, folder: Path, *, workers: int = 0, fresh: bool = False,
+    cells: Sequence[Cell], measure: Measure, folder: Path, **how: Any
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """`work_all` for cells that are simulated runs; `measure` is what to keep of a trace.
+
+    It is a function at the top of a module, because other processes call it.
+    """
+    return work_all(cells, partial(_run, measure=measure), folder, **how)
+
+
+def work_all(
+    cells: Sequence[Any], work: Work, folder: Path, *, workers: int = 0, fresh: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     """The figures of every cell by its name, from its file where that is there.
 
     Parameters
     ----------
-    measure
-        What to keep of a trace; a function at the top of a module, because other processes call it.
+    cells
+        Dataclasses with a `name`; all their other fields say what their figures depend on.
+    work
+        (cell, scratch=folder) -> figures; a function at the top of a module, because other processes call it.
     folder
         Gets ``runs/NAME.json``, one whole file as soon as its run is done.
     workers
@@ -85,7 +106,7 @@ def run_all(
         workers = min(workers or os.cpu_count() or 1, len(missing))
         # the folder is ours, so that it goes with all that killed runs leave in it
         with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch, ProcessPoolExecutor(workers) as pool:
-            tasks = {pool.submit(_run, cell, measure, scratch): cell for cell in missing}
+            tasks = {pool.submit(work, cell, scratch=scratch): cell for cell in missing}
             try:
                 for task in as_completed(tasks):
                     cell = tasks[task]
@@ -104,15 +125,15 @@ def run_all(
     return {cell.name: found[cell.name] for cell in cells}
 
 
-def _file(cell: Cell, folder: Path) -> Path:
+def _file(cell: Any, folder: Path) -> Path:
     return folder / "runs" / f"{cell.name}.json"
 
 
-def _definition(cell: Cell) -> dict[str, Any]:
+def _definition(cell: Any) -> dict[str, Any]:
     return json.loads(json.dumps({**asdict(cell), "slurmsim": __version__}))  # as it is when read back
 
 
-def _kept(cell: Cell, folder: Path) -> dict[str, Any] | None:
+def _kept(cell: Any, folder: Path) -> dict[str, Any] | None:
     try:
         text = json.loads(_file(cell, folder).read_text(encoding="utf-8"))
         figures = text["figures"]
@@ -121,14 +142,14 @@ def _kept(cell: Cell, folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _keep(cell: Cell, folder: Path, figures: dict[str, Any]) -> None:
+def _keep(cell: Any, folder: Path, figures: dict[str, Any]) -> None:
     from slurmsim.report.build import write_file
     from slurmsim.trace.jsonfile import to_json
 
     write_file(_file(cell, folder), to_json({"cell": _definition(cell), "figures": figures}).encode())
 
 
-def _run(cell: Cell, measure: Measure, scratch: str) -> dict[str, Any]:
+def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
     """Simulate one cell in a folder of its own below `scratch`, which does not stay."""
     from slurmsim.replaying.options import RunOptions
     from slurmsim.replaying.preparation import prepare
@@ -144,11 +165,20 @@ def _run(cell: Cell, measure: Measure, scratch: str) -> dict[str, Any]:
             log = f"{place}/workload.parquet"
             write_workload(generate(cell.model, dict(cell.options), cell.seed), log)
         prepared = prepare(
-            RunOptions(log, f"{place}/run", nodes=cell.nodes, cpus_per_node=cell.cpus_per_node, policy=cell.policy)
+            RunOptions(
+                log,
+                f"{place}/run",
+                nodes=cell.nodes,
+                cpus_per_node=cell.cpus_per_node,
+                policy=cell.policy,
+                conf=cell.conf or None,
+            )
         )
         if cell.log and cell.seed:
             prepared.workload = jittered(prepared.workload, cell.jitter_s, cell.seed)
+        began = time.process_time()
         made, summary, interrupted = execute(prepared, report=False)
+        cpu_s = time.process_time() - began
         if interrupted:
             raise KeyboardInterrupt
         figures = measure(read_trace(made))
@@ -156,4 +186,7 @@ def _run(cell: Cell, measure: Measure, scratch: str) -> dict[str, Any]:
     if summary["unfinished"]:
         raise SlurmSimError(f"{cell.name}: {summary['unfinished']} jobs have not ended")
     lacks = {key: summary[key] for key in ("jobs", "refused", "never_started", "dropped", "mean_wait_so_far_s")}
-    return {**figures, "summary": lacks, "jobs_sha256": jobs, "wall_s": summary["wall_s"], "passes": summary["passes"]}
+    return {
+        **figures, "summary": lacks, "jobs_sha256": jobs, "wall_s": summary["wall_s"], "cpu_s": cpu_s,
+        "passes": summary["passes"],
+    }  # fmt: skip

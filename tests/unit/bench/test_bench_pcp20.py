@@ -1,0 +1,232 @@
+"""The PCP'20 experiment in small: its systems, its files, resuming, counts, claims and their verdicts. No times."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmsim.bench import pcp20_work, runs
+from slurmsim.bench.eurora_data import LOG as EURORA_LOG
+from slurmsim.bench.pcp20 import PARTS, Result, Sizes, experiment, parse_parts
+from slurmsim.bench.pcp20_view import (
+    DIRECTION,
+    MISSING,
+    NOT,
+    REPRODUCED,
+    gain_sentence,
+    instance_claims,
+    system_claims,
+    system_table,
+)
+from slurmsim.bench.pcp20_work import LIST, InstanceCell, RunCell
+from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS, eurora, kit, mapped
+from slurmsim.cli import main
+from slurmsim.errors import InputError, PolicyError
+from slurmsim_policies.cp.checker import problems
+from slurmsim_policies.cp.plain import instance_from
+from slurmsim_policies.cp.plan import Plan
+from slurmsim_policies.cp.policy import Pcp20
+
+COLUMNS = "job_id,queue,submit_utc,start_utc,end_utc,wall_req_s,n_units,cores,gpus,mics,mem_kb,power_w,units\n"
+SIZE = ("--instances", "2", "--jobs", "14", "--window", "14", "--first", "0", "--seeds", "2")
+SMALL = ("--parts", "instances-eurora,systems-eurora,quality-kth", *SIZE)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with jobs of Eurora that crowd its GPU nodes, and a log that crowds 100 nodes."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "seeds").mkdir()
+    rows = []
+    for n in range(30):
+        units, cores, gpus, mics = ((4, 8, 2, 0), (16, 16, 0, 0), (20, 12, 2, 0), (1, 1, 0, 1))[n % 4]
+        length = 300 + 70 * n % 400
+        at = 1396255870 + 30 * n
+        rows.append(f"{500 + n},parallel,{at},{at},{at + length},600,{units},{units * cores},{units * gpus},"
+                    f"{units * mics},{units * 1048576},,\n")  # fmt: skip
+    (folder / EURORA_LOG).write_text(COLUMNS + "".join(rows))
+    jobs = [f"{n} {20 * n} -1 {60 + 37 * n % 90} {20 + 17 * n % 80} -1 -1 {20 + 17 * n % 80} 200" for n in range(1, 31)]
+    text = "; MaxNodes: 100\n; MaxProcs: 100\n" + "".join(f"{job} -1 1 1 1 1 1 1 -1 -1\n" for job in jobs)
+    (folder / LOGS["kth"][0]).write_bytes(gzip.compress(text.encode()))
+    (folder / KIT_FILE).write_bytes(gzip.compress(text.encode()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bench") / "out"
+    with pytest.MonkeyPatch.context() as patch:  # what gives up does so soon
+        for name in pcp20_work.LIMITS:
+            patch.setitem(pcp20_work.LIMITS, name, 0.02 if name == "pcp19" else 0.1)
+        assert main(["bench", "pcp20", "--data", str(data), "--out", str(folder), "--quiet", *SMALL]) == 0
+    return folder
+
+
+def test_files(out: Path) -> None:
+    found = json.loads((out / "results.json").read_text())
+    assert set(found["parts"]) == {"instances-eurora", "systems-eurora", "quality-kth"} and not found["not_attempted"]
+    assert len(found["parts"]["instances-eurora"]["claims"]) == 6
+    assert "real jobs of Eurora" in found["parts"]["systems-eurora"]["about"]
+    waits = found["parts"]["quality-kth"]["schedulers"]
+    assert set(waits) == {"easy", "conservative", "backfill", "list", "pcp20", "cp_classes"}
+    assert waits["easy"]["mean_wait_s"]["n"] == 2 and waits["easy"]["queue"]["mean"] > 0
+    assert (out / "pcp20.png").stat().st_size > 5_000 and (out / "pcp20.svg").stat().st_size > 5_000
+    text = (out / "results.txt").read_text()
+    assert MISSING in text and "list scheduling" in text and "predictor=real" in text
+
+
+def test_saved_instances_are_judged_and_counted(out: Path) -> None:
+    files = sorted((out / "instances" / "eurora").iterdir())
+    assert 0 < len(files) <= 2
+    for file in files:
+        instance = instance_from(json.loads(file.read_text()))
+        answer = Pcp20({"limit": "0.01"}).dispatch(json.loads(file.read_text()))
+        plan = Plan(answer["starts"], {k: {int(n): u for n, u in v.items()} for k, v in answer["layout"].items()})
+        assert problems(instance, plan, queued=answer["queued"]) == []
+        figures = json.loads((out / "runs" / f"instances-eurora-{file.stem}.json").read_text())["figures"]
+        assert figures["pcp20_variables"] == figures["pcp20_variables_tenfold"]
+        assert figures["pcp19_variables_tenfold"] - figures["waiting"] == 10 * (
+            figures["pcp19_variables"] - figures["waiting"]
+        )
+        assert any(figures[f"{name}_reached"] for name in ("hcp19", "pcp19", "pcp20", "cp_classes"))
+
+
+def test_it_goes_on_where_it_stopped(out: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = out / "runs" / "quality-kth-pcp20-1.json"
+    before = json.loads(lost.read_text())["figures"]
+    lost.unlink()
+    made: list[str] = []
+    keep = runs._keep
+    monkeypatch.setattr(runs, "_keep", lambda cell, *more: (made.append(cell.name), keep(cell, *more)))
+    assert main(["bench", "pcp20", "--data", str(data), "--out", str(out), "--quiet", *SMALL]) == 0
+    assert made == ["quality-kth-pcp20-1"]
+    after = json.loads(lost.read_text())["figures"]
+    timed = {"cpu_s", "dispatch_s", "solver_s"}
+    assert {k: v for k, v in after.items() if k not in timed} == {k: v for k, v in before.items() if k not in timed}
+
+
+def test_list_scheduling_is_the_dispatcher_without_its_solver(data: Path, tmp_path: Path) -> None:
+    cell = RunCell("a", "kth", LIST, str(data), jobs=24)
+    listed = pcp20_work.run(cell, tmp_path)
+    assert listed["solves"] > 0 and listed["never_started"] == 0
+    assert sum(listed["queue_over_time"]) / 24 == pytest.approx(listed["queue"], rel=0.01)
+
+
+def test_eurora_as_it_was(data: Path) -> None:
+    system = eurora(data / EURORA_LOG, jobs=4, first=0)
+    ints, texts = system.workload.ints, system.workload.texts
+    assert ints["tasks"].tolist() == [4, 16, 20, 1] and ints["cpus_per_task"].tolist() == [8, 16, 12, 1]
+    gpus, mic = "--tres-per-task=gres/gpu=2", "--tres-per-task=gres/mic=1"
+    assert [texts["options"][k] for k in range(4)] == [gpus, "", gpus, mic]
+    assert set((ints["mem_per_cpu"] * ints["cpus_per_task"]).tolist()) == {1048576 * 3}  # in thirds of a KB
+    assert ints["submit"].tolist() == [0, 30, 60, 90]
+    with pytest.raises(InputError, match="cannot be read"):
+        eurora(data / "nothing.csv", jobs=4)
+
+
+def test_a_table_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("job_id,queue\n1,debug\n")
+    with pytest.raises(InputError, match="no column submit_utc"):
+        eurora(tmp_path / "a.csv", jobs=1)
+
+
+def test_kit_by_its_rule(data: Path) -> None:
+    assert [mapped(procs, 20, 1152) for procs in (7, 20, 40, 50, 25000)] == [
+        (1, 7), (1, 20), (2, 20), (5, 10), (1152, 20),
+    ]  # fmt: skip
+    system = kit(data / KIT_FILE, jobs=5)
+    assert (system.workload.ints["cpus_per_task"] == 20).all() and "CPUs=48" in system.conf
+
+
+def figures(**given: Any) -> dict[str, Any]:
+    found = {"pcp19_variables": 100, "pcp20_variables": 5, "pcp20_variables_tenfold": 5}
+    for name in ("pcp19", "pcp20"):
+        found |= {f"{name}_cold_s": 1.0, f"{name}_reached": True, f"{name}_objective": 5.0}
+    return {**found, "pcp20_cold_s": 0.5, **given}
+
+
+def verdicts(found: list[dict[str, Any]]) -> list[str]:
+    return [claim.verdict for claim in instance_claims(found)]
+
+
+def test_verdicts_on_instances() -> None:
+    assert verdicts([figures()] * 3) == [REPRODUCED] * 6
+    slow = figures(pcp20_cold_s=2.0, pcp20_variables=50, pcp20_variables_tenfold=51, pcp20_objective=6.0)
+    assert verdicts([slow] * 2) == [DIRECTION, NOT, NOT, NOT, NOT, NOT]
+    assert verdicts([figures(pcp19_reached=False, pcp20_cold_s=2.0)])[3] == REPRODUCED
+    assert verdicts([figures(pcp19_reached=False, pcp20_reached=False)])[3] == NOT
+    mixed = [figures(), figures(), figures(pcp20_variables=20, pcp20_cold_s=3.0)]
+    assert verdicts(mixed)[:4] == [REPRODUCED, DIRECTION, NOT, DIRECTION]
+
+
+def cells(system: str, letter: str, **times: float) -> dict[str, dict[str, Any]]:
+    common = {"activations": 10, "solves": 5, "mean_wait_s": 1.0, "bounded_slowdown": 1.0}
+    return {f"systems-{system}-{name}{letter}": {"dispatch_s": time, **common} for name, time in times.items()}
+
+
+def test_verdicts_on_systems() -> None:
+    times = cells("eurora", ".R", hcp19=1.0, pcp19=1.4, pcp20=0.97, cp_classes=0.5)
+    found = Result(Sizes(), ["systems-eurora"], [], times)
+    assert [row[-1] for row in system_table(found, "systems-eurora")[1:]] == [
+        "", REPRODUCED, REPRODUCED, "no number in the paper",
+    ]  # fmt: skip
+    assert [claim.verdict for claim in system_claims(found, "systems-eurora")] == [REPRODUCED] * 2
+    found = Result(Sizes(), ["systems-kit"], [], cells("kit", "", hcp19=2.0, pcp19=1.0, pcp20=1.0, cp_classes=1.0))
+    assert [claim.verdict for claim in system_claims(found, "systems-kit")] == [NOT]
+
+
+@pytest.mark.parametrize(("pcp20", "said"), [(40.0, "has 50%"), (120.0, "no less than EASY")])
+def test_how_much_list_scheduling_has(pcp20: float, said: str) -> None:
+    waits = {"quality-kth-easy-1": 100.0, "quality-kth-list-1": 70.0, "quality-kth-pcp20-1": pcp20}
+    found = Result(Sizes(seeds=1), ["quality-kth"], [], {k: {"mean_wait_s": v} for k, v in waits.items()})
+    assert said in gain_sentence(found, "quality-kth")
+
+
+def test_without_data_nothing_is_attempted_and_said_so(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.delenv("SLURMSIM_DATA", raising=False)
+    assert main(["bench", "pcp20", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert all(f"{part}: {MISSING}" in said for part in PARTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--parts", "quality-fcfs"), "unknown part 'quality-fcfs'"),
+        (("--seeds", "0"), "--seeds"),
+        (("--first", "-1"), "--first"),
+        (("--data", "nowhere"), "nowhere"),
+    ],
+)
+def test_refused_in_one_line(
+    tmp_path: Path, options: tuple[str, str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    assert main(["bench", "pcp20", "--out", str(tmp_path / "out"), *options]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_parts() -> None:
+    assert parse_parts("all") == PARTS and parse_parts("systems-kit") == ("systems-kit",)
+
+
+def test_errors_of_policies_come_from_other_processes() -> None:
+    error = pickle.loads(pickle.dumps(PolicyError("easy", "took a busy node")))
+    assert str(error) == "policy easy: took a busy node" and error.policy == "easy"
+
+
+def test_the_real_jobs(tmp_path: Path) -> None:
+    folder = os.environ.get("SLURMSIM_DATA")
+    if not folder or not (Path(folder) / EURORA_LOG).is_file():
+        pytest.skip("set SLURMSIM_DATA to the folder with the SWF logs and seeds/")
+    found = experiment(
+        tmp_path, Path(folder), parts=("instances-eurora",), sizes=Sizes(instances=2, jobs=60, seeds=1)
+    )  # fmt: skip
+    assert "5,930" not in found.cells["instances-eurora-saved"]["about"]
+    assert isinstance(InstanceCell("a", "b").file, str)
