@@ -2,11 +2,15 @@
 
 Where jobs of a pool need interchangeable units (`Pool.counts`), counting decides: EASY from one shadow time, and
 conservative from a profile of planned starts. Elsewhere (mixed shares of nodes, memory, GRES, features, overlapping
-partitions) plans are pinned to nodes in a node space, exactly as far as the limits of running jobs tell.
+partitions) plans are pinned to nodes in a node space, exactly as far as the expected ends of running jobs tell.
+
+A job is planned with `expected_s` seconds: its limit, or what a predictor says (option ``predictor``). Then one that
+runs may exceed what it was planned with. The core corrects its expected end and changes `Pool.edits`, so everything is
+planned anew, and starts that were planned may move back.
 
 `_arrivals_only` is the one shortcut: if nothing but arrivals happened since the last pass, only the new jobs can
 start. It changes no decision: free units, shadow time and extra units depend on running jobs alone, and a job that
-could not be backfilled at an earlier instant cannot later (now + limit only grows).
+could not be backfilled at an earlier instant cannot later (now + its expected time only grows).
 
 Who is looked at next is the pool's to say (`Pool.turns`): the queue's order, unless a policy that uses this engine
 has put another one before it (`cpu_hours`).
@@ -22,6 +26,7 @@ from slurmsim.capacity import CapacityProfile, NodeSpace
 from slurmsim.policy import Decision, Decisions, JobView, Plan, Policy, Pool, PoolsView, RecordView, Start, WakeAt
 
 FOREVER = 1 << 62
+SHORTEST = "shortest"
 
 
 class ReservationBackfill(Policy):
@@ -31,6 +36,7 @@ class ReservationBackfill(Policy):
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         super().__init__(options)
+        self._shortest_first = self.options.get("order") == SHORTEST
         self._pools: dict[str, Shadow | PlannedStarts] = {}
 
     def schedule(self, view: PoolsView, now: int) -> Iterable[Decision]:
@@ -50,17 +56,18 @@ class ReservationBackfill(Policy):
             return ()
         if not pool.counts:
             self._pools.pop(pool.name, None)
-            return pinned_pass(pool, now, self.depth)
+            return pinned_pass(pool, now, self.depth, self._shortest_first)
         state = self._pools.get(pool.name)
         if state is None:
-            state = self._pools[pool.name] = Shadow() if self.depth == 1 else PlannedStarts()
+            state = self._pools[pool.name] = Shadow(self._shortest_first) if self.depth == 1 else PlannedStarts()
         return state.run(pool, now)
 
 
 class Shadow:
     """EASY on counts; remembers the head's shadow time and extra units as long as they hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, shortest_first: bool = False) -> None:
+        self.shortest_first = shortest_first
         self.generation: Hashable = -1
         self.head: RecordView | None = None
         self.shadow = 0
@@ -105,11 +112,13 @@ class Shadow:
         if not self.known and self.head is not None:  # before anybody behind it has a turn
             self._find_shadow(pool, free, self.head.need)
             yield Plan(self.head, self.shadow)
+        if self.shortest_first:
+            fitting = sorted(fitting, key=_expected)
         for record in pool.turns(fitting):
             need, job = record.need, record.job
             if need > free or not job.queued:  # it may have started in another of its partitions
                 continue
-            if now + job.time_limit_s <= self.shadow:
+            if now + job.expected_s <= self.shadow:
                 if (yield Start(record)):
                     free -= need
             elif need <= self.extra and (yield Start(record)):
@@ -127,7 +136,7 @@ class Shadow:
         )
 
     def _find_shadow(self, pool: Pool, free: int, need: int) -> None:
-        """Earliest end by limit at which the head fits; everything that ends in that very second counts."""
+        """Earliest expected end at which the head fits; everything that ends in that very second counts."""
         returning = pool.returning
         self.known = True
         self.shadow, self.extra = FOREVER, 0  # a head that fits no more (nodes went down) holds nobody back
@@ -184,9 +193,9 @@ class PlannedStarts:
 
     def _plan(self, record: RecordView, now: int) -> Decisions:
         job, need = record.job, record.need
-        start = self.profile.earliest(need, job.time_limit_s, now)
+        start = self.profile.earliest(need, job.expected_s, now)
         if start is not None:  # else it needs more than is up: planned again when nodes come back
-            self.profile.add(start, start + job.time_limit_s, -need)
+            self.profile.add(start, start + job.expected_s, -need)
             self._note(record, start)
             yield Plan(record, start)
 
@@ -198,14 +207,14 @@ class PlannedStarts:
     def _leave(self, pool: Pool, job: JobView, end: int | None, now: int) -> tuple[int, int] | None:
         """Give back what a job that left still holds in the profile; the hole it leaves, None if there is none.
 
-        `end` is the end of its limit if it was running, None if it left the queue.
+        `end` is its expected end if it was running, None if it left the queue.
         """
         begin, need = now, pool.need_of(job)
         if end is None:
             planned = self.plans.pop(job.id, None)
             if planned is None:
                 return None
-            begin, end = planned[0], planned[0] + job.time_limit_s
+            begin, end = planned[0], planned[0] + job.expected_s
             need = planned[2].need
         if end <= begin:
             return None
@@ -229,7 +238,7 @@ class PlannedStarts:
             need = record.need
             if planned is None or planned[2] is not record or need > peak or planned[0] <= first:
                 continue
-            start, limit = planned[0], job.time_limit_s
+            start, limit = planned[0], job.expected_s
             profile.add(start, start + limit, need)
             earlier = profile.earliest(need, limit, now)
             if earlier is None or earlier >= start:
@@ -260,7 +269,11 @@ class PlannedStarts:
             yield WakeAt(heap[0][0])
 
 
-def pinned_pass(pool: Pool, now: int, depth: int | None) -> Decisions:
+def _expected(record: RecordView) -> int:
+    return record.job.expected_s
+
+
+def pinned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool = False) -> Decisions:
     """One pass where counting is not enough: planned starts are pinned to nodes, replanned at every pass.
 
     Jobs beyond the reservation depth start only where no planned job needs the node before they end.
@@ -269,12 +282,16 @@ def pinned_pass(pool: Pool, now: int, depth: int | None) -> Decisions:
     for begin, end, nodes in pool.closed():
         space.take(begin, end, nodes)
     planned = 0
+    behind: list[RecordView] = []  # jobs beyond the depth, where they do not go in queue order
     for record in pool.turns(list(pool.pending)):
         job = record.job
         if not job.queued:
             continue
-        limit = job.time_limit_s
+        limit = job.expected_s
         if depth is not None and planned >= depth:
+            if shortest_first:
+                behind.append(record)
+                continue
             within = space.free_over(now, now + limit - 1)
             if pool.fits(record, within):
                 yield Start(record, within)
@@ -291,15 +308,19 @@ def pinned_pass(pool: Pool, now: int, depth: int | None) -> Decisions:
         space.take(start, start + limit, nodes)
         planned += 1
         yield Plan(record, start, nodes, promise=False)
+    for record in sorted(behind, key=_expected):
+        within = space.free_over(now, now + record.job.expected_s - 1)
+        if record.job.queued and pool.fits(record, within):
+            yield Start(record, within)
     pool.seen()
 
 
 def earliest_pinned(pool: Pool, space: NodeSpace, record: RecordView, now: int) -> tuple[int, int] | None:
-    """Earliest start and nodes, given running jobs' limits and the plans in `space`.
+    """Earliest start and nodes, given running jobs' expected ends and the plans in `space`.
 
     Nodes busy now are preferred for a start in the future: idle ones stay free for backfill.
     """
-    limit = record.job.time_limit_s
+    limit = record.job.expected_s
     for after in [now, *[t for t in space.times if t > now]]:
         within = space.free_over(after, after + limit - 1)
         found = pool.future(record, within, exact=True)

@@ -3,12 +3,17 @@
 A job is planned at the earliest instant from which its units are free for its whole limit, given the limits of the
 running jobs and all plans before it. When a job ends early, or a waiting one is cancelled, the schedule is compressed
 once: the waiting jobs, in queue order, are lifted out and put back at their earliest start, which is never later.
-Jobs without a limit count with one year. No options.
+Jobs without a limit count with one year. Option: ``predictor``, who says how long jobs will run instead of their
+limits; then a planned start is no promise, as jobs may run longer than predicted.
 Source: Mu'alem and Feitelson 2001, section 2.2; Feitelson and Weil 1998.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+from slurmsim.policy import PREDICTOR, PolicyOption
 from slurmsim_policies.backfill import ReservationBackfill
 
 
@@ -17,4 +22,5 @@ class Conservative(ReservationBackfill):
 
     name = "conservative"
     summary = "conservative backfill: every job has a planned start nobody may delay"
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {"predictor": PREDICTOR}
     depth = None

@@ -5,13 +5,26 @@ does not gets a planned start, the *shadow time*, when running jobs will have gi
 later job may start now if it fits and either ends by the shadow time at the latest or needs no more than the *extra*
 units, those free at the shadow time beyond the head's need (everything that ends by then counts). The shadow is
 recomputed at every pass. Jobs without a limit count with one year, so they are never backfilled before a shadow.
-Options: none; see `slurmsim_policies.backfill` for the engine.
-Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.2 (EASY is aggressive backfilling).
+Options: ``predictor``, who says how long jobs will run instead of their limits; ``order``, whether jobs behind the head
+are tried in queue order or the shortest expected first (both together are Tsafrir's EASY++, which predicts by
+`last_two`). See `slurmsim_policies.backfill` for the engine.
+Source: Lifka 1995; Mu'alem and Feitelson 2001, section 2.2 (EASY is aggressive backfilling); Tsafrir, Etsion and
+Feitelson 2007 (EASY++).
 """
 
 from __future__ import annotations
 
-from slurmsim_policies.backfill import ReservationBackfill
+from collections.abc import Mapping
+from typing import ClassVar
+
+from slurmsim.policy import PREDICTOR, PolicyOption
+from slurmsim_policies.backfill import SHORTEST, ReservationBackfill
+
+
+def _order(text: str) -> str:
+    if text not in ("queue", SHORTEST):
+        raise ValueError(text)
+    return text
 
 
 class Easy(ReservationBackfill):
@@ -19,4 +32,8 @@ class Easy(ReservationBackfill):
 
     name = "easy"
     summary = "EASY (aggressive) backfill: the first blocked job has a planned start nobody may delay"
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
+        "predictor": PREDICTOR,
+        "order": PolicyOption(_order, "queue", "jobs behind the first blocked one are tried by: queue, shortest"),
+    }
     depth = 1

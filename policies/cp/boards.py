@@ -7,7 +7,7 @@ A board starts with what runs and what is reserved. `slot` finds the earliest st
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,34 +49,47 @@ class Timeline:
     free
         (n_steps, n_nodes, n_resources) int64.
     watts
-        (n_steps,) int64; as good as endless where the instance has no power budget.
+        (n_steps,) int64; as good as endless where the instance has no power budget, else less what runs draws.
     """
 
-    def __init__(self, instance: Instance, free: NDArray[np.int64]) -> None:
+    def __init__(self, instance: Instance, times: Sequence[int], free: NDArray[np.int64]) -> None:
         self._instance = instance
-        self.times = [instance.now]
-        self.free = free[np.newaxis].copy()
-        self.watts = np.array([1 << 62 if instance.power is None else instance.power], np.int64)
+        self.times = list(times)
+        self._free = _with_room(free)
+        self._watts = _with_room(_budget(instance, self.times))
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """What is free, step by step."""
+        return self._free[: len(self.times)]
+
+    @property
+    def watts(self) -> NDArray[np.int64]:
+        """What may be drawn, step by step."""
+        return self._watts[: len(self.times)]
 
     def step_at(self, time: int) -> int:
         """The step that begins at `time`; it is made if there is none."""
-        at = bisect_left(self.times, time)
-        if at == len(self.times) or self.times[at] != time:
+        at, n = bisect_left(self.times, time), len(self.times)
+        if at == n or self.times[at] != time:
+            if n == len(self._free):
+                self._free, self._watts = _with_room(self._free), _with_room(self._watts)
+            for steps in (self._free, self._watts):
+                steps[at + 1 : n + 1] = steps[at:n]
+                steps[at] = steps[at - 1]
             self.times.insert(at, time)
-            self.free = np.insert(self.free, at, self.free[at - 1], axis=0)
-            self.watts = np.insert(self.watts, at, self.watts[at - 1])
         return at
 
-    def take(self, start: int, end: int, node: int, amounts: NDArray[np.int64]) -> None:
-        """Take `amounts` (n_resources,) from `node` during [start, end)."""
+    def take(self, start: int, end: int, nodes: Sequence[int], amounts: NDArray[np.int64]) -> None:
+        """Take `amounts` (n_nodes, n_resources), a row for each of these different `nodes`, during [start, end)."""
         first, last = self.step_at(start), self.step_at(end)
-        self.free[first:last, node] -= amounts
+        self._free[first:last, nodes] -= amounts
 
     def draw(self, start: int, end: int, watts: int) -> None:
         """Take `watts` during [start, end)."""
         if watts:
             first, last = self.step_at(start), self.step_at(end)
-            self.watts[first:last] -= watts
+            self._watts[first:last] -= watts
 
     def fits(self, job: Job) -> NDArray[np.int64]:
         """Units of `job` each node holds, step by step: (n_steps, n_nodes) int64."""
@@ -119,12 +132,7 @@ class CapacityBoard:
 
     def __init__(self, instance: Instance, allocator: Allocator = fewest_free_cores) -> None:
         self._instance, self._allocator = instance, allocator
-        self.timeline = Timeline(instance, instance.capacity)
-        for load in instance.loads:
-            self.timeline.take(load.start, load.end, load.node, np.array(load.amounts, np.int64))
-        for index in instance.running:
-            job = instance.jobs[index]
-            self.timeline.draw(instance.now, instance.end(job), job.power_w)
+        self.timeline = Timeline(instance, *instance.left_free)
 
     def slot(self, job: Job, earliest: int) -> Slot:
         """The earliest start, on the nodes the allocator ranks first."""
@@ -134,13 +142,16 @@ class CapacityBoard:
             return Slot(start, layout)
         raise AssertionError(f"job {job.id} fits an empty machine, or the instance had been refused")
 
+    def room(self, job: Job) -> int:
+        """Units of `job` that fit at this instant, whatever comes after it."""
+        return int(self._instance.units_that_fit(job, self.timeline.free[0]).sum())
+
     def take(self, job: Job, slot: Slot) -> None:
         """Fill it."""
         assert slot.layout is not None
-        demand = np.array(job.demand, np.int64)
+        units = np.array(list(slot.layout.values()), np.int64)
         end = slot.start + job.duration
-        for node, units in slot.layout.items():
-            self.timeline.take(slot.start, end, node, units * demand)
+        self.timeline.take(slot.start, end, list(slot.layout), units[:, np.newaxis] * np.array(job.demand, np.int64))
         self.timeline.draw(slot.start, end, job.power_w)
 
 
@@ -149,12 +160,8 @@ class PooledBoard:
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
-        self._line = Timeline(instance, instance.capacity.sum(axis=0, keepdims=True))
-        for load in instance.loads:
-            self._line.take(load.start, load.end, 0, np.array(load.amounts, np.int64))
-        for index in instance.running:
-            job = instance.jobs[index]
-            self._line.draw(instance.now, instance.end(job), job.power_w)
+        times, free = instance.left_free
+        self._line = Timeline(instance, times, free.sum(axis=1, keepdims=True))
 
     def slot(self, job: Job, earliest: int) -> Slot:
         """The earliest start at which its total demand is free."""
@@ -171,5 +178,22 @@ class PooledBoard:
     def take(self, job: Job, slot: Slot) -> None:
         """Fill it."""
         end = slot.start + job.duration
-        self._line.take(slot.start, end, 0, np.array(job.total, np.int64))
+        self._line.take(slot.start, end, [0], np.array([job.total], np.int64))
         self._line.draw(slot.start, end, job.power_w)
+
+
+def _with_room(steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A copy of `steps` with room for as many again."""
+    grown = np.empty((2 * len(steps) + 8, *steps.shape[1:]), np.int64)
+    grown[: len(steps)] = steps
+    return grown
+
+
+def _budget(instance: Instance, times: list[int]) -> NDArray[np.int64]:
+    """Watts that what runs leaves, (n_steps,): its ends are among the times."""
+    left = np.full(len(times), 1 << 62 if instance.power is None else instance.power, np.int64)
+    for index in instance.running:
+        job = instance.jobs[index]
+        if job.power_w:
+            left[: bisect_left(times, instance.end(job))] -= job.power_w
+    return left

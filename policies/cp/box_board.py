@@ -21,23 +21,23 @@ Lying = tuple[int, int, Amounts, Amounts]
 class BoxBoard:
     """Boxes on nodes, in all resources at once.
 
+    Parameters
+    ----------
+    loads
+        Those of another board of the same instance, which need not be laid out again.
+
     Attributes
     ----------
     loads
         First positions of each of `Instance.loads`.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, loads: list[Amounts] | None = None) -> None:
         self._instance = instance
         self._capacity = CapacityBoard(instance, last_position)
         self._lying: dict[int, list[Lying]] = {}
-        self.loads: list[Amounts] = [()] * len(instance.loads)
-        loads = instance.loads
-        for index in sorted(range(len(loads)), key=lambda n: (loads[n].job < 0, -loads[n].end, n)):
-            load = loads[index]
-            below = [sizes for _, end, _, sizes in self._lying.get(load.node, ()) if end > load.start]
-            offsets = tuple(map(sum, zip(*below, strict=True))) or (0,) * len(load.amounts)
-            self.loads[index] = offsets
+        self.loads = _stacked(instance) if loads is None else loads
+        for load, offsets in zip(instance.loads, self.loads, strict=True):
             self._lying.setdefault(load.node, []).append((load.start, load.end, offsets, load.amounts))
 
     def slot(self, job: Job, earliest: int) -> Slot:
@@ -72,6 +72,19 @@ class BoxBoard:
             else:
                 found.append([0] * most)
         return [(node, tuple(column[unit] for column in found)) for unit in range(most)]
+
+
+def _stacked(instance: Instance) -> list[Amounts]:
+    """First positions of what runs and is reserved, on each node one upon the other, those that end last below."""
+    loads = instance.loads
+    lying: dict[int, list[tuple[int, Amounts]]] = {}
+    found: list[Amounts] = [()] * len(loads)
+    for index in sorted(range(len(loads)), key=lambda n: (loads[n].job < 0, -loads[n].end, n)):
+        load = loads[index]
+        below = [sizes for end, sizes in lying.get(load.node, ()) if end > load.start]
+        found[index] = tuple(map(sum, zip(*below, strict=True))) or (0,) * len(load.amounts)
+        lying.setdefault(load.node, []).append((load.end, load.amounts))
+    return found
 
 
 def _rooms(top: int, busy: Iterable[tuple[int, int]], size: int, most: int) -> list[int]:

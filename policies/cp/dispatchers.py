@@ -28,6 +28,18 @@ def list_plans(instance: Instance, make: Callable[[], Board], *orders: str) -> l
     return [serial(instance, make(), ORDERS[name](instance)) for name in orders]
 
 
+def list_schedule(task: Task) -> Answer:
+    """No solver: one list schedule, the baseline of all others."""
+    instance, options = task.instance, task.options
+    task.earliest = earliest_starts(instance)
+    scheme = earliest_first if options["scheme"] == "parallel" else serial
+    plan = scheme(instance, CapacityBoard(instance), ORDERS[options["order"]](instance))
+    name = options["model"]
+    lower = task.lower_bound(name)
+    status = Status.OPTIMAL if task.value(name, plan) <= lower else Status.FEASIBLE
+    return _finish(task, name, Stage(plan, status, lower), plan, plan, 0, ())
+
+
 def eurora(task: Task) -> Answer:
     """EURORA 2014: makespan, tardiness, late jobs, or one of them under bounds on the other two."""
     from slurmsim_policies.cp.models.interval import IntervalModel
@@ -160,7 +172,7 @@ def pcp20(task: Task) -> Answer:
     boards: list[BoxBoard] = []
 
     def board() -> BoxBoard:
-        boards.append(BoxBoard(instance))
+        boards.append(BoxBoard(instance, boards[0].loads if boards else None))
         return boards[-1]
 
     order = by_slowdown(instance)
@@ -274,7 +286,7 @@ def _finish(
     answer.variables = variables
     for model in models:
         answer.solver_variables, answer.solver_constraints = model.solver_variables, model.solver_constraints
-    if task.options["admit"] == "now":
+    if task.options.get("admit") == "now":
         solved = stage.status in (Status.OPTIMAL, Status.FEASIBLE)
         answer.q_length = next_q_length(task.q_length, len(instance.waiting), solved)
     return _queues(task, answer)
@@ -290,5 +302,6 @@ def _queues(task: Task, answer: Answer) -> Answer:
 
 
 DISPATCHERS: dict[str, Callable[[Task], Answer]] = {
-    "cp_eurora": eurora, "pcp19": pcp19, "hcp19": hcp19, "pcp20": pcp20, "cp_classes": cp_classes,
+    "list": list_schedule, "cp_eurora": eurora, "pcp19": pcp19, "hcp19": hcp19, "pcp20": pcp20,
+    "cp_classes": cp_classes,
 }  # fmt: skip

@@ -88,6 +88,17 @@ def earliest_first(instance: Instance, board: Board, order: Sequence[int]) -> Pl
     return plan_of(instance, slots)
 
 
+def fitting(instance: Instance, board: CapacityBoard, order: Sequence[int]) -> Plan:
+    """What `earliest_first` starts now, without the rest of its plan."""
+    slots: dict[int, Slot] = {}
+    for i in order:
+        job = instance.jobs[i]
+        if board.room(job) >= job.units and (slot := board.slot(job, instance.now)).start == instance.now:
+            board.take(job, slot)
+            slots[i] = slot
+    return plan_of(instance, slots)
+
+
 def plan_of(instance: Instance, slots: dict[int, Slot]) -> Plan:
     """The plan of these slots, and of what runs."""
     plan = Plan({}, {})

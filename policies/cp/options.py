@@ -9,6 +9,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.policy import PolicyOption
+from slurmsim_policies.cp.listing import ORDERS
 
 EURORA_MODELS = ("mks", "wt", "nl", "mks_wt_nl", "wt_mks_nl", "nl_mks_wt")
 CRITERIA = ("slowdown", "mks", "wt", "nl")
@@ -78,6 +79,14 @@ def _common(limit: float, search: str = "paper") -> dict[str, PolicyOption]:
 
 
 OPTIONS: dict[str, dict[str, PolicyOption]] = {
+    "list": {
+        "order": PolicyOption(one_of(*ORDERS), "arrival", "who is first: one of " + ", ".join(ORDERS)),
+        "scheme": PolicyOption(
+            one_of("parallel", "serial"), "parallel",
+            "parallel: whatever fits starts; serial: nobody delays who is before him",
+        ),
+        "model": PolicyOption(one_of(*CRITERIA), "slowdown", "what single plans are judged by: " + ", ".join(CRITERIA)),
+    },
     "cp_eurora": {
         "model": PolicyOption(one_of(*EURORA_MODELS), "mks_wt_nl", "one of " + ", ".join(EURORA_MODELS)),
         "delta": PolicyOption(_delta, Fraction(2), "what composites may lose of the other two: at least 1"),

@@ -140,7 +140,7 @@ class _Painter:
         return {
             "id": name, "q": min(ready, self.now),
             **{r: amount for r, amount in zip(self.resources, demand, strict=True) if amount},
-            "duration": max(1, min(job.time_limit_s, LONGEST_S)), "ewt": self._ewt(job),
+            "duration": max(1, min(job.expected_s, LONGEST_S)), "ewt": self._ewt(job),
         }  # fmt: skip
 
     def _ewt(self, job: JobView) -> int:

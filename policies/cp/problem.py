@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from slurmsim_policies.cp.instance_data import Amounts, InstanceData, Job
 from slurmsim_policies.cp.validation import check_instance
 
@@ -58,6 +61,24 @@ class Instance(InstanceData):
         and all the rest of the node is taken.
         """
         return tuple(self._loads())
+
+    @cached_property
+    def left_free(self) -> tuple[list[int], NDArray[np.int64]]:
+        """What the loads leave free, as a step function: where its steps begin (s), (n_steps, n_nodes, n_resources).
+
+        Built once and in whole arrays, since every list schedule begins with it. What draws power ends where a step
+        begins, under a reservation too.
+        """
+        ends = {self.end(self.jobs[i]) for i in self.running if self.jobs[i].power_w}
+        times = sorted({self.now}.union(ends, *((load.start, load.end) for load in self.loads)))
+        taken = np.zeros((len(times), *self.capacity.shape), np.int64)
+        if self.loads:
+            at = {time: step for step, time in enumerate(times)}
+            nodes = [load.node for load in self.loads]
+            amounts = np.array([load.amounts for load in self.loads], np.int64)
+            np.add.at(taken, ([at[load.start] for load in self.loads], nodes), amounts)
+            np.subtract.at(taken, ([at[load.end] for load in self.loads], nodes), amounts)
+        return times, self.capacity - taken.cumsum(axis=0)
 
     def _loads(self) -> Iterator[Load]:
         kept: dict[int, list[tuple[int, int]]] = {}

@@ -26,10 +26,12 @@ COMMANDS = (
     "convert",
     "generate",
     "policies",
+    "predictors",
     "fidelity",
     "why",
     "whatif",
     "dispatch",
+    "parm",
     "bench",
     "live",
 )

@@ -1,4 +1,4 @@
-"""``slurmsim bench lomonosov``: experiments that put published numbers beside ours."""
+"""``slurmsim bench SYSTEM``: experiments that put published numbers beside ours."""
 
 from __future__ import annotations
 
@@ -16,15 +16,29 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Experiments on published systems: the paper's numbers beside ours, with a verdict.",
     )
     names = parser.add_subparsers(metavar="SYSTEM", required=True)
+    _add_lomonosov(names)
+    _add_eurora(names)
+    _add_pcp20(names)
+
+
+def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
+    """What all experiments take; `workers` is 1 where CPU times count, which processes side by side disturb."""
+    p.add_argument("--out", metavar="OUT", type=Path, default=Path(out), help="folder (default %(default)s)")
+    p.add_argument("--workers", metavar="N", type=int, default=workers,
+                   help=f"processes (default: {workers or 'as many as cores'})")  # fmt: skip
+    p.add_argument("--fresh", action="store_true", help="make all runs again")
+    shown = p.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
+    shown.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def _add_lomonosov(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     p = names.add_parser(
         "lomonosov",
         help="per-user CPU-hour limits on backfill",
         description="Backfill with and without CPU-hour limits of users, on the synthetic partition regular4 of "
         "Lomonosov and on a job log with users. Runs that are in OUT already are not made again. Written: results.txt, "
         "results.json, results.parquet, lomonosov.png. About the paper and the result: docs/systems/lomonosov.md.",
-    )
-    p.add_argument(
-        "--out", metavar="OUT", type=Path, default=Path("bench-lomonosov"), help="folder (default %(default)s)"
     )
     p.add_argument("--parts", metavar="PART,…",
                    help="of regular4-easy, regular4-conservative, regular4-backfill, log-easy, log-conservative, "
@@ -34,15 +48,114 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
                    help="job log with users (default: KTH-SP2-1996-2.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
     p.add_argument("-o", "--option", metavar="KEY=VALUE", action="append", default=[],
                    help="parameter of the model lomonosov-regular4, see slurmsim generate --list")  # fmt: skip
-    p.add_argument("--workers", metavar="N", type=int, default=0, help="processes (default: as many as cores)")
-    p.add_argument("--fresh", action="store_true", help="make all runs again")
-    shown = p.add_mutually_exclusive_group()
-    shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
-    shown.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    p.set_defaults(func=run)
+    _common(p, "bench-lomonosov")
+    p.set_defaults(func=lomonosov)
 
 
-def run(args: argparse.Namespace) -> int:
+def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = names.add_parser(
+        "pcp20",
+        help="dispatchers by constraint programming",
+        description="PCP'20, PCP'19, HCP'19 and our own model on contested instances and in whole runs, beside EASY, "
+        "conservative, Slurm's backfill and list scheduling. What is in OUT already is not made again. Written: "
+        "results.txt, results.json, pcp20.png, pcp20.svg. About the paper and the result: docs/systems/pcp20.md.",
+    )
+    p.add_argument("--parts", metavar="PART,…", default="all",
+                   help="of instances-eurora, instances-kit, systems-eurora, systems-kit, quality-kth, quality-ctc, "
+                   "quality-theta; or all (default)")  # fmt: skip
+    p.add_argument("--data", metavar="FOLDER", type=Path,
+                   help="folder of the logs, with seeds/ in it (default: SLURMSIM_DATA)")  # fmt: skip
+    for name, size, about in (
+        ("instances", 16, "contested instances a system, at most"), ("jobs", 400, "jobs of a system's run"),
+        ("window", 150, "jobs of a log's window"), ("first", 1000, "number of the first of them, from 0"),
+        ("seeds", 3, "replicates of each window"),
+    ):  # fmt: skip
+        p.add_argument(f"--{name}", metavar="N", type=int, default=size, help=f"{about} (default %(default)s)")
+    _common(p, "bench-pcp20", workers=1)
+    p.set_defaults(func=pcp20)
+
+
+def pcp20(args: argparse.Namespace) -> int:
+    """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench.pcp20 import Sizes, experiment, parse_parts
+    from slurmsim.bench.pcp20_view import as_dict, as_text, write
+    from slurmsim.cli.progress import counting_bar
+    from slurmsim.trace.jsonfile import to_json
+
+    data = args.data
+    if data is None and "SLURMSIM_DATA" in os.environ:
+        data = Path(os.environ["SLURMSIM_DATA"])
+    sizes = Sizes(args.instances, args.jobs, args.window, args.first, args.seeds)
+    parts = parse_parts(args.parts)
+    talkative = not args.quiet and not args.json
+    with counting_bar(0, "runs and instances", shown=talkative and sys.stderr.isatty()) as progress:
+        found = experiment(
+            args.out, data, parts=parts, sizes=sizes, workers=args.workers, fresh=args.fresh, progress=progress
+        )
+    files = write(found, args.out)
+    if args.json:
+        print(to_json(as_dict(found)), end="")
+    elif talkative:
+        print(as_text(found))
+        print(f"\nWritten: {files[0].parent}")
+    return 0
+
+
+def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = names.add_parser(
+        "eurora",
+        help="constraint programming on the three batches of EURORA 2014",
+        description="The paper's three batches of two hours, from the public trace, under its six models, beside PBS, "
+        "list scheduling, EASY and a model of ours; as they are, and completed to the paper's numbers of jobs. Runs "
+        "that are in OUT already are not made again. Written: results.txt, results.json, results.parquet, a picture a "
+        "batch. About the paper and the result: docs/systems/eurora.md.",
+    )
+    p.add_argument("--log", metavar="FILE", type=Path,
+                   help="the public trace as CSV (default: seeds/eurora_2014-03-31_to_04-04.csv in the folder "
+                   "SLURMSIM_DATA)")  # fmt: skip
+    p.add_argument("--batches", metavar="N,…", default="all", help="of 1, 2, 3 (default: all)")
+    p.add_argument("--dispatchers", metavar="NAME,…", default="all",
+                   help="of mks, mks_wt_nl, nl, nl_mks_wt, wt, wt_mks_nl, ours_mks, ours_wt, ours_nl, list, list_wait, "
+                   "easy (default: all)")  # fmt: skip
+    p.add_argument("--seeds", metavar="N", type=int, default=1,
+                   help="completed batches beside each, 0 for none (default 1)")  # fmt: skip
+    _common(p, "bench-eurora")
+    p.set_defaults(func=eurora)
+
+
+def eurora(args: argparse.Namespace) -> int:
+    """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench.eurora import POLICIES, experiment, parse_names
+    from slurmsim.bench.eurora_data import BEGINS, LOG
+    from slurmsim.bench.eurora_view import as_dict, as_text, write
+    from slurmsim.cli.progress import counting_bar
+    from slurmsim.errors import ConfigError
+    from slurmsim.trace.jsonfile import to_json
+
+    log = args.log
+    if log is None and "SLURMSIM_DATA" in os.environ:
+        log = Path(os.environ["SLURMSIM_DATA"]) / LOG
+    if log is None:
+        raise ConfigError("no trace", field="--log", expected=f"the public trace, or SLURMSIM_DATA with {LOG}")
+    numbers = [int(name) for name in parse_names(args.batches, [str(n) for n in BEGINS], "--batches")]
+    names = parse_names(args.dispatchers, list(POLICIES), "--dispatchers")
+    talkative = not args.quiet and not args.json
+    wanted = len(numbers) * (1 + max(args.seeds, 0)) * len(names)
+    with counting_bar(wanted, "runs", shown=talkative and sys.stderr.isatty()) as progress:
+        found = experiment(
+            args.out, log, numbers=numbers, seeds=args.seeds, names=names, workers=args.workers, fresh=args.fresh,
+            progress=progress,
+        )  # fmt: skip
+    files = write(found, args.out)
+    if args.json:
+        print(to_json(as_dict(found)), end="")
+    elif talkative:
+        print(as_text(found))
+        print(f"\nWritten: {files[0].parent}")
+    return 0
+
+
+def lomonosov(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
     from slurmsim.bench.lomonosov import DEFAULT_PARTS, LOG, experiment, parse_parts
     from slurmsim.bench.lomonosov_view import as_dict, as_text, write

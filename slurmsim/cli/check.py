@@ -100,20 +100,20 @@ def _as_finding(error: ConfigError, key: str) -> Finding:
 
 
 def _policy_findings(examination: Examination) -> list[Finding]:
-    """An error when no installed policy has the name SchedulerType gives."""
-    from slurmsim.policy import policy_names  # needs NumPy, which the command line must not wait for
+    """An error when SchedulerType names no installed policy, or gives it options it does not have."""
+    from slurmsim.policy import configured_policy  # needs NumPy, which the command line must not wait for
 
     cluster = examination.cluster
     if cluster is None:
         return []
-    name = cluster.option("SchedulerType").removeprefix("sched/")
-    known = policy_names()
-    if name in known:
-        return []
-    places = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
-    place = places[-1] if places else Place()
-    return [Finding("error", place.file, place.line, "SchedulerType", f"sched/{name}", "no policy has this name",
-                    f"one of {', '.join(known)}")]  # fmt: skip
+    named = cluster.option("SchedulerType")
+    try:
+        configured_policy(named)
+    except ConfigError as error:
+        places = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
+        place = places[-1] if places else Place()
+        return [Finding("error", place.file, place.line, "SchedulerType", named, error.message, error.expected or "")]
+    return []
 
 
 def _as_text(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen], accounting: Accounting | None) -> list[str]:

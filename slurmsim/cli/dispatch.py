@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from slurmsim.cli.problem_file import read_problem
 from slurmsim.errors import ConfigError, InputError
 
-NAMES = "cp_eurora, pcp19, hcp19, pcp20, cp_classes"
+NAMES = "list, cp_eurora, pcp19, hcp19, pcp20, cp_classes"
 
 
 @runtime_checkable
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(
             f"{str(args.out)!r} is no picture", field="--out", expected="a name that ends in .png or .svg"
         )
-    problem = _read(args.file)
+    problem = read_problem(args.file, "now, nodes and jobs")
     dispatcher = _dispatcher(args.policy)
     try:
         answer = dispatcher.dispatch(problem, time.process_time)
@@ -67,21 +67,6 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             print(f"\nWritten: {picture}")
     return 0
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text("utf-8")
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise InputError("is no text in UTF-8", file=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(" ".join(str(error).split()), file=str(path), expected="TOML, or JSON in .json") from None
-    if not isinstance(data, dict):
-        raise InputError("is no table", file=str(path), expected="now, nodes and jobs")
-    return data
 
 
 def _dispatcher(text: str) -> Dispatcher:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError
+from slurmsim.replaying.instances import MOST
 
 DESCRIPTION = """Replay a job log in virtual time under Slurm's scheduling rules, or another policy's, and write the
 trace, the summary, the plots and a report. Without --conf the cluster is made from the log's header or from --nodes."""
@@ -46,6 +47,10 @@ def add_parser(subparsers: Any) -> None:
                    help="how long jobs take to die when they are ended, at most KillWait (default 0)")  # fmt: skip
     p.add_argument("--solver-latency", type=int, metavar="SECONDS",
                    help="how long a policy's solver takes, modelled (default: solver_latency, else 0)")  # fmt: skip
+    p.add_argument("--save-instances", metavar="FOLDER",
+                   help="save what a policy's solver is asked for, as files of slurmsim dispatch")  # fmt: skip
+    p.add_argument("--max-instances", type=int, default=MOST, metavar="N",
+                   help="keep so many of them, spread evenly over the run (default %(default)s)")  # fmt: skip
     add_accounting(p)
     add_impossible(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"

@@ -11,6 +11,7 @@ from slurmsim.core.placement.sharing import takes_turns
 from slurmsim.core.records.node_names import NodeNamer, index_runs
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy
 from slurmsim.replaying.preparation import Prepared
 from slurmsim.sim.accounting_data import enforcement, takes_facts
 
@@ -31,6 +32,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
         "compiled": compiled(),
         "policy": prepared.policy_name,
         "policy_options": {k: str(v) for k, v in prepared.policy.options.items()},
+        **predictor_named(prepared.policy),
         "seed": options.seed,
         "options": options.as_dict(),
         **prepared.hashes,
@@ -47,6 +49,14 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
             for f in prepared.findings
         ],
     }  # fmt: skip
+
+
+def predictor_named(policy: Policy) -> dict[str, str]:
+    """The predictor `policy` plans with, an oracle as such; nothing where limits count."""
+    predictor = policy.predictor
+    if predictor is None:
+        return {}
+    return {"predictor": f"{predictor.name} (oracle)" if predictor.oracle else predictor.name}
 
 
 def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
+from slurmsim.replaying.instances import MOST
+
 FileName = str | Path
 Pairs = tuple[tuple[str, str], ...]
 
@@ -43,6 +45,8 @@ class RunKeywords(TypedDict, total=False):
     shares: int | None
     as_live: bool
     solver_latency: int | None
+    save_instances: FileName | None
+    max_instances: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class RunOptions:
     epilog_time: int = 0
     term_time: int = 0
     solver_latency: int | None = None
+    save_instances: str | None = None
+    max_instances: int = MOST
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
@@ -135,6 +141,6 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
-    "conf": _text, "node_events": _text, "reservations": _text, "until": _text,
+    "conf": _text, "node_events": _text, "reservations": _text, "until": _text, "save_instances": _text,
     "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

@@ -21,7 +21,8 @@ from slurmsim.config.load import examine, make_cluster
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
+from slurmsim.replaying.instances import check_folder
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import account_changes
@@ -70,8 +71,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
     _check_numbers(options)
     overrides = list(options.set)
+    policy_class = load_policy(policy_name) if policy_name else None
     if policy_name:
-        load_policy(policy_name)
         overrides.append(("SchedulerType", f"sched/{policy_name}"))
     findings: list[Finding] = []
     scheduler_line: tuple[str | None, int | None] = (None, None)
@@ -117,17 +118,18 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     accounting = data.accounting
     cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
-    name = str(cluster.option("SchedulerType")).removeprefix("sched/")
     try:
-        policy = load_policy(name)(policy_options)
+        policy = policy_class(policy_options) if policy_class else configured_policy(cluster.option("SchedulerType"))
     except ConfigError as error:
         if error.field != "SchedulerType":
             raise
         raise ConfigError(error.message, file=scheduler_line[0], line=scheduler_line[1], field="SchedulerType",
                           expected=error.expected) from None  # fmt: skip
+    name = parse_policy(cluster.option("SchedulerType"))[0]
     if policy.event_driven and cluster.option("PreemptType") != "preempt/none":
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
+    _check_predictor(options, policy, workload)
     _check_times(options, policy)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
@@ -144,6 +146,8 @@ def _check_numbers(options: RunOptions) -> None:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
     if options.solver_latency is not None and options.solver_latency < 0:
         raise ConfigError(f"{options.solver_latency} is negative", field="--solver-latency", expected="seconds")
+    if options.save_instances is not None:
+        check_folder(Path(options.save_instances), options.max_instances)
     if options.boot_time is not None and options.boot_time < 0:
         raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
     if options.jobs is not None and options.jobs < 1:
@@ -216,6 +220,17 @@ def _refuse_unmodelled(overrides: Sequence[tuple[str, str]], findings: Sequence[
     for finding in findings:
         if finding.severity == "warning" and finding.key.lower() in asked and (finding.file or "").startswith("--set"):
             raise ConfigError(finding.message, field=f"--set {finding.key}")
+
+
+def _check_predictor(options: RunOptions, policy: Policy, workload: Workload) -> None:
+    """A predictor has what it goes by: a log without users, say, would have requested times without a word."""
+    predictor = policy.predictor
+    for column in predictor.needs if predictor is not None and len(workload) else ():
+        texts = workload.texts[column]
+        if not any(texts.values[code] for code in np.unique(texts.codes).tolist()):
+            name = policy.options["predictor"]
+            raise ConfigError(f"predictor {name} goes by the {column} of a job, and no job has one",
+                              file=options.workload, field="--policy", expected="another predictor or log")  # fmt: skip
 
 
 def _check_times(options: RunOptions, policy: Policy) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from slurmsim.core.records.messages import CreateReservation
-from slurmsim.replaying.manifest import manifest
+from slurmsim.replaying.instances import InstanceSaver
+from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
 from slurmsim.replaying.preparation import FRAME, Prepared, prepare
 from slurmsim.sim.network import BOOT_S, Durations
@@ -88,6 +89,7 @@ def execute(
             writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, flush
         )
         simulation = simulate(prepared, recorder)
+        saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
         try:
@@ -101,6 +103,8 @@ def execute(
         for name, text in simulation.refused_reservations:
             prepared.notes.append(f"warning: reservation {name}: refused as Slurm would: {text}")
         prepared.notes += _never_begun(prepared.timed, int(simulation.env.now))
+        if saver is not None:
+            prepared.notes += saver.notes()
         writer.write_json("run.json", manifest(prepared))
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
@@ -117,6 +121,7 @@ def execute(
             "backfilled": controller.state.backfilled,
             "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             "policy": prepared.policy_name,
+            **predictor_named(prepared.policy),
             "seed": prepared.options.seed,
         }
         writer.write_json("summary.json", summary)
@@ -142,6 +147,15 @@ def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
         simulation.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
     recorder.attach(simulation.controller)
     return simulation
+
+
+def _saving(options: RunOptions, simulation: Simulation) -> InstanceSaver | None:
+    """Has what the solver of `simulation` is asked for saved, if that is wanted."""
+    if options.save_instances is None:
+        return None
+    saver = InstanceSaver(Path(options.save_instances), options.max_instances)
+    simulation.solve = saver.around(simulation.solve)
+    return saver
 
 
 def refused_warning(n: int) -> str:

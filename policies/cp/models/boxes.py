@@ -37,6 +37,8 @@ class BoxModel(ScheduleModel):
         First positions of each of `Instance.loads` in the hint (`BoxBoard.loads`).
     cuts
         Some of `CUTS`.
+    fixed
+        Running units lie where `loads` says, as in the paper; else anywhere on their node, which costs no optimum.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class BoxModel(ScheduleModel):
         loads: Sequence[Amounts],
         *,
         cuts: Sequence[str] = (TIME, POSITIONS, ORDERED),
+        fixed: bool = False,
     ) -> None:
         super().__init__(instance, earliest)
         self._height = [max(1, int(h)) for h in instance.capacity.max(axis=0)]
@@ -56,7 +59,10 @@ class BoxModel(ScheduleModel):
         self._loads = loads
         for i, job in self.waiting():
             self._make_units(i, job)
-        self._make_loads()
+        if fixed:
+            self._fix_loads()
+        else:
+            self._make_loads()
         self._keep_apart()
         if TIME in cuts:
             self._share_all_nodes()
@@ -105,6 +111,23 @@ class BoxModel(ScheduleModel):
         high = self._height[r]
         self.cp.add(y >= high * node)
         self.cp.add(y <= high * node + (high - size))
+
+    def _fix_loads(self) -> None:
+        """Running units are boxes where they lie; those side by side of one time are one box, over nodes too."""
+        loads = self.instance.loads
+        for r, high in enumerate(self._height):
+            pieces = sorted(
+                (load.start, load.end, high * load.node + lies[r], load.amounts[r])
+                for load, lies in zip(loads, self._loads, strict=True) if load.amounts[r]
+            )  # fmt: skip
+            merged: list[tuple[int, int, int, int]] = []
+            for start, end, low, size in pieces:
+                if merged and merged[-1][:2] == (start, end) and sum(merged[-1][2:]) == low:
+                    low, size = merged[-1][2], merged.pop()[3] + size
+                merged.append((start, end, low, size))
+            for n, (start, end, low, size) in enumerate(merged):
+                across = self.cp.new_fixed_size_interval_var(low, size, f"across_load{n}_{r}")
+                self._lines[r].append((self.fixed(start, end, f"load{n}_{r}"), across, end - start))
 
     def _make_loads(self) -> None:
         """Running units are boxes of the node they run on, anywhere in it."""
@@ -189,7 +212,7 @@ class BoxModel(ScheduleModel):
                 places = sorted(self._height[r] * node + offsets[r] for node, offsets in boxes)
                 for y, place in zip(ys, places, strict=True):
                     self.cp.add_hint(y, place)
-        for n, load in enumerate(self.instance.loads):
+        for n, load in enumerate(self.instance.loads if self._fixed else ()):
             offsets = self._load_offsets(plan, n)
             for r, y in self._fixed[n].items():
                 self.cp.add_hint(y, self._height[r] * load.node + offsets[r])
@@ -219,6 +242,10 @@ class BoxModel(ScheduleModel):
             }
         for n, load in enumerate(self.instance.loads):
             if load.job >= 0:
-                offsets = [solver.value(self._fixed[n][r]) - self._height[r] * load.node if r in self._fixed[n] else 0
-                           for r in resources]  # fmt: skip
+                if self._fixed:
+                    lies = self._fixed[n]
+                    offsets = [solver.value(lies[r]) - self._height[r] * load.node if r in lies else 0
+                               for r in resources]  # fmt: skip
+                else:
+                    offsets = list(self._loads[n])
                 plan.boxes.setdefault(self.instance.jobs[load.job].id, []).append((load.node, tuple(offsets)))

@@ -18,7 +18,9 @@ from slurmsim_policies.cp.options import EURORA_MODELS, OPTIONS
 from slurmsim_policies.cp.plain import instance_from, plain_from
 from slurmsim_policies.cp.solve import solve
 
-ALL = [("cp_eurora", {"model": model}) for model in EURORA_MODELS] + [(name, {}) for name in OPTIONS if name[0] != "c"]
+ALL = [("cp_eurora", {"model": model}) for model in EURORA_MODELS] + [
+    (name, {}) for name in OPTIONS if name[1:3] == "cp"
+]
 ALL += [("cp_classes", {"model": model}) for model in ("slowdown", "mks", "wt", "nl")]
 
 
@@ -81,6 +83,14 @@ def test_no_worse_than_the_list_schedule_and_the_same_again(dispatcher: str, opt
         plan = plan_from(answer)
         assert problems(instance_from(contested()), plan, queued=answer["queued"], pooled=pooled) == []
         assert json.dumps(asked(contested(), dispatcher, limit=limit, **options)) == json.dumps(answer)
+
+
+@pytest.mark.parametrize("scheme", ["parallel", "serial"])
+def test_a_list_schedule_alone_is_a_plan_too(scheme: str) -> None:
+    answer = asked(contested(), "list", scheme=scheme, order="duration")
+    assert problems(instance_from(contested()), plan_from(answer)) == []
+    assert not answer["asked"] and answer["objective"] == answer["hint_objective"] > answer["bound"]
+    assert answer["start_now"] and answer["variables"] == 0
 
 
 def test_without_a_hint_and_time_the_list_schedule_is_fallen_back_on() -> None:
@@ -203,7 +213,8 @@ def test_wrong_requests_get_one_line() -> None:
 def test_a_guard_that_is_not_reached_changes_nothing() -> None:
     answer = asked(contested(), "pcp20", limit=0.01, guard=100)
     assert answer["repeatable"] and answer == asked(contested(), "pcp20", limit=0.01)
-    assert not asked(contested(6), "pcp19", limit=100, guard=0.01)["repeatable"]
+    for guard in ("1e-6", "1e-4", "0.001"):
+        assert not asked(contested(6), "pcp19", limit=100, guard=guard)["repeatable"]
 
 
 def test_without_or_tools_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,5 +229,5 @@ def test_without_or_tools_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_policies_are_registered_and_plan_single_instances(name: str) -> None:
-    policy = load_policy(name)({"limit": "0.01"})
+    policy = load_policy(name)({} if name == "list" else {"limit": "0.01"})
     assert policy.dispatch(WORKED_EXAMPLE)["dispatcher"] == name  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ from slurmsim_policies.cp.allocators import ALLOCATORS, Allocator
 from slurmsim_policies.cp.boards import CapacityBoard, PooledBoard
 from slurmsim_policies.cp.box_board import BoxBoard
 from slurmsim_policies.cp.checker import problems
-from slurmsim_policies.cp.listing import ORDERS, earliest_first, earliest_starts, serial
+from slurmsim_policies.cp.listing import ORDERS, earliest_first, earliest_starts, fitting, serial
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.problem import Instance
 
@@ -36,6 +36,15 @@ def test_nobody_starts_before_he_could_alone(instance: Instance) -> None:
     earliest = earliest_starts(instance)
     plan = serial(instance, CapacityBoard(instance), ORDERS["wait"](instance))
     assert all(plan.starts[instance.jobs[i].id] >= start for i, start in earliest.items())
+
+
+@given(instance=instances(most_waiting=6))
+def test_what_fits_is_what_the_whole_plan_starts_now(instance: Instance) -> None:
+    for order in ORDERS.values():
+        whole = earliest_first(instance, CapacityBoard(instance), order(instance))
+        now = fitting(instance, CapacityBoard(instance), order(instance))
+        assert now.starts == {job: start for job, start in whole.starts.items() if start <= instance.now}
+        assert now.layout == {job: whole.layout[job] for job in now.starts}
 
 
 def test_orders_by_hand() -> None:

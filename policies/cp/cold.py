@@ -1,0 +1,123 @@
+"""How long a model takes by itself: built, and solved without a hint until it has a plan of a given value.
+
+Dispatchers hand the solver a list schedule and stop at a limit of work, so their times say little about their models.
+Here all get the same target and nothing else, and may search as CP-SAT likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from slurmsim_policies.cp import criteria
+from slurmsim_policies.cp.admission import Q_LENGTH, admit
+from slurmsim_policies.cp.boards import PooledBoard
+from slurmsim_policies.cp.box_board import BoxBoard
+from slurmsim_policies.cp.listing import by_slowdown, earliest_starts
+from slurmsim_policies.cp.placing import node_classes, place
+from slurmsim_policies.cp.problem import Instance
+
+if TYPE_CHECKING:
+    from slurmsim_policies.cp.models.base import ScheduleModel
+
+MODELS = ("hcp19", "pcp19", "pcp20", "cp_classes")
+
+
+@dataclass(frozen=True, slots=True)
+class Cold:
+    """What came of it.
+
+    Attributes
+    ----------
+    build_s, solve_s
+        CPU seconds; the first from the admitted jobs to the whole model, the second with placing, where there is one.
+    value
+        Sum of slowdowns of the best plan, in `criteria`'s integers; None: no plan in the limit.
+    reached
+        Whether it is the target or better.
+    """
+
+    build_s: float
+    solve_s: float
+    value: int | None
+    reached: bool
+
+
+def admitted(instance: Instance, *, on_fitting_nodes: bool = False) -> Instance:
+    """The instance of the jobs that could start now, of which the papers' dispatchers make a model."""
+    return admit(instance, by_slowdown(instance), Q_LENGTH, on_fitting_nodes=on_fitting_nodes)
+
+
+def cold(name: str, instance: Instance, target: int, limit: float, clock: Callable[[], float]) -> Cold:
+    """Build the model of dispatcher `name` for `instance`, whose jobs all enter, and solve it for slowdown.
+
+    Parameters
+    ----------
+    target
+        The solver stops when a plan has this sum of slowdowns (`criteria`'s integers) or less.
+    limit
+        Deterministic seconds after which it gives up.
+    clock
+        CPU seconds of this process.
+    """
+    from ortools.sat.python import cp_model
+
+    began = clock()
+    earliest = _earliest(name, instance)
+    model = _model(name, instance, earliest)
+    model.objective.minimise(criteria.SLOWDOWN)
+    built = clock()
+    solver = cp_model.CpSolver()
+    told = solver.parameters
+    told.max_deterministic_time, told.num_workers, told.random_seed, told.linearization_level = limit, 1, 1, 0
+    told.symmetry_level = told.cp_model_probing_level = 0
+    told.max_presolve_iterations = 1
+
+    class Stop(cp_model.CpSolverSolutionCallback):
+        def on_solution_callback(self) -> None:
+            if self.objective_value <= target:
+                self.stop_search()
+
+    status = solver.solve(model.cp, Stop())
+    value = None
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        value = _value(name, model, solver)
+    done = clock()
+    return Cold(built - began, done - built, value, value is not None and value <= target)
+
+
+def _earliest(name: str, instance: Instance) -> dict[int, int]:
+    if name == "hcp19":
+        return {i: PooledBoard(instance).slot(instance.jobs[i], instance.now).start for i in instance.waiting}
+    return earliest_starts(instance)
+
+
+def _model(name: str, instance: Instance, earliest: Mapping[int, int]) -> ScheduleModel:
+    from slurmsim_policies.cp.models.boxes import BoxModel
+    from slurmsim_policies.cp.models.classes import ClassModel
+    from slurmsim_policies.cp.models.interval import IntervalModel
+    from slurmsim_policies.cp.models.pooled import PooledModel
+
+    if name == "hcp19":
+        return PooledModel(instance, earliest)
+    if name == "pcp19":
+        return IntervalModel(instance, earliest)
+    if name == "pcp20":
+        return BoxModel(instance, earliest, BoxBoard(instance).loads, fixed=True)
+    return ClassModel(instance, earliest, node_classes(instance))
+
+
+def _value(name: str, model: ScheduleModel, solver: object) -> int:
+    """Of the solver's plan; of a model of pools with classes, of that plan once it is on nodes."""
+    from ortools.sat.python import cp_model
+
+    from slurmsim_policies.cp.models.classes import ClassModel
+
+    assert isinstance(solver, cp_model.CpSolver)
+    instance = model.instance
+    starts = {i: solver.value(var) for i, var in model.starts.items()}
+    if isinstance(model, ClassModel):
+        plan, _ = place(instance, starts, model.read_split(solver), model.of)
+        return criteria.value(instance, criteria.SLOWDOWN, plan.starts)
+    return criteria.value(instance, criteria.SLOWDOWN, {instance.jobs[i].id: s for i, s in starts.items()})
