@@ -66,8 +66,12 @@ class PolicyError(SlurmSimError):
     """A policy broke the port: it started a job that cannot start, took a busy node, or named an unknown option."""
 
     def __init__(self, policy: str, message: str) -> None:
-        self.policy = policy
+        self.policy, self.message = policy, message
         super().__init__(f"policy {policy}: {message}")
+
+    def __reduce__(self) -> tuple[type[PolicyError], tuple[str, str]]:
+        """From another process it comes as it is."""
+        return type(self), (self.policy, self.message)
 
 
 class InvariantError(SlurmSimError):

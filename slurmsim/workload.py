@@ -67,8 +67,8 @@ TEXT_COLUMNS: dict[str, str] = {
     "node_list": "--nodelist (required nodes), hostlist",
     "exclude": "--exclude, hostlist",
     "options": "rarer sbatch options, as on the command line: --spread-job --use-min-nodes --switches=n@t"
-    " --exclusive=user --gpus-per-node= --gpus-per-task= --gpus-per-socket= --sockets-per-node= --mem-per-gpu="
-    " --no-kill --kill-on-invalid-dep=",
+    " --exclusive=user --gpus-per-node= --gpus-per-task= --gpus-per-socket= --tres-per-task=gres/name=n"
+    " --sockets-per-node= --mem-per-gpu= --no-kill --kill-on-invalid-dep=",
     "dependency": "Slurm dependency expression on job ids of this workload: afterok:12:13,afterany:4",
     "reservation": "--reservation: one name, or several to choose from",
     "licenses": "--licenses: mat:2,flu",

@@ -31,7 +31,8 @@ _LONG_VALUE = frozenset(
      "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus", "network", "ntasks-per-core",
      "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "open-mode", "prefer", "priority", "profile",
      "reservation", "segment", "signal", "gres-flags", "kill-on-invalid-dep", "extra", "sockets-per-node",
-     "switches", "thread-spec", "threads-per-core", "time-min", "tmp", "uid", "wckey", "mpi", "cpu-bind", "jobid"}
+     "switches", "thread-spec", "threads-per-core", "time-min", "tmp", "tres-bind",
+     "tres-per-task", "uid", "wckey", "mpi", "cpu-bind", "jobid"}
 )  # fmt: skip
 # What would change a schedule and slurmsim does not model: named in the quality report. Others are passed over because
 # another field holds what they ask for, or because they do not matter to a schedule.

@@ -110,7 +110,8 @@ _ROWS: tuple[Option, ...] = (
     _honoured("RequeueExitHold", "exit codes", frozenset()),
     _honoured("MaxBatchRequeue", "count", 5, "failed launches of a job until it is held", since="23.02", low=0),
     # scheduling
-    _honoured("SchedulerType", "text", "sched/backfill", "the policy of that name: slurmsim policies lists them"),
+    _honoured("SchedulerType", "text", "sched/backfill", "the policy of that name, and its options after a colon, "
+              "sched/NAME:key=value: slurmsim policies lists them"),
     _honoured("SchedulerParameters", "words", (), "see the table of its sub-options"),
     _honoured("SelectType", "choice", "select/linear", later=("23.11", "select/cons_tres"), choices=SELECT_TYPES),
     _honoured("SelectTypeParameters", "words", (), "CR_Core_Memory when unset, but with select/linear",

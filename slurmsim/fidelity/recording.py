@@ -17,6 +17,7 @@ from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import expand
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import parse_policy
 from slurmsim.states import JobState
 from slurmsim.workload import INT_COLUMNS, TextColumn, Workload, WorkloadHeader
 
@@ -83,7 +84,7 @@ class Recording:
     @property
     def scheduler(self) -> str:
         """Name of the scheduler plugin."""
-        return str(self.cluster.option("SchedulerType")).removeprefix("sched/")
+        return parse_policy(self.cluster.option("SchedulerType"))[0]
 
     def shifted(self, seconds: int) -> Recording:
         """The same recording, begun that much later on slurmctld's clock."""

@@ -14,6 +14,8 @@ The view has layers, each with all of the one before; stop at the first that is 
 
 Beside plans stands `layouts` (`LayoutsView`, on top of pools): nodes one by one, and jobs as units on them.
 
+A `Predictor` is a plug-in of its own: it says how long jobs will run, to whichever policy takes one.
+
 `PORT_VERSION` counts changes a policy made for the version before may notice; docs/adr/0014 says how it is kept.
 """
 
@@ -25,13 +27,19 @@ from slurmsim.policy.decisions import Decision, Decisions, Outcome, Plan, Reject
 from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
+from slurmsim.policy.predictor import Predictor
 from slurmsim.policy.registry import (
     GROUP,
+    PREDICTOR,
+    PREDICTORS,
     InstalledPolicy,
+    configured_policy,
     installed_policies,
     load_policy,
+    load_predictor,
     parse_policy,
     policy_names,
+    predictor_names,
 )
 from slurmsim.policy.slurm import Access, LimitsView, SlurmJob, SlurmRecord, SlurmView
 from slurmsim.policy.units import Holding, JobUnits, Unit
@@ -39,9 +47,10 @@ from slurmsim.policy.units import Holding, JobUnits, Unit
 PORT_VERSION = 2
 
 __all__ = [
-    "GROUP", "PORT_VERSION", "Access", "ClusterView", "Decision", "Decisions", "Forecast", "FutureTest", "Holding",
-    "InstalledPolicy", "JobUnits", "JobView", "LayoutsView", "LimitsView", "Outcome", "Outlook", "PartitionView",
-    "Plan", "PlannedRecord", "PlansView", "Policy", "PolicyOption", "Pool", "PoolsView", "RecordView", "Reject",
-    "RequestView", "Resize", "SlurmJob", "SlurmRecord", "SlurmView", "Solve", "Start", "Tested", "Unit", "WakeAt",
-    "installed_policies", "load_policy", "parse_policy", "policy_names",
+    "GROUP", "PORT_VERSION", "PREDICTOR", "PREDICTORS", "Access", "ClusterView", "Decision", "Decisions",
+    "Forecast", "FutureTest", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView", "LimitsView",
+    "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy", "PolicyOption", "Pool",
+    "PoolsView", "Predictor", "RecordView", "Reject", "RequestView", "Resize", "SlurmJob", "SlurmRecord",
+    "SlurmView", "Solve", "Start", "Tested", "Unit", "WakeAt", "configured_policy", "installed_policies",
+    "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
 ]  # fmt: skip

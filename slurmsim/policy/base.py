@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy.cluster import RecordView
 from slurmsim.policy.decisions import Decision, Decisions
+from slurmsim.policy.predictor import Predictor
 from slurmsim.policy.slurm import SlurmRecord, SlurmView
 
 
@@ -39,6 +40,9 @@ class Policy:
         Attributes that a cluster taken up again from a snapshot must find as they were, holding plain values, job
         ids or collections of them: when it was called last, whom it holds back. What can be worked out again from
         the view is none.
+    predictor
+        Who predicts run times to it (`JobView.expected_s`), by the option ``predictor`` of a policy that has it
+        (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
     watched
         Set by the host before `configure`: somebody looks between passes, as users of a live cluster do, so that
         estimates matter which decide nothing.
@@ -51,10 +55,14 @@ class Policy:
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
+    predictor: Predictor | None = None
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         values = {key: option.default for key, option in self.OPTIONS.items()}
         for key, text in (options or {}).items():
+            if key == "predictor" and key not in self.OPTIONS:
+                raise ConfigError(f"policy {self.name} takes no predictor: it goes by time limits alone",
+                                  field="--policy", expected="one that plans with predictions, as easy")  # fmt: skip
             if key not in self.OPTIONS:
                 known = ", ".join(sorted(self.OPTIONS)) or "none"
                 raise ConfigError(f"unknown option {key!r} of policy {self.name}", field="--policy",
@@ -65,6 +73,8 @@ class Policy:
                 raise ConfigError(f"bad value {text!r} for option {key} of policy {self.name}", field="--policy",
                                   expected=self.OPTIONS[key].help) from None  # fmt: skip
         self.options = values
+        if "predictor" in values:
+            self.predictor = values["predictor"].make()
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         """Called once before the first pass with SchedulerParameters (names lower-cased, flags map to "")."""

@@ -52,6 +52,13 @@ class JobView(Protocol):
         Start plus time limit, of a running job: when its nodes are free at the latest.
     time_limit_s
         The limit in force; a job without one counts as one year, as in Slurm.
+    expected_s
+        Seconds to plan with: the limit, or less where the policy has a predictor that knows better. Of a running job
+        that has exceeded its prediction it is corrected upwards, to the limit in the end.
+    expected_end
+        Start plus that, of a running job: when its nodes are expected to be free.
+    asked
+        (name, amount) it asks for in the first of its partitions: node, cpu, mem_per_…, gres/….
     n_nodes, n_cpus
         Allocated, or the minimum asked for.
     nodes
@@ -86,6 +93,12 @@ class JobView(Protocol):
     def end_limit(self) -> int | None: ...
     @property
     def time_limit_s(self) -> int: ...
+    @property
+    def expected_s(self) -> int: ...
+    @property
+    def expected_end(self) -> int | None: ...
+    @property
+    def asked(self) -> Sequence[tuple[str, int]]: ...
     @property
     def n_nodes(self) -> int: ...
     @property
@@ -162,4 +175,4 @@ class ClusterView(Protocol):
         """Whether `job` could start now."""
 
     def earliest_start(self, job: JobView) -> int | None:
-        """When `job` could start if nothing else did, by the limits of running jobs; None while nodes are missing."""
+        """When `job` could start alone, by the expected ends of running jobs; None while nodes are missing."""

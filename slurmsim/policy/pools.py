@@ -38,7 +38,7 @@ class Pool(Protocol):
 
     @property
     def gone(self) -> Sequence[tuple[JobView, int | None]]:
-        """Since `seen`: (job, end of its limit) that gave nodes back, (job, None) that left the queue unstarted."""
+        """Since `seen`: (job, `expected_end` then) that gave nodes back, (job, None) that left the queue unstarted."""
 
     def seen(self) -> None:
         """Note that `new` and `gone` were taken in; they are kept from the first such call on."""
@@ -75,7 +75,7 @@ class Pool(Protocol):
         """Units free now on usable nodes, while `counts`."""
 
     def releases(self) -> Iterable[tuple[int, int, JobView]]:
-        """Running jobs as (end by limit, id, job), earliest first."""
+        """Running jobs as (`expected_end`, id, job), earliest first."""
 
     @property
     def returning(self) -> Callable[[JobView], int]:
@@ -96,7 +96,7 @@ class Pool(Protocol):
         """Reservations and maintenance, now and to come: (start, end, nodes)."""
 
     def future(self, record: RecordView, within: Bitmap, *, exact: bool) -> Forecast | None:
-        """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs.
+        """Earliest start of the record's job on the nodes of `within`, from the expected ends of the running jobs.
 
         Ends close together count as one, as in Slurm, unless `exact`. None: it fits on no such nodes.
         """

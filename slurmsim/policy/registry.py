@@ -1,20 +1,30 @@
-"""Where policies register: the entry points of all installed packages."""
+"""Where policies and predictors register: the entry points of all installed packages."""
 
 from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy.base import Policy, PolicyOption
+from slurmsim.policy.predictor import ChosenPredictor, Predictor
 
 GROUP = "slurmsim.policies"
+PREDICTORS = "slurmsim.predictors"
+REQUESTED = "requested"
+"""The predictor that needs nobody: jobs are expected to use up their limits."""
 
 
 def policy_names() -> list[str]:
     """Names of all installed policies, ours and strangers', sorted."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return _names(GROUP)
+
+
+def predictor_names() -> list[str]:
+    """Names of all installed predictors, ours and strangers', sorted."""
+    return _names(PREDICTORS)
 
 
 def load_policy(name: str) -> type[Policy]:
@@ -27,24 +37,50 @@ def load_policy(name: str) -> type[Policy]:
     PolicyError
         It cannot be imported or is no Policy.
     """
-    offered = {point.value: point for point in entry_points(group=GROUP) if point.name == name}
+    found: type[Policy] = _load(GROUP, name, Policy, "policy", "SchedulerType")
+    if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
+        raise PolicyError(name, f"{found.__module__} has OPTIONS that are no slurmsim.policy.PolicyOption")
+    return found
+
+
+def load_predictor(name: str) -> type[Predictor]:
+    """The predictor class registered as `name`. Raises as `load_policy` does."""
+    found: type[Predictor] = _load(PREDICTORS, name, Predictor, "predictor", "predictor")
+    return found
+
+
+def choose_predictor(text: str) -> ChosenPredictor:
+    """The predictor of that name; raises ConfigError and PolicyError as `load_policy` does."""
+    predictor = load_predictor(text)
+    return ChosenPredictor(text, None if text == REQUESTED else predictor)
+
+
+PREDICTOR = PolicyOption(choose_predictor, ChosenPredictor(REQUESTED), "who predicts run times (slurmsim predictors)")
+"""The option with which a policy lets its user choose a predictor."""
+
+
+def _names(group: str) -> list[str]:
+    return sorted({point.name for point in entry_points(group=group)})
+
+
+def _load(group: str, name: str, base: type, kind: str, field: str) -> Any:
+    """The class an entry point of `group` names, a subclass of `base`."""
+    offered = {point.value: point for point in entry_points(group=group) if point.name == name}
     if len(offered) > 1:
-        raise ConfigError(f"several packages offer a policy {name!r}: {', '.join(sorted(offered))}",
-                          field="SchedulerType", expected="all but one of them uninstalled")  # fmt: skip
+        raise ConfigError(f"several packages offer a {kind} {name!r}: {', '.join(sorted(offered))}",
+                          field=field, expected="all but one of them uninstalled")  # fmt: skip
     for value, point in offered.items():
         try:
             found = point.load()
         except (Exception, SystemExit) as error:  # whatever a stranger's module does while it is imported
             said = " ".join(str(error).split())
             raise PolicyError(name, f"{value} cannot be loaded: {type(error).__name__}: {said}") from error
-        if not (isinstance(found, type) and issubclass(found, Policy)):
-            raise PolicyError(name, f"{value} is not a slurmsim.policy.Policy")
-        if not all(isinstance(option, PolicyOption) for option in found.OPTIONS.values()):
-            raise PolicyError(name, f"{value} has OPTIONS that are no slurmsim.policy.PolicyOption")
-        if not found.name:
-            found.name = name
+        if not (isinstance(found, type) and issubclass(found, base)):
+            raise PolicyError(name, f"{value} is not a slurmsim.policy.{base.__name__}")
+        if not found.name:  # type: ignore[attr-defined]
+            found.name = name  # type: ignore[attr-defined]
         return found
-    raise ConfigError(f"no policy is called {name!r}", field="SchedulerType", expected=", ".join(policy_names()))
+    raise ConfigError(f"no {kind} is called {name!r}", field=field, expected=", ".join(_names(group)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +128,20 @@ def parse_policy(text: str) -> tuple[str, dict[str, str]]:
             raise ConfigError(f"{item!r} is not an option", field="--policy", expected="NAME:key=value,key=value")
         options[key] = value
     return name.removeprefix("sched/"), options
+
+
+def configured_policy(scheduler_type: str) -> Policy:
+    """The policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
+
+    Raises
+    ------
+    ConfigError
+        As `load_policy` and for an option it does not have; the field is SchedulerType.
+    PolicyError
+        As `load_policy`.
+    """
+    try:
+        name, options = parse_policy(scheduler_type)
+        return load_policy(name)(options)
+    except ConfigError as error:
+        raise ConfigError(error.message, field="SchedulerType", expected=error.expected) from None

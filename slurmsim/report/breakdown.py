@@ -62,6 +62,23 @@ def longest_waits(data: RunData, most: int = 10) -> list[JobLine]:
     return job_lines(data, started[order[:most]])
 
 
+def longest_wait_by_width(data: RunData) -> list[tuple[str, int, int]]:
+    """Widths in nodes, by powers of two, narrowest first: (from-to, jobs that started, longest wait of one in seconds).
+
+    Where wide jobs starve it shows here, and in no mean.
+    """
+    started = data.jobs.started
+    width = np.maximum(data.jobs.nodes[started], 1)
+    waits = data.waits[started]
+    found = []
+    for power in np.unique(np.frexp(width)[1] - 1).tolist():
+        first, last = 1 << power, (2 << power) - 1
+        inside = (width >= first) & (width <= last)
+        name = str(first) if first == last else f"{first}-{last}"
+        found.append((name, int(inside.sum()), int(waits[inside].max())))
+    return found
+
+
 def job_lines(data: RunData, rows: IntArray) -> list[JobLine]:
     """The jobs in `rows` of the jobs table."""
     jobs = data.jobs

@@ -48,6 +48,7 @@ def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
         )
     )  # fmt: skip
     blocks.append(page.section("Longest waits", _longest(data)))
+    blocks.append(page.section("Longest wait by width", _widths(data)))
     blocks.append(page.section("Data quality of the workload", _quality(data.section("workload"))))
     blocks.append(page.section("Configuration findings", _findings(data.trace.manifest.get("findings"))))
     blocks.append(page.section("To repeat this run", page.definitions(_recipe(data.trace.manifest))))
@@ -58,6 +59,8 @@ def title(data: RunData) -> str:
     """Workload under policy, as far as the manifest names them."""
     workload = str(data.section("workload").get("file") or "").rsplit("/", 1)[-1]
     policy = data.trace.manifest.get("policy") or data.trace.summary.get("policy")
+    if policy and (predictor := data.trace.manifest.get("predictor")):
+        policy = f"{policy} with predictor {predictor}"
     return " under ".join(str(x) for x in (workload or "Run", policy) if x)
 
 
@@ -116,6 +119,11 @@ def _longest(data: RunData) -> str:
         ],
         left=(0, 1, 2),
     )  # fmt: skip
+
+
+def _widths(data: RunData) -> str:
+    rows = breakdown.longest_wait_by_width(data)
+    return page.table(("nodes", "started", "longest wait"), [(w, number(n), duration(s)) for w, n, s in rows])
 
 
 def _quality(workload: Mapping[str, Any]) -> str:

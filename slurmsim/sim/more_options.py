@@ -69,6 +69,16 @@ def _gpus(scope: str) -> Callable[[MoreOptions, str], None]:
     return read
 
 
+def _per_task(found: MoreOptions, value: str) -> None:
+    """``gres/mic=2,gres/gpu:a100=1``, as 24.11's ``--tres-per-task`` takes it; CPUs have a column of their own."""
+    for item in value.split(","):
+        name, _, count = item.rpartition("=" if "=" in item else ":")
+        prefix, _, kind = name.partition("/")
+        if prefix != "gres" or not kind:
+            raise ValueError(value)
+        found.gres.append(GresRequest(*kind.partition(":")[::2], _count(count), "task"))
+
+
 def _switches(found: MoreOptions, value: str) -> None:
     count, at, wait = value.partition("@")
     found.switches = _count(count)
@@ -107,4 +117,5 @@ _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "gpus-per-node": _gpus("node"),
     "gpus-per-task": _gpus("task"),
     "gpus-per-socket": _gpus("socket"),
+    "tres-per-task": _per_task,
 }

@@ -99,6 +99,8 @@ class Network:
     ----------
     behaviour
         What each job that is not over does once it runs, by job id.
+    solve
+        Calls a policy's solver: (its name, the request) -> the answer, texts of JSON.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Network:
         self.behaviour: dict[int, Behaviour] = {}
         said = cluster.scheduler_parameters.get("solver_latency")
         self._solver_s = int(said or 0) if durations.solver_s is None else durations.solver_s
+        self.solve: Callable[[str, str], str] = solve
         self._facts: list[Fact] = []
         self._turn_due = False
         self._armed: int | None = None
@@ -252,7 +255,7 @@ class Network:
 
     def _ask_solver(self, asked: AskSolver) -> None:
         """Solve at once; the answer is there `solver_s` seconds later, modelled and never measured."""
-        answer = solve(asked.solver, asked.request)
+        answer = self.solve(asked.solver, asked.request)
         if self._solver_s:
             self.at(int(self.env.now) + self._solver_s, self._answered, asked.number, answer)
         else:

@@ -85,6 +85,8 @@ class Simulation(Network):
         super().__init__(
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits, durations=durations
         )
+        if self.controller.predictions is not None:
+            self.controller.predictions.run_time_of = self._run_time_of
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = 0
@@ -115,6 +117,10 @@ class Simulation(Network):
             except RuntimeError:  # how SimPy says that no event is left
                 if self.env.peek() != float("inf"):
                     raise
+
+    def _run_time_of(self, job_id: int) -> int:
+        """What an oracle is told."""
+        return self.behaviour[job_id].run_time
 
     # -- processes ------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,9 @@ CASES = [
     Case("unknown policy", ("clever", "easy"), ("--policy", "clever")),
     Case("empty policy", ("--policy",), ("--policy", "")),
     Case("unknown policy option", ("easy", "colour"), ("--policy", "easy:colour=red")),
+    Case("unknown predictor", ("predictor", "guess", "last_two"), ("--policy", "easy:predictor=guess")),
+    Case("predictor of a policy without", ("--policy", "fcfs", "predictor"), ("--policy", "fcfs:predictor=real")),
+    Case("predictor by names that no job has", ("data_driven", "name"), ("--policy", "easy:predictor=data_driven")),
     Case("policy option without value", ("--policy", "depth"), ("--policy", "easy:depth")),
     Case("no such reservations file", ("--reservations", "none.toml"), ("--reservations", "none.toml")),
     Case(

@@ -79,7 +79,9 @@ def summary(action: Any) -> tuple[Any, ...]:
             job.priority, job.restarts, job.partition.name)  # fmt: skip
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "policy", [pytest.param(name, marks=[pytest.mark.slow] if ":" in name else []) for name in POLICIES]
+)
 def test_the_bare_core_replays_the_facts_of_a_run(policy: str) -> None:
     """Actions and events are equal, turn by turn, when a fresh controller is told the same facts at the same times."""
     prepared = prepare(RunOptions(

@@ -291,6 +291,7 @@ def test_table_of_repeats_is_what_the_command_prints(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.strip() == table_in_the_document("repeats")
 
 
+@pytest.mark.slow  # every recording once more
 def test_table_in_the_document_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     table = table_in_the_document("bundled")
     names = [line.split("|")[1].strip() for line in table.splitlines()[2:]]

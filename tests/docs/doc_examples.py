@@ -138,7 +138,7 @@ def _compare(where: str, what: str, expected: str, printed: str) -> None:
 
 
 def _run_command(where: str, command: str, expected: str, folder: Path, bin_folder: Path) -> None:
-    environment = dict(os.environ)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PATH"] = f"{bin_folder}{os.pathsep}{environment.get('PATH', '')}"
     environment |= {"LC_ALL": "C.UTF-8", "TZ": "UTC", "COLUMNS": "120", "MPLBACKEND": "Agg"}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The guide for policy authors, done as it says: a package made from the page, installed, run and tested."""
+"""The guides for authors of policies and predictors, done as they say: packages made from the pages, installed, run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from doc_examples import run_document
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/writing-a-policy.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = DOCS / "writing-a-policy.md"
 # What the commands of the page would find in an environment in which slurmsim and pytest are installed.
 COMMANDS = {"pip": "pip._internal.cli.main:main", "slurmsim": "slurmsim.cli:main"}
 BUILDS_WITHOUT_WHEEL = (70, 1)
@@ -57,6 +58,12 @@ def test_a_stranger_gets_there(environment: Path, tmp_path: Path) -> None:
     folder = tmp_path / "slurmsim-mine"
     folder.mkdir()
     assert run_document(PAGE, folder, environment) >= 15
+
+
+def test_so_does_one_with_a_predictor(environment: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "slurmsim-longest"
+    folder.mkdir()
+    assert run_document(DOCS / "predictors.md", folder, environment) >= 8
 
 
 def test_the_page_names_only_what_the_view_has() -> None:

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -43,19 +44,23 @@ def load(root: Path, packages: Mapping[str, str]) -> dict[str, Module]:
         for path in sorted((root / folder).rglob("*.py")):
             parts = path.relative_to(root / folder).with_suffix("").parts
             name = ".".join([package, *parts]).removesuffix(".__init__")
-            found[name] = Module(name, path, ast.parse(path.read_text(encoding="utf-8"), str(path)))
+            found[name] = Module(name, path, _parsed(path, path.stat().st_mtime_ns))
     return found
+
+
+@cache
+def _parsed(path: Path, written: int) -> ast.Module:
+    """Parsed once, for all tests that look at the tree."""
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def imports(module: Module, known: Mapping[str, Module]) -> Iterator[Import]:
     """Every import of `module`; ``from a import b`` names ``a.b`` when that is a module, else ``a``."""
-    lazy_nodes = _lazy_nodes(module.tree)
-    for node in ast.walk(module.tree):
-        lazy = id(node) in lazy_nodes
+    for node, lazy in _import_nodes(module):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(module.name, alias.name, node.lineno, lazy)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:
                 anchor = module.package.split(".")
@@ -64,6 +69,14 @@ def imports(module: Module, known: Mapping[str, Module]) -> Iterator[Import]:
             for alias in node.names:
                 full = f"{base}.{alias.name}"
                 yield Import(module.name, full if full in known or base == "numpy" else base, node.lineno, lazy)
+
+
+@cache
+def _import_nodes(module: Module) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements of `module`, and whether they are lazy."""
+    lazy = _lazy_nodes(module.tree)
+    nodes = ast.walk(module.tree)
+    return [(node, id(node) in lazy) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _lazy_nodes(tree: ast.Module) -> set[int]:
@@ -150,7 +163,7 @@ def _unseeded(module: Module) -> Iterator[str]:
     for node in ast.walk(module.tree):
         where = f"{module.name}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Attribute):
-            source = names.get(ast.unparse(node.value))
+            source = names.get(_dotted(node.value))
             if source == "random" and not _imports_random(module.tree):
                 continue
             if source and node.attr not in SEEDED[source]:
@@ -160,9 +173,16 @@ def _unseeded(module: Module) -> Iterator[str]:
                 if alias.name not in SEEDED[node.module]:
                     yield f"{where}: {node.module}.{alias.name} uses global random state; take a seeded generator"
         elif isinstance(node, ast.Call) and not node.args and not node.keywords:
-            function = ast.unparse(node.func)
+            function = _dotted(node.func)
             if function.split(".")[-1] in ("default_rng", "Random", "SeedSequence"):
                 yield f"{where}: {function}() without a seed"
+
+
+def _dotted(node: ast.expr) -> str:
+    """``a.b.c``; "?" for what is called or indexed before the last dots."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
 
 
 def _imports_random(tree: ast.Module) -> bool:

@@ -66,6 +66,8 @@ LAYERS: dict[str, Layer] = {
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary"), sealed=True),
+    "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
+    "allocation": Layer(("slurmsim.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "config": Layer(("slurmsim.config",), _set("vocabulary model")),
     "policy": Layer(("slurmsim.policy",), _set("vocabulary bitmap capacity model config"), _set("numpy")),
     "core": Layer(
@@ -141,6 +143,12 @@ LAYERS: dict[str, Layer] = {
     "constraint policies": Layer(
         ("slurmsim_policies.cp", "slurmsim_policies.cp_*"),
         _set("vocabulary bitmap capacity model policy policies"),
+        _set("numpy ortools"),
+        sealed=True,
+    ),
+    "power policies": Layer(
+        ("slurmsim_policies.parm",),
+        _set("vocabulary bitmap capacity model policy policies energy"),
         _set("numpy ortools"),
         sealed=True,
     ),

@@ -75,6 +75,12 @@ ResumeTimeout=40
 """,
     "easy": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/easy\n",
     "conservative": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/conservative\n",
+    "predicting": BASE
+    + PARTITIONS.format(batch="", high="", small="")
+    + "SchedulerType=sched/easy:predictor=last_two,order=shortest\n",
+    "profiles": BASE
+    + PARTITIONS.format(batch="", high="", small="")
+    + "SchedulerType=sched/conservative:predictor=data_driven\n",
     "cpu_hours": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/cpu_hours\n",
     "builtin": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/builtin\n",
 }  # fmt: skip

@@ -7,15 +7,15 @@ line, and in what order lines come, in `groups`.
 from __future__ import annotations
 
 import sys
-import time
 from functools import partial
 from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
 from slurmsim.commands.sinfo.options import Asked, read
 from slurmsim.commands.text import print_fields
-from slurmsim.commands.text.clock_text import Dates, date_line, long_clock
+from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
+from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.print_fields import Layout, Table
@@ -52,18 +52,9 @@ def _print(asked: Asked, io: Io) -> int:
         io.out(options_text(asked, [column.group for column in layout.columns()] if layout else []))
         for line in _plugins(asked, io) if layout else ():
             io.error(f"sinfo: {line}")
-    code = 0
-    while True:
-        if not asked.no_header and (asked.iterate or asked.verbose or asked.long):
-            io.out(date_line(Cluster(io).now) + "\n")
-        if asked.clusters is not None and not asked.no_header:
-            io.out(f"CLUSTER: {asked.clusters}\n")
-        code |= _print_reservations(asked, io) if layout is None else _print_nodes(asked, layout, io)
-        if not asked.iterate:
-            return code
-        io.out("\n")
-        io.stdout.flush()
-        time.sleep(asked.iterate)
+    if layout is None:
+        return print_repeatedly(asked, io, partial(_print_reservations, asked, io))
+    return print_repeatedly(asked, io, partial(_print_nodes, asked, layout, io))
 
 
 def _plugins(asked: Asked, io: Io) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
+from functools import partial
 from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
@@ -18,8 +18,9 @@ from slurmsim.commands.squeue.options import Asked, read
 from slurmsim.commands.squeue.order import SortError, sort_fields, sort_jobs, sort_letters, sort_steps
 from slurmsim.commands.squeue.rows import Wanted
 from slurmsim.commands.text import array_text, print_fields
-from slurmsim.commands.text.clock_text import Dates, date_line
+from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
+from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.print_fields import Column, Layout, Table
@@ -75,18 +76,7 @@ def _print(asked: Asked, io: Io) -> int:
 
         io.out(options_text(asked))
     once = _print_steps if asked.steps else _print_jobs
-    code = 0
-    while True:
-        if not asked.no_header and (asked.iterate or asked.verbose or asked.long):
-            io.out(date_line(Cluster(io).now) + "\n")
-        if asked.clusters is not None and not asked.no_header:
-            io.out(f"CLUSTER: {asked.clusters}\n")
-        code |= once(asked, wanted, io)
-        if not asked.iterate:
-            return code
-        io.out("\n")
-        io.stdout.flush()
-        time.sleep(asked.iterate)
+    return print_repeatedly(asked, io, partial(once, asked, wanted, io))
 
 
 def _set(words: list[str] | None) -> frozenset[str] | None:

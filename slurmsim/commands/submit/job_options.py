@@ -128,6 +128,8 @@ def _tres_per_task(text: str, option: str, context: Context) -> dict[str, Any]:
             found["cpus_per_task"] = int(number)
         elif name.lower().startswith("gres:gpu"):
             found["gpus_per_task"] = ":".join(filter(None, (name[len("gres:gpu") :].lstrip(":"), number)))
+        elif name.lower().startswith("gres:") and len(name) > len("gres:"):
+            found["gres_per_task"] = ",".join(filter(None, (found.get("gres_per_task"), f"{name}:{number}")))
         else:
             raise BadValue(f"{option}={item} is not modelled", status=1)
     return found

@@ -337,9 +337,10 @@ class Builder:
             items = [item for item in (self.chosen.get(source) or "").split(",") if item]
             if items:
                 job[field] = ",".join(f"gres:gpu:{item}" for item in items)
-        gres = self.chosen.get("gres")
-        if gres and gres.lower() != "none":
-            job["tres_per_node"] = f"{job['tres_per_node']},{gres}" if "tres_per_node" in job else gres
+        for field, source in (("tres_per_node", "gres"), ("tres_per_task", "gres_per_task")):
+            gres = self.chosen.get(source)
+            if gres and gres.lower() != "none":
+                job[field] = f"{job[field]},{gres}" if field in job else gres
         for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
             if self.chosen.get(source) is not None:
                 job[field] = f"gres:gpu:{self.chosen.get(source)}"

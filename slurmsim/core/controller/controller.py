@@ -39,6 +39,7 @@ from slurmsim.core.queue.deadlines import Deadlines
 from slurmsim.core.queue.eligibility import Eligibility
 from slurmsim.core.queue.found_cpus import FoundCpus
 from slurmsim.core.queue.partition_limits import PartitionLimits
+from slurmsim.core.queue.predictions import Predictions
 from slurmsim.core.queue.priority import make_priority
 from slurmsim.core.queue.qos_flags import QosFlags
 from slurmsim.core.queue.recalculation import Recalculation
@@ -155,6 +156,8 @@ class Controller:
     def _make_queue(self, cluster: ClusterSpec) -> None:
         """What decides who waits, for what and in which order."""
         state, waiting, runs = self.state, self.waiting, self.life_cycle
+        predictor = state.policy.predictor
+        self.predictions = waiting.predictions = Predictions(state, predictor) if predictor is not None else None
         self.recalculation = Recalculation(state, self.priority, self.accounting, self.found_cpus)
         self.qos_flags = QosFlags(state, self.recalculation, waiting)
         self.partition_limits = PartitionLimits(state, self.qos_flags)
@@ -225,7 +228,8 @@ class Controller:
         state, parts = self.state, self.accounting
         book = UsageObserver(parts.book) if parts.book is not None else None
         launcher = Launcher(state, self.power)
-        heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher, self.gang)
+        heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher, self.gang,
+                    self.predictions)  # fmt: skip
         state.observers[:] = [one for one in heard_by if one is not None]
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:
@@ -283,6 +287,13 @@ class Controller:
 
     def wake_at(self) -> int | None:
         """When `step` wants to be called at the latest, None if only a new fact can matter."""
+        at = self._wake_at()
+        if self.predictions is None or (due := self.predictions.next_time()) is None:
+            return at
+        due = max(due, self.state.now + 1)
+        return due if at is None or due < at else at
+
+    def _wake_at(self) -> int | None:
         state, limits = self.state, self.accounting.limits
         quiet = not (state.begin_heap or state.timers.heap or state.reserved.all or self.deadlines.jobs)
         quiet = quiet and limits is None
@@ -390,6 +401,8 @@ class Controller:
                 self.life_cycle.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
         if limits is not None:
             limits.enforcement.scan(now)
+        if self.predictions is not None:
+            self.predictions.correct(now)
         if now >= self.recalculation.next_at:
             self.recalculation.run_if_due(now)
 

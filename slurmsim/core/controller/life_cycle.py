@@ -172,7 +172,7 @@ class LifeCycle(RunWay):
         for observer in self.state.observers:
             observer.released(job, self.state.now)
         self.state.generation += 1
-        self.state.queue.pools[job.partition.pool].leave(job, job.end_limit)
+        self.state.queue.pools[job.partition.pool].leave(job, job.expected_end)
         seconds = self.completing.seconds(state)
         if not seconds:
             self._vacated(job, freed, by_itself=state in (JobState.COMPLETED, JobState.FAILED))
@@ -239,7 +239,7 @@ class LifeCycle(RunWay):
         job.reason = Reason.BEGIN_TIME
         self._waiting.set_time_limit(job)
         self.state.usage.pending(job, +1)
-        job.suspended_s, job.preempt_time = 0, None
+        job.suspended_s, job.preempt_time, job.corrections = 0, None, 0
         self.state.record("REQUEUE", job, nodes=nodes)
         for observer in self.state.observers:
             observer.requeued(job)

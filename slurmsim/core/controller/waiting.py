@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from slurmsim.core.queue.eligibility import Eligibility
     from slurmsim.core.queue.found_cpus import FoundCpus
     from slurmsim.core.queue.partition_limits import PartitionLimits
+    from slurmsim.core.queue.predictions import Predictions
     from slurmsim.core.queue.priority import Basic, Multifactor
     from slurmsim.core.reservations.jobs import ReservationJobs
     from slurmsim.core.reservations.licenses import Licenses
@@ -29,6 +30,8 @@ class Waiting(QueueWay):
 
     Attributes
     ----------
+    predictions
+        Who predicts run times, None for nobody.
     eligibility, reserved_jobs, licenses, deadlines
         What jobs wait for outside the queue; set once all parts are there, as those take jobs in and out themselves.
     """
@@ -38,6 +41,7 @@ class Waiting(QueueWay):
     licenses: Licenses
     deadlines: Deadlines
     partition_limits: PartitionLimits
+    predictions: Predictions | None
 
     def __init__(
         self, state: ControllerState, plugin: Basic | Multifactor, accounting: AccountingParts, found_cpus: FoundCpus
@@ -85,6 +89,8 @@ class Waiting(QueueWay):
         if job.claims and state.event_driven and not self.licenses.enter(job):
             return
         job.queued = True
+        if self.predictions is not None:
+            self.predictions.consider(job)
         state.triggers.came()
         if state.reserved.all:
             state.queue.add_through(self.reserved_jobs.of(job), job, values, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from slurmsim.core.records.node_table import Allocation, IntArray, NodeTable
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 
-def malformed(units: JobUnits, layout: Mapping[int, int], n_nodes: int) -> str:
-    """What is wrong with `layout` whatever is free, "" for nothing."""
+def malformed(units: JobUnits, layout: Mapping[Any, Any], n_nodes: int) -> str:
+    """What is wrong with `layout`, which a stranger made, whatever is free; "" for nothing."""
     if units.refusal:
         return f"the job {units.refusal}"
     for node, count in layout.items():

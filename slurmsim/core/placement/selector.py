@@ -85,6 +85,7 @@ class Selector(Placer):
         )  # fmt: skip
         self.window_linear = window_linear
         # what is remembered until the running jobs change: forecasts, and free states without the first k jobs
+        self.forgotten = 0  # how often
         self._releases: NodeReleaseTimes | None = None
         self._forecasts: dict[tuple[CompiledRequest, Bitmap, bool], Forecast | None] = {}
         self._states: list[Supposed] = []
@@ -232,6 +233,7 @@ class Selector(Placer):
 
     def forget_future(self) -> None:
         """The running jobs or usable nodes changed: what was remembered of them no longer holds."""
+        self.forgotten += 1
         self._releases = None
         if self._forecasts:
             self._forecasts = {}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # An unlimited job counts as one year wherever an end is needed (slurmctld: start + 1 year).
 ONE_YEAR_S = 365 * 86400
+OVERRUN_S = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
+"""How much longer than predicted a job is taken to run, by how often its prediction has proved too short."""
 UNSPLIT = 2**32  # added to the index of a task that still is in the record of its array
 
 
@@ -37,12 +39,13 @@ class Job:
     """
 
     __slots__ = (
-        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims", "deadline",
-        "depth", "eligible_time", "end_limit", "end_time", "exit_code", "first_submit", "held_since", "id", "key",
-        "licenses", "likely_nodes", "limit_fixed", "n_cpus", "n_nodes", "name", "nodes", "order", "partition",
-        "partitions", "planned_nodes", "planned_start", "preempt_start", "preempt_time", "priority", "qos", "qos_spec",
-        "queued", "rank", "reason", "request", "requests", "reservation", "reservation_name", "reservations",
-        "restarts", "scheduler", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s",
+        "account", "accrue_time", "alloc", "array_key", "array_limit", "bars", "begin", "branch", "claims",
+        "corrections", "deadline", "depth", "eligible_time", "end_limit", "end_time", "exit_code",
+        "first_submit", "held_since", "id", "key", "licenses", "likely_nodes", "limit_fixed", "n_cpus",
+        "n_nodes", "name", "nodes", "order", "partition", "partitions", "planned_nodes", "planned_start",
+        "predicted_s", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued", "rank",
+        "reason", "request", "requests", "reservation", "reservation_name", "reservations", "restarts",
+        "scheduler", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s",
         "threshold", "time_limit_s", "time_min_s", "tried_cpus", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
@@ -85,6 +88,8 @@ class Job:
         self.array_limit = sub.array_limit
         self.planned_start: int | None = None
         self.planned_nodes: Bitmap = 0
+        self.predicted_s: int | None = None  # run time, as it was predicted when it came into the queue
+        self.corrections = 0  # how often that has proved too short in the present run
         self.tried_cpus = 0  # of the whole nodes it has been planned on: they count in its priority
         self.likely_nodes = 0
         self.scheduler = ""
@@ -104,6 +109,34 @@ class Job:
         self.suspended_s = 0
         self.preempt_time: int | None = None
         self.preempt_start: int | None = None
+
+    @property
+    def expected_s(self) -> int:
+        """Seconds it is planned with: its limit, or less where a predictor says so; corrected while it runs."""
+        predicted, limit = self.predicted_s, self.time_limit_s
+        if predicted is None or self.corrections >= len(OVERRUN_S):
+            return limit
+        return min(limit, max(1, predicted + OVERRUN_S[self.corrections]))
+
+    @property
+    def expected_end(self) -> int | None:
+        """When running it is planned to end: no later than its limit has it end."""
+        end, start = self.end_limit, self.start_time
+        if end is None or start is None or self.predicted_s is None:
+            return end
+        return min(end, start + self.suspended_s + self.expected_s)
+
+    @property
+    def asked(self) -> tuple[tuple[str, int], ...]:
+        """Amounts it asks for in the first of its partitions, whatever it was given: nodes, CPUs, memory, GRES."""
+        request = self.requests[0]
+        wanted = request.asked
+        amounts = [("node", request.min_nodes), ("cpu", request.min_cpus)]
+        memory = wanted.mem_per_node_mib, wanted.mem_per_cpu_mib, wanted.mem_per_gpu_mib
+        names = "mem_per_node", "mem_per_cpu", "mem_per_gpu"
+        amounts += [(name, mib) for name, mib in zip(names, memory, strict=True) if mib is not None]
+        amounts += [(f"gres/{g.name}:{g.type}" if g.type else f"gres/{g.name}", g.count) for g in wanted.gres]
+        return tuple(amounts)
 
     @property
     def part_qos(self) -> Qos | None:

@@ -95,7 +95,7 @@ class PoolQueue:
         self.records: list[Record] = []
         # records that came since somebody last cleared it, in order of arrival
         self.new: list[Record] = []
-        # since somebody last cleared it: jobs that gave nodes back, with the end of their limit, and jobs that left
+        # since somebody last cleared it: jobs that gave nodes back, with the end planned, and jobs that left
         # the queue unstarted, with None
         self.gone: list[tuple[Job, int | None]] = []
         self.per_partition: defaultdict[int, int] = defaultdict(int)
@@ -109,10 +109,10 @@ class PoolQueue:
             self.new.append(record)
         self.per_partition[record.partition.index] += 1
 
-    def leave(self, job: Job, end_limit: int | None) -> None:
-        """Note that `job` gave its nodes back (`end_limit`: until when it could have kept them) or left unstarted."""
+    def leave(self, job: Job, end: int | None) -> None:
+        """Note that `job` gave its nodes back (`end`: until when it was planned to keep them) or left unstarted."""
         if self.watched:
-            self.gone.append((job, end_limit))
+            self.gone.append((job, end))
 
     def delete(self, record: Record) -> int:
         """Take `record` out; returns how many were ahead of it."""

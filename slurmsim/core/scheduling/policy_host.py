@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from slurmsim.bitmap import runs
@@ -15,12 +15,15 @@ from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
 from slurmsim.errors import PolicyError, SlurmSimError
 from slurmsim.policy import Plan, Reject, Resize, SlurmView, Solve, Start, Tested, WakeAt
-from slurmsim.states import JobState
+from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.resize import Resizes
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
+
+
+_WAITS = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
 
 
 class PolicyHost:
@@ -70,6 +73,7 @@ class PolicyHost:
         """Call the policy if something happened (event-driven) or its time has come."""
         if self.solves.answered and self._test.completing.held_until() <= now:
             self._tell_answer()
+            self._say_why()
         due = self.wake is not None and self.wake <= now
         if self.state.event_driven:
             if not self.state.triggers.changed and not due:
@@ -95,31 +99,53 @@ class PolicyHost:
             if self.policy.event_driven and limits is not None:
                 limits.sweep()
             if not (triggers.changed and self.state.event_driven):
+                self._say_why()
                 return  # else a job started that had also waited in another pool
+
+    def _say_why(self) -> None:
+        """Where users look, who waits under a policy that is the scheduler waits for nodes or for who is before him.
+
+        slurmctld's main scheduler says the same of a queue it walks; that policy has no reasons of its own.
+        """
+        if not (self.policy.event_driven and self.policy.watched):
+            return
+        queue, state = self.state.queue, self.state
+        first = {pool.records[0].job.id: pool.records[0].job for pool in queue.pools if pool.records}
+        for job in first.values():
+            if job.reason in _WAITS:
+                state.set_reason(job, Reason.RESOURCES)
+        for job in [job for job_id, job in queue.fresh.items() if job_id not in first]:
+            if job.reason in _WAITS:
+                state.set_reason(job, Reason.PRIORITY)
+            queue.fresh.pop(job.id, None)
 
     def _tell_answer(self) -> None:
         """The policy is told what the solver found."""
         limits = self._test.accounting.limits if self.policy.event_driven else None
         if limits is not None:
             limits.sweep()
-        request, answer = self.solves.taken()
         self._late = True
         try:
-            self._call(lambda: self.policy.solved(self._given, self.state.now, request, answer))
+            self.run(self.solves.taken())
         finally:
             self._late = False
         if limits is not None:
             limits.sweep()
 
-    def run(self) -> None:
-        """One call of the policy, to its end. What the policy itself raises comes out as a PolicyError."""
-        self._call(lambda: self.policy.schedule(self._given, self.state.now))
+    def run(self, solved: tuple[Any, Any] | None = None) -> None:
+        """One call of the policy, to its end: to schedule, or to take in the answer to a request in `solved`.
 
-    def _call(self, ask: Callable[[], Any]) -> None:
+        What the policy itself raises comes out as a PolicyError.
+        """
         if self._test.preemption is not None:
             self._test.preemption.in_progress.clear()
+        policy, now = self.policy, self.state.now
         try:
-            decisions = ask()
+            decisions: Any
+            if solved is None:
+                decisions = policy.schedule(self._given, now)
+            else:
+                decisions = policy.solved(self._given, now, solved[0], solved[1])
             if type(decisions) is tuple and not decisions:
                 return
             decisions = iter(decisions)

@@ -74,7 +74,7 @@ class View:
         return self._test.reservations.open_to(record, self.state.table.everything)
 
     def earliest_start(self, job: Job) -> int | None:
-        """When `job` could start if nothing else did: now, or as the limits of running jobs tell."""
+        """When `job` could start if nothing else did: now, or as the expected ends of running jobs tell."""
         state = self.state
         occupants = state.occupants()
         found = [
@@ -289,7 +289,7 @@ class View:
 
     def outlook(self) -> RunningSnapshot:
         """What running jobs will give back when, as it is now: holds while further jobs start."""
-        return RunningSnapshot(self.state.selector, self.state.running, self.state.now)
+        return RunningSnapshot(self.state.selector, self.state.releases(), self.state.now)
 
     # -- layouts
 

@@ -57,7 +57,7 @@ class PoolView:
 
     @property
     def gone(self) -> Sequence[tuple[Job, int | None]]:
-        """Since `seen`: (job, end of its limit) that gave nodes back, (job, None) that left the queue unstarted."""
+        """Since `seen`: (job, expected end) that gave nodes back, (job, None) that left the queue unstarted."""
         return self._queue.gone
 
     def seen(self) -> None:
@@ -130,10 +130,11 @@ class PoolView:
         return sum(int(n) for n, i in zip(cpus, a.indices().tolist(), strict=True) if usable >> i & 1)
 
     def releases(self) -> Iterator[tuple[int, int, Job]]:
-        """Running jobs of this pool as (end by limit, id, job), earliest first."""
+        """Running jobs of this pool as (end, id, job), earliest first."""
+        releases = self.state.releases()
         if len(self.state.queue.pools) == 1:
-            return iter(self.state.running)
-        return (entry for entry in self.state.running if entry[2].partition.pool == self.index)
+            return iter(releases)
+        return (entry for entry in releases if entry[2].partition.pool == self.index)
 
     def turns(self, records: Sequence[Record]) -> Sequence[Record]:
         """`records` in the order in which a pass is to take them."""
@@ -160,7 +161,7 @@ class PoolView:
         return self.mask & self.state.table.up & ~self.state.table.idle
 
     def future(self, record: Record, within: Bitmap, *, exact: bool) -> Forecast | None:
-        """Earliest start of the record's job on the nodes of `within`, from the limits of the running jobs."""
+        """Earliest start of the record's job on the nodes of `within`, from the expected ends of the running jobs."""
         state = self.state
         if record.request.switches:
             self._test.switch_wait.look(record.job)

@@ -21,6 +21,7 @@ from slurmsim.core.records.power_states import PowerStates
 from slurmsim.core.records.reservation import ReservationLists
 from slurmsim.core.records.timers import Timers
 from slurmsim.core.records.usage_totals import UsageTotals
+from slurmsim.core.state.expected_ends import ExpectedEnds
 from slurmsim.core.state.triggers import Triggers
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
@@ -53,6 +54,8 @@ class ControllerState:
         Every job that has not ended, by id.
     running, suspended
         (end by limit, id, job) of the running and of the suspended ones, ascending.
+    expected
+        The running ones by when they are expected to end; None where nobody predicts that.
     parked
         What jobs suspended by an administrator still hold in the node table, by id; None for nothing.
     reserved
@@ -107,6 +110,7 @@ class ControllerState:
         self.observers: list[Observer] = []
         self.begin_heap: list[tuple[int, int]] = []
         self.timers = Timers()
+        self.expected = ExpectedEnds() if policy.predictor is not None else None
         self.unusable: Bitmap = self.table.everything & ~self.table.up
         self.generation = self.edits = self.backfilled = 0
         self.events: list[Event] = []
@@ -165,11 +169,20 @@ class ControllerState:
         """What `job`, running or suspended, holds in the node table."""
         return self.parked.get(job.id, job.alloc)
 
+    def releases(self) -> Sequence[Entry]:
+        """The running jobs by the end they are planned with: of their limits, or earlier where somebody predicts."""
+        return self.running if self.expected is None else self.expectations().entries
+
+    def expectations(self) -> ExpectedEnds:
+        """The running jobs by their expected ends, up to date; only where somebody predicts."""
+        assert self.expected is not None
+        return self.expected.after(self.selector.forgotten, self.running)
+
     def occupants(self) -> Sequence[Entry]:
-        """All that holds something, running or suspended, by the end of its limit."""
+        """All that holds something by the end it is planned with: the running, and the suspended, by their limits."""
         if not self.suspended:
-            return self.running
-        return list(merge(self.running, [e for e in map(self._holding, self.suspended) if e is not None]))
+            return self.releases()
+        return list(merge(self.releases(), [e for e in map(self._holding, self.suspended) if e is not None]))
 
     def _holding(self, entry: Entry) -> Entry | None:
         """A suspended job as the future test may take it away: with what it holds; None when that is nothing."""

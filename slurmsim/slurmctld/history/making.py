@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from slurmsim.policy import load_policy
+from slurmsim.errors import ConfigError
+from slurmsim.policy import Policy, configured_policy
 from slurmsim.slurmctld.database.association_database import engine_database
 from slurmsim.slurmctld.database.completion_log import completion_log
 from slurmsim.slurmctld.engine.engine import Engine
@@ -21,11 +22,10 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     conf = configuration or read_configuration(header, folder, header.get("texts"))
     cluster = replace(conf.cluster, watched=True)
     database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
-    name = str(cluster.option("SchedulerType")).removeprefix("sched/")
+    policy = _policy(cluster.option("SchedulerType"))
     engine = Engine(
-        cluster, load_policy(name)({}), int(header["start"]), People(header["users"]), int(header["owner"]),
-        database=database, run_time=behaviour,
-        release=str(header["release"]), runs_jobs=header["jobs"] == "run",
+        cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
+        run_time=behaviour, release=str(header["release"]), runs_jobs=header["jobs"] == "run",
     )  # fmt: skip
     database.operators = frozenset(map(str, header.get("operators", ())))
     engine.conf, engine.host = conf.facts, conf.host
@@ -35,3 +35,12 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     engine.storage.completed = completion_log(engine, folder)
     return engine
+
+
+def _policy(scheduler_type: str) -> Policy:
+    """The policy a configuration names, with its options. Raises ConfigError for one that would need an oracle."""
+    policy = configured_policy(scheduler_type)
+    if (predictor := policy.predictor) is not None and predictor.oracle:
+        raise ConfigError(f"predictor {predictor.name} knows real run times, which nobody knows in a live cluster",
+                          field="SchedulerType", expected="a predictor that is no oracle")  # fmt: skip
+    return policy

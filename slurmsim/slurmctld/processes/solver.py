@@ -23,21 +23,21 @@ class Solver:
     Parameters
     ----------
     answered
-        Told the number of a request and the JSON text of its answer, `NOTHING` where the solver failed or died.
+        Told a request and the JSON text of its answer, `NOTHING` where the solver failed or died.
     """
 
-    def __init__(self, answered: Callable[[int, str], None]) -> None:
+    def __init__(self, answered: Callable[[AskSolver, str], None]) -> None:
         self._answered = answered
         self._process: Process | None = None
         self._task: asyncio.Task[None] | None = None
-        self._number: int | None = None
+        self._last: AskSolver | None = None  # whole: an engine made again may ask something else by the same number
         self._closed = False
 
     def tend(self, awaited: AskSolver | None) -> None:
         """Have `awaited` solved, unless it is being solved already. One that is superseded is told all the same."""
         busy = self._task is not None and not self._task.done()
-        if awaited is not None and not busy and awaited.number != self._number and not self._closed:
-            self._number = awaited.number
+        if awaited is not None and not busy and awaited != self._last and not self._closed:
+            self._last = awaited
             self._task = asyncio.get_running_loop().create_task(self._solve(awaited))
 
     async def _solve(self, asked: AskSolver) -> None:
@@ -51,9 +51,9 @@ class Solver:
             if self._closed:
                 return
             print(f"slurmsim: solver: {error or 'ended by itself'}", file=sys.stderr)
-            self._process = None
+            await self._end()
         if not self._closed:
-            self._answered(asked.number, answer)
+            self._answered(asked, answer)
 
     async def _ask(self, asked: AskSolver) -> dict[str, Any]:
         if self._process is None:
@@ -67,17 +67,18 @@ class Solver:
         told: dict[str, Any] = json.loads(await source.readline())
         return told
 
-    def again(self) -> None:
-        """The answer could not be taken in: the request is asked again."""
-        self._number = None
-
-    async def close(self) -> None:
-        """End the worker, whatever it is doing: what is awaited is asked again after a restart."""
-        self._closed = True
+    async def _end(self) -> None:
+        """End the worker, whatever it is doing."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
+            self._process = None
+
+    async def close(self) -> None:
+        """End the worker: what is awaited is asked again after a restart."""
+        self._closed = True
+        await self._end()
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

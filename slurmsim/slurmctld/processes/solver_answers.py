@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from slurmsim.core.records.messages import Solved
+from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST
 from slurmsim.slurmctld.server.people import Person
 
 CHANGES = frozenset({"solved"})
@@ -19,5 +22,11 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 
 def _solved(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-    cluster.network.tell(cluster.now, [Solved(int(arguments["number"]), str(arguments["answer"]))])
+    """Tell the policy. Refuses a text that is no JSON."""
+    answer = str(arguments["answer"])
+    try:
+        json.loads(answer)
+    except ValueError:
+        raise Refusal(BAD_REQUEST, BAD_NUMBER) from None
+    cluster.network.tell(cluster.now, [Solved(int(arguments["number"]), answer)])
     return {}

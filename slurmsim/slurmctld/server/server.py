@@ -16,8 +16,10 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from slurmsim.core.records.messages import AskSolver
 from slurmsim.errors import OutputError
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.engine.engine import Engine
@@ -29,7 +31,7 @@ from slurmsim.slurmctld.history.noting import note_decisions
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.processes.solver import Solver
+from slurmsim.slurmctld.processes.solver import NOTHING, Solver
 from slurmsim.slurmctld.requests.allocations import NO_STATUS
 from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes import Malformed
@@ -185,23 +187,25 @@ class Server:
         self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
         self._work.set()
 
-    def _solved(self, number: int, answer: str) -> None:
+    def _solved(self, asked: AskSolver, answer: str) -> None:
         """The policy's solver has answered."""
+        if self.engine.controller.solves.awaited != asked:
+            return  # the engine was made again, and asks something else
         owner = self.engine.people.by_uid(self.engine.owner)
-        message = {"call": "solved", "args": {"number": number, "answer": answer}}
+        message = {"call": "solved", "args": {"number": asked.number, "answer": answer}}
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(self._told_answer)
+        future.add_done_callback(partial(self._told_answer, asked, answer))
         self._waiting.append(Asked(message, owner, future))
         self._work.set()
 
-    def _told_answer(self, future: asyncio.Future[Answer]) -> None:
-        """An answer that could not be written down is asked for again, in a while."""
-        if not future.cancelled() and "refused" in future.result():
-            asyncio.get_running_loop().call_later(TEND_S, self._ask_again)
-
-    def _ask_again(self) -> None:
-        self._solver.again()
-        self._work.set()
+    def _told_answer(self, asked: AskSolver, answer: str, future: asyncio.Future[Answer]) -> None:
+        """An answer that could not be written down is told again, in a while; one the policy breaks over is none."""
+        if future.cancelled() or "refused" not in future.result():
+            return
+        if future.result()["refused"] == list(UNSPECIFIED) and answer != NOTHING:
+            self._solved(asked, NOTHING)
+        else:
+            asyncio.get_running_loop().call_later(TEND_S, self._solved, asked, answer)
 
     @property
     def _solving(self) -> bool:

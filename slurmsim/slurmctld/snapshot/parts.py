@@ -111,6 +111,8 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "view", c.view, "pools"
     policy = c.host.policy
     yield "policy", policy, " ".join(policy.STATE)
+    if policy.predictor is not None:
+        yield "predictor", policy.predictor, " ".join(policy.predictor.STATE)
     base = getattr(policy, "base", None)  # of one that stands on another
     yield "base policy", base, " ".join(base.STATE) if base is not None else ""
     limits = c.accounting.limits

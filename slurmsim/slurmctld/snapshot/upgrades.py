@@ -8,7 +8,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
 | 2 | 0.3.0 | limits operators have lifted of a job |
 | 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
-| 4 | 0.5.0 | layouts, what a solver is asked; what one object kept lies with its part; what was a shape is a request |
+| 4 | 0.5.0 | layouts, solves, predictions; what one object kept lies with its part; what was a shape is a request |
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     },
     2: {"submission": {"exempt": ""}},
     3: {"partition spec": {"disable_root_jobs": None}},
-    4: {"pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]}, "allocation": {"layout": None}},
+    4: {
+        "job": {"predicted_s": None, "corrections": 0},
+        "pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]},
+        "allocation": {"layout": None},
+    },
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

@@ -132,6 +132,10 @@ def test_reader_of_letters_and_names() -> None:
         ("cpu:3,gres/gpu:a100=1", {"cpus_per_task": 3, "gpus_per_task": "a100:1"}),
         ("gres:gpu:2", {"gpus_per_task": "2"}),
         ("gres/gpu", {"gpus_per_task": "1"}),
+        (
+            "gres/mic=2,gres/gpu=1,gres/nvme:fast:3",
+            {"gpus_per_task": "1", "gres_per_task": "gres:mic:2,gres:nvme:fast:3"},
+        ),
     ],
 )
 def test_resources_of_a_task(text: str, found: dict[str, object]) -> None:

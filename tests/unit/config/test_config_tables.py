@@ -165,12 +165,18 @@ def test_check_strict(conf: Path) -> None:
     assert run_check(str(conf), "--strict") == 2
 
 
-def test_check_knows_the_policies(conf: Path, capsys: pytest.CaptureFixture[str],
-                                  monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr("slurmsim.policy.policy_names", lambda: ["backfill", "easy"])
-    conf.write_text(SMALL + "SchedulerType=sched/wiki\n")
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("sched/wiki", "no policy is called 'wiki' (expected backfill, builtin, "),
+        ("sched/pcp20:speed=1", "unknown option 'speed' of policy pcp20 (expected one of: "),
+        ("sched/pcp20:limit=0", "bad value '0' for option limit of policy pcp20 (expected "),
+        ("sched/pcp20:limit", "'limit' is not an option (expected NAME:key=value,key=value)"),
+    ],
+)
+def test_check_knows_the_policies(conf: Path, capsys: pytest.CaptureFixture[str], value: str, said: str) -> None:
+    conf.write_text(SMALL + f"SchedulerType={value}\n")
     assert run_check(str(conf)) == 2
-    assert capsys.readouterr().out.splitlines()[0] == (
-        f"{conf}:5: error: SchedulerType=sched/wiki: no policy has this name (expected one of backfill, easy)"
-    )
+    assert capsys.readouterr().out.splitlines()[0].startswith(f"{conf}:5: error: SchedulerType={value}: {said}")
     assert run_check(str(conf), "--set", "SchedulerType=sched/easy") == 0
+    assert run_check(str(conf), "--set", "SchedulerType=sched/pcp20:limit=0.2") == 0

@@ -103,6 +103,23 @@ def test_the_longest_waits_are_named_longest_first(folder, page):
     assert re.findall(r'<td class="l w">(\d+)</td>', table) == [str(line.job_id) for line in lines]
 
 
+def test_the_longest_wait_of_each_width(folder, page):
+    from slurmsim.report.breakdown import longest_wait_by_width
+    from slurmsim.report.rundata import RunData
+    from slurmsim.trace.reader import read_trace
+
+    data = RunData(read_trace(folder))
+    found = longest_wait_by_width(data)
+    started = data.jobs.started
+    assert sum(n for _, n, _ in found) == int(started.sum())
+    for name, n, wait in found:
+        first, last = (int(x) for x in (name.split("-") * 2)[:2])
+        inside = started & (data.jobs.nodes >= first) & (data.jobs.nodes <= last)
+        assert first == last == 1 or last == 2 * first - 1
+        assert (n, wait) == (int(inside.sum()), int(data.waits[inside].max()))
+    assert "Longest wait by width" in page
+
+
 def test_measures_by_class(tmp_path):
     from slurmsim.report.breakdown import by_class
     from slurmsim.report.rundata import RunData

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from slurmsim.model.request import GresRequest
+from slurmsim.sim.more_options import parse_more_options
 from slurmsim.sim.submissions import Submissions
 from slurmsim.workload import TextColumn, Workload
 
@@ -49,3 +52,10 @@ def test_rarer_options_reach_their_fields() -> None:
     ((_, sub, _),) = Submissions(one_job(options="--no-kill --kill-on-invalid-dep=yes")).rows()
     assert (sub.no_kill, sub.kill_invalid) == (True, True)
     assert (sub.reservation, sub.licenses, sub.deadline) == ("resv", "mat:2", 9000)
+
+
+def test_gres_of_each_task() -> None:
+    ((_, sub, _),) = Submissions(one_job(options="--tres-per-task=gres/mic=1,gres/gpu:a100:2")).rows()
+    assert sub.request.gres == (GresRequest("mic", "", 1, "task"), GresRequest("gpu", "a100", 2, "task"))
+    with pytest.raises(ValueError, match="bad value in '--tres-per-task=mem=3'"):
+        parse_more_options("--tres-per-task=mem=3")
