@@ -6,9 +6,8 @@ on until every job has started; the paper's stopped after the last arrival and c
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,15 +25,15 @@ from slurmsim.bench.eurora_data import (
     batch,
     cluster,
     completed,
-    memory_scale,
     read_log,
     workload,
 )  # fmt: skip
 from slurmsim.bench.runs import Cell, Progress, run_all
 from slurmsim.bench.solve_notes import NAME as NOTING
 from slurmsim.bench.solve_notes import taken
-from slurmsim.errors import ConfigError
+from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.metrics.columns import IntArray
+from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace
 
 PBS = "PBS"
@@ -61,11 +60,6 @@ class Batch:
 
     def __str__(self) -> str:
         return f"batch{self.number}" + (f"-full{self.seed}" if self.seed else "")
-
-    @property
-    def content(self) -> str:
-        """A digest of all its jobs."""
-        return hashlib.sha256(repr([asdict(job) for job in self.jobs]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -212,38 +206,39 @@ def experiment(
     for one in batches:
         if not one.jobs:
             raise ConfigError(f"no jobs of {one}", file=str(log), field="--log", expected="the public EURORA trace")
-    cells = {(str(one), name): _cell(folder, one, name) for one in batches for name in names}
+    cells = {}
+    for one in batches:
+        log, conf = _inputs(folder, one)
+        for name in names:
+            cells[str(one), name] = Cell(f"{one}-{name}", POLICIES[name], 0, log=str(log), conf=str(conf))
     made = run_all(list(cells.values()), measure, folder, workers=workers, fresh=fresh, progress=progress)
     rows: dict[str, dict[str, Row]] = {}
     for one in batches:
         starts, ends = (np.array([getattr(job, name) for job in one.jobs]) for name in ("pbs_start", "pbs_end"))
         rows[str(one)] = {PBS: Row(one, starts, ends)}
         for name in names:
-            rows[str(one)][name] = _row(one, made[cells[str(one), name].name])
+            rows[str(one)][name] = _row(one, name, made[cells[str(one), name].name])
     return Result(batches, rows)
 
 
-def _cell(folder: Path, one: Batch, name: str) -> Cell:
-    """The run of a batch under a dispatcher; its input is written where it is not."""
+def _inputs(folder: Path, one: Batch) -> tuple[Path, Path]:
+    """Write the workload and the slurm.conf of a batch."""
     from slurmsim.report.build import write_file
     from slurmsim_workloads import write_workload
 
     log, conf = folder / "inputs" / f"{one}.parquet", folder / "inputs" / f"{one}.conf"
-    (folder / "inputs").mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True)
     write_file(conf, cluster(one.jobs).encode())
     write_workload(workload(one.jobs), log)
-    return Cell(
-        f"{one}-{name}",
-        POLICIES[name],
-        0,
-        log=str(log),
-        conf=str(conf),
-        content=f"{one.content}/{memory_scale(one.jobs)}",
-    )
+    return log, conf
 
 
-def _row(one: Batch, figures: dict[str, Any]) -> Row:
+def _row(one: Batch, name: str, figures: dict[str, Any]) -> Row:
     at = {job_id: k for k, job_id in enumerate(figures["job_id"])}
     rows = [at[job.id] for job in one.jobs]
-    starts, ends = np.array(figures["start"])[rows], np.array(figures["end"])[rows]
+    starts, ends = np.array(figures["start"], np.int64)[rows], np.array(figures["end"], np.int64)[rows]
+    never = np.flatnonzero(starts == NULL)
+    if len(never):
+        job_ids = ", ".join(str(one.jobs[k].id) for k in never[:5])
+        raise SlurmSimError(f"{one}-{name}: {len(never)} jobs never started, of them {job_ids}")
     return Row(one, starts, ends, figures["notes"], float(figures["cpu_s"]))

@@ -38,6 +38,7 @@ TABLE_6 = {
         "1": 258, "2": 38, "4": 7, "5": 0, "6": 3, "8": 187, "more": 126},
 }  # fmt: skip
 """The paper's jobs by queue and by cores."""
+_MOST = 2**53 - 1  # floats are exact up to here, and pandas reads through them
 _COLUMNS = ("job_id", "submit_utc", "start_utc", "end_utc", "wall_req_s", "n_units", "cores", "gpus", "mics", "mem_kb")
 
 
@@ -83,12 +84,16 @@ def read_log(path: Path) -> dict[str, np.ndarray]:
         if name not in table.columns:
             raise InputError(f"no column {name}", file=str(path), expected=", ".join(("queue", *_COLUMNS)))
     for name in _COLUMNS:
-        numbers = pd.to_numeric(table[name], errors="coerce")
-        wrong = np.flatnonzero(numbers.isna() | (numbers % 1 != 0) | (numbers < 0))
+        numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
+        wrong = np.flatnonzero(numbers.isna() | (numbers % 1 != 0) | (numbers < 0) | (numbers > _MOST))
         if len(wrong):
-            raise InputError(f"{table[name].iloc[wrong[0]]!r} is no number", file=str(path), line=int(wrong[0]) + 2,
-                             field=name, expected="a whole number")  # fmt: skip
+            raise InputError(f"bad number {table[name].iloc[wrong[0]]!r}", file=str(path), line=int(wrong[0]) + 2,
+                             field=name, expected=f"a whole number up to {_MOST}")  # fmt: skip
         found[name] = numbers.to_numpy(np.int64)
+    without = np.flatnonzero(found["cores"] == 0)
+    if len(without):
+        raise InputError("a job without cores", file=str(path), line=int(without[0]) + 2, field="cores",
+                         expected="at least one a unit")  # fmt: skip
     for name in ("cores", "gpus", "mics", "mem_kb"):
         uneven = np.flatnonzero(found[name] % np.maximum(found["n_units"], 1) != 0)
         if len(uneven):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import numpy as np
 from slurmsim.bench.claims import CLAIM_TITLES, Claim, verdict
 from slurmsim.bench.eurora import MODELS, PBS, SOLVING, Batch, Result, Row
 from slurmsim.bench.eurora_data import CLASSES, CORES, EWT_S, TABLE_6, WINDOW_S
+from slurmsim.bench.output import write_results
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.report import style
 from slurmsim.report.text import table
@@ -95,8 +96,8 @@ def _ours(found: Result) -> Iterator[Claim]:
     """Claims of ours about what was done, over everything that was run."""
     solved = [row for rows in found.rows.values() for name, row in rows.items() if name in SOLVING]
     pure = [rows[name].figures() for rows in found.rows.values() for name in ("mks", "wt", "nl") if name in rows]
-    if pure:
-        contested, worse = (int(sum(one.get(key, 0) for one in pure)) for key in ("contested", "worse"))
+    contested, worse = (int(sum(one.get(key, 0) for one in pure)) for key in ("contested", "worse"))
+    if contested:
         yield Claim("pure models: plans worse than the best list schedule", "–", f"{worse} of {contested:,}", "–",
                     verdict(worse == 0))  # fmt: skip
     if solved:
@@ -235,31 +236,13 @@ def figure(rows: dict[str, Row], title: str) -> Figure:
 
 
 def write(found: Result, folder: Path) -> list[Path]:
-    """Write ``results.json``, ``results.parquet``, ``results.txt`` and a picture a batch. Raises OutputError."""
-    import io
-
-    import pandas as pd
-
-    from slurmsim.report.build import render, write_file
-    from slurmsim.trace.jsonfile import to_json
-
-    buffer = io.BytesIO()
-    pd.DataFrame(_columns(found)).to_parquet(buffer, index=False)
-    return [
-        write_file(folder / "results.txt", (as_text(found) + "\n").encode()),
-        write_file(folder / "results.json", to_json(as_dict(found)).encode()),
-        write_file(folder / "results.parquet", buffer.getvalue()),
-        *(write_file(folder / f"{key}.png", render(figure(rows, key), "png")) for key, rows in found.rows.items()),
-    ]
-
-
-def _columns(found: Result) -> dict[str, Sequence[Any]]:
-    """A row a batch, dispatcher and figure."""
-    rows = [
+    """Write ``results.txt``, ``results.json``, ``results.parquet`` and a picture a batch. Raises OutputError."""
+    pictures = {f"{key}.png": figure(rows, key) for key, rows in found.rows.items()}
+    titles = ("batch", "number", "seed", "dispatcher", "measure", "value")
+    table_rows = [
         (str(batch), batch.number, batch.seed, name, measure, float(value))
         for batch in found.batches
         for name, row in found.rows[str(batch)].items()
         for measure, value in row.figures().items()
     ]
-    names = ("batch", "number", "seed", "dispatcher", "measure", "value")
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    return write_results(folder, as_text(found), as_dict(found), pictures, titles, table_rows)

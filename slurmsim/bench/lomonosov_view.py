@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim
 from slurmsim.bench.lomonosov import BASE, DEFAULT, LIMITS, Part, Result
+from slurmsim.bench.output import write_results
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
 from slurmsim.report import style
@@ -173,31 +174,15 @@ def figure(found: Result) -> Figure:
 
 
 def write(found: Result, folder: Path) -> list[Path]:
-    """Write ``results.json``, ``results.parquet``, ``results.txt`` and ``lomonosov.png``. Raises OutputError."""
-    import io
-
-    import pandas as pd
-
-    from slurmsim.report.build import render, write_file
-    from slurmsim.trace.jsonfile import to_json
-
-    buffer = io.BytesIO()
-    pd.DataFrame(_columns(found)).to_parquet(buffer, index=False)
-    return [
-        write_file(folder / "results.txt", (as_text(found) + "\n").encode()),
-        write_file(folder / "results.json", to_json(as_dict(found)).encode()),
-        write_file(folder / "results.parquet", buffer.getvalue()),
-        write_file(folder / "lomonosov.png", render(figure(found), "png")),
-    ]
+    """Write ``results.txt``, ``results.json``, ``results.parquet`` and ``lomonosov.png``. Raises OutputError."""
+    titles = ("part", "limit", "replicate", "measure", "value")
+    pictures = {"lomonosov.png": figure(found)}
+    return write_results(folder, as_text(found), as_dict(found), pictures, titles, list(_rows(found)))
 
 
-def _columns(found: Result) -> dict[str, Sequence[Any]]:
-    """A row a run and figure: part, limit, replicate, measure, value."""
-    rows = []
+def _rows(found: Result) -> Iterator[tuple[Any, ...]]:
     for name, figures in found.runs.items():
         workload, base, limit, replicate = name.split("-")
         for measure, value in figures.items():
             if isinstance(value, int | float):
-                rows.append((f"{workload}-{base}", limit, int(replicate), measure, float(value)))
-    names = ("part", "limit", "replicate", "measure", "value")
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+                yield f"{workload}-{base}", limit, int(replicate), measure, float(value)

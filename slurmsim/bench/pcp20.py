@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.bench.eurora_data import LOG as EURORA_LOG
-from slurmsim.bench.pcp20_work import LIST, PREDICTORS, InstanceCell, RunCell, predictors, work
+from slurmsim.bench.pcp20_work import PREDICTORS, InstanceCell, RunCell, predictors, work
 from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS
 from slurmsim.bench.runs import Progress, work_all
 from slurmsim.errors import ConfigError
@@ -24,8 +24,8 @@ PARTS = tuple(f"{kind}-{name}" for kind, names in (
 ) for name in names)  # fmt: skip
 DISPATCHERS = ("hcp19", "pcp19", "pcp20", "cp_classes")
 SCHEDULERS = {
-    "easy": "easy", "conservative": "conservative", "backfill": "backfill", "list": LIST, "pcp20": "pcp20",
-    "cp_classes": "cp_classes",
+    "easy": "easy", "conservative": "conservative", "backfill": "backfill",
+    "list": "list:order=slowdown,scheme=serial", "pcp20": "pcp20", "cp_classes": "cp_classes",
 }  # fmt: skip
 SAVED_BY = {"eurora": "pcp19", "kit": "pcp20"}
 """Whose run the instances are saved from: PCP'19's as in the paper, but not on the system on which it stalls."""
@@ -105,7 +105,8 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
     found = []
     for part in parts:
         kind, name = part.split("-")
-        on_system = {"system": name, "data": str(data), "jobs": sizes.jobs}
+        file = str(data / FILES[name])
+        on_system = {"system": name, "file": file, "jobs": sizes.jobs}
         if kind == "instances":
             policy = SAVED_BY[name]
             saved = str(folder / "instances" / name)
@@ -119,9 +120,7 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
             for scheduler, policy in SCHEDULERS.items():
                 for k in range(sizes.seeds):
                     found.append(
-                        RunCell(
-                            f"{part}-{scheduler}-{k + 1}", name, policy, str(data), sizes.window, sizes.first, seed=k
-                        )
+                        RunCell(f"{part}-{scheduler}-{k + 1}", name, policy, file, sizes.window, sizes.first, seed=k)
                     )
     return found
 

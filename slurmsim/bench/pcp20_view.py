@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim, verdict
+from slurmsim.bench.output import write_results
 from slurmsim.bench.pcp20 import DISPATCHERS, SAVED_BY, SCHEDULERS, Result
 from slurmsim.bench.pcp20_work import PREDICTORS
 from slurmsim.metrics.estimate import Estimate
@@ -271,13 +272,5 @@ def _queue_panel(ax: Any, found: Result, part: str) -> None:
 
 def write(found: Result, folder: Path) -> list[Path]:
     """Write ``results.txt``, ``results.json``, ``pcp20.png`` and ``pcp20.svg``. Raises OutputError."""
-    from slurmsim.report.build import render, write_file
-    from slurmsim.trace.jsonfile import to_json
-
     drawn = figure(found)
-    return [
-        write_file(folder / "results.txt", (as_text(found) + "\n").encode()),
-        write_file(folder / "results.json", to_json(as_dict(found)).encode()),
-        write_file(folder / "pcp20.png", render(drawn, "png")),
-        write_file(folder / "pcp20.svg", render(drawn, "svg")),
-    ]
+    return write_results(folder, as_text(found), as_dict(found), {"pcp20.png": drawn, "pcp20.svg": drawn})

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.bench.eurora_data import LOG as EURORA_LOG
-from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS, System, eurora, kit, window
+from slurmsim.bench.pcp20_workloads import LOGS, System, eurora, kit, window
 from slurmsim.errors import SlurmSimError
 from slurmsim.policy import load_policy, parse_policy
 from slurmsim.replaying.instances import InstanceSaver
@@ -46,8 +45,8 @@ class RunCell:
     ----------
     system
         ``eurora``, ``kit``, or a name of `LOGS`.
-    data
-        The folder of their files.
+    file
+        Where its jobs are read from.
     jobs, first
         The window, by number of job.
     seed
@@ -59,7 +58,7 @@ class RunCell:
     name: str
     system: str
     policy: str
-    data: str
+    file: str
     jobs: int = 0
     first: int = 0
     seed: int = 0
@@ -73,14 +72,6 @@ class InstanceCell:
 
     name: str
     file: str
-
-
-def nothing(_: Any) -> None:
-    """A solver that never has an answer: what asks it goes on with its list schedule."""
-
-
-LIST = "pcp20:solver=slurmsim.bench.pcp20_work:nothing"
-"""List scheduling by slowdown: the dispatcher without its solver."""
 
 
 def work(cell: RunCell | InstanceCell, *, scratch: str) -> dict[str, Any]:
@@ -135,12 +126,8 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
     place = scratch / cell.name
     place.mkdir()
     if cell.system in ("eurora", "kit"):
-        data = Path(cell.data)
-        system: System
-        if cell.system == "eurora":
-            system = eurora(data / EURORA_LOG, jobs=cell.jobs, first=cell.first)
-        else:
-            system = kit(data / KIT_FILE, jobs=cell.jobs, first=cell.first)
+        made: Callable[..., System] = eurora if cell.system == "eurora" else kit
+        system = made(Path(cell.file), jobs=cell.jobs, first=cell.first)
         (place / "slurm.conf").write_text(system.conf, encoding="utf-8")
         if system.gres:
             (place / "gres.conf").write_text(system.gres, encoding="utf-8")
@@ -150,8 +137,8 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
         )
         prepared, about = prepare(options), system.about
     else:
-        file, nodes, block = LOGS[cell.system]
-        jobs, about = window(Path(cell.data) / file, nodes, block, jobs=cell.jobs, first=cell.first)
+        _, nodes, block = LOGS[cell.system]
+        jobs, about = window(Path(cell.file), nodes, block, jobs=cell.jobs, first=cell.first)
         write_workload(jobs, str(place / "jobs.parquet"))
         prepared = prepare(RunOptions(str(place / "jobs.parquet"), str(place / "out"), nodes=nodes, policy=cell.policy))
     if cell.seed:

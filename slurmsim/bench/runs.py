@@ -39,8 +39,6 @@ class Cell:
         The cluster; None takes it from the log's header.
     conf
         Or the path of its slurm.conf.
-    content
-        What else a result depends on, as of the content of files: results of another content are made again.
     policy
         As ``--policy`` takes it.
     """
@@ -55,7 +53,6 @@ class Cell:
     nodes: int | None = None
     cpus_per_node: int | None = None
     conf: str = ""
-    content: str = ""
 
 
 def run_all(
@@ -77,7 +74,8 @@ def work_all(
     Parameters
     ----------
     cells
-        Dataclasses with a `name`; all their other fields say what their figures depend on.
+        Dataclasses with a `name`; all their other fields say what their figures depend on, those that name a file by
+        what is in it.
     work
         (cell, scratch=folder) -> figures; a function at the top of a module, because other processes call it.
     folder
@@ -130,7 +128,17 @@ def _file(cell: Any, folder: Path) -> Path:
 
 
 def _definition(cell: Any) -> dict[str, Any]:
-    return json.loads(json.dumps({**asdict(cell), "slurmsim": __version__}))  # as it is when read back
+    """What the figures of `cell` depend on, as it is when read back."""
+    fields = asdict(cell)
+    content = {
+        name: _digest(value) for name, value in fields.items() if isinstance(value, str) and os.path.isfile(value)
+    }
+    return json.loads(json.dumps({**fields, "content": content, "slurmsim": __version__}))
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _kept(cell: Any, folder: Path) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,6 +31,29 @@ def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def _own_data(name: str = "") -> Path | None:
+    """The user's folder of job logs, or a file in it."""
+    folder = os.environ.get("SLURMSIM_DATA")
+    return None if folder is None else Path(folder) / name
+
+
+def _talkative(args: argparse.Namespace) -> bool:
+    return not args.quiet and not args.json
+
+
+def _told(args: argparse.Namespace, found: Any, view: Any) -> int:
+    """Write and print `found` by its `view`, a module with `write`, `as_dict` and `as_text`."""
+    from slurmsim.trace.jsonfile import to_json
+
+    files = view.write(found, args.out)
+    if args.json:
+        print(to_json(view.as_dict(found)), end="")
+    elif _talkative(args):
+        print(view.as_text(found))
+        print(f"\nWritten: {files[0].parent}")
+    return 0
 
 
 def _add_lomonosov(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -77,28 +101,18 @@ def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def pcp20(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench import pcp20_view
     from slurmsim.bench.pcp20 import Sizes, experiment, parse_parts
-    from slurmsim.bench.pcp20_view import as_dict, as_text, write
     from slurmsim.cli.progress import counting_bar
-    from slurmsim.trace.jsonfile import to_json
 
-    data = args.data
-    if data is None and "SLURMSIM_DATA" in os.environ:
-        data = Path(os.environ["SLURMSIM_DATA"])
+    data = args.data or _own_data()
     sizes = Sizes(args.instances, args.jobs, args.window, args.first, args.seeds)
     parts = parse_parts(args.parts)
-    talkative = not args.quiet and not args.json
-    with counting_bar(0, "runs and instances", shown=talkative and sys.stderr.isatty()) as progress:
+    with counting_bar(0, "runs and instances", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
             args.out, data, parts=parts, sizes=sizes, workers=args.workers, fresh=args.fresh, progress=progress
         )
-    files = write(found, args.out)
-    if args.json:
-        print(to_json(as_dict(found)), end="")
-    elif talkative:
-        print(as_text(found))
-        print(f"\nWritten: {files[0].parent}")
-    return 0
+    return _told(args, found, pcp20_view)
 
 
 def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -125,59 +139,39 @@ def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def eurora(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench import eurora_view
     from slurmsim.bench.eurora import POLICIES, experiment, parse_names
     from slurmsim.bench.eurora_data import BEGINS, LOG
-    from slurmsim.bench.eurora_view import as_dict, as_text, write
     from slurmsim.cli.progress import counting_bar
     from slurmsim.errors import ConfigError
-    from slurmsim.trace.jsonfile import to_json
 
-    log = args.log
-    if log is None and "SLURMSIM_DATA" in os.environ:
-        log = Path(os.environ["SLURMSIM_DATA"]) / LOG
+    log = args.log or _own_data(LOG)
     if log is None:
         raise ConfigError("no trace", field="--log", expected=f"the public trace, or SLURMSIM_DATA with {LOG}")
     numbers = [int(name) for name in parse_names(args.batches, [str(n) for n in BEGINS], "--batches")]
     names = parse_names(args.dispatchers, list(POLICIES), "--dispatchers")
-    talkative = not args.quiet and not args.json
     wanted = len(numbers) * (1 + max(args.seeds, 0)) * len(names)
-    with counting_bar(wanted, "runs", shown=talkative and sys.stderr.isatty()) as progress:
+    with counting_bar(wanted, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
             args.out, log, numbers=numbers, seeds=args.seeds, names=names, workers=args.workers, fresh=args.fresh,
             progress=progress,
         )  # fmt: skip
-    files = write(found, args.out)
-    if args.json:
-        print(to_json(as_dict(found)), end="")
-    elif talkative:
-        print(as_text(found))
-        print(f"\nWritten: {files[0].parent}")
-    return 0
+    return _told(args, found, eurora_view)
 
 
 def lomonosov(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench import lomonosov_view
     from slurmsim.bench.lomonosov import DEFAULT_PARTS, LOG, experiment, parse_parts
-    from slurmsim.bench.lomonosov_view import as_dict, as_text, write
     from slurmsim.cli.convert import parse_option_list
     from slurmsim.cli.progress import counting_bar
-    from slurmsim.trace.jsonfile import to_json
 
-    log = args.log
-    if log is None and "SLURMSIM_DATA" in os.environ:
-        log = Path(os.environ["SLURMSIM_DATA"]) / LOG
+    log = args.log or _own_data(LOG)
     parts = DEFAULT_PARTS if args.parts is None else parse_parts(args.parts)
-    talkative = not args.quiet and not args.json
     wanted = sum(args.seeds * 5 + 1 for part in parts if part.workload != "log" or log is not None)
-    with counting_bar(wanted, "runs", shown=talkative and sys.stderr.isatty()) as progress:
+    with counting_bar(wanted, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
         found = experiment(
             args.out, parts=parts, seeds=args.seeds, log=log, workers=args.workers, fresh=args.fresh, progress=progress,
             model_options=tuple(sorted(parse_option_list(args.option).items())),
         )  # fmt: skip
-    files = write(found, args.out)
-    if args.json:
-        print(to_json(as_dict(found)), end="")
-    elif talkative:
-        print(as_text(found))
-        print(f"\nWritten: {files[0].parent}")
-    return 0
+    return _told(args, found, lomonosov_view)

@@ -14,11 +14,12 @@ import pytest
 
 from slurmsim.bench import eurora_data, runs
 from slurmsim.bench.claims import NOT, REPRODUCED
-from slurmsim.bench.eurora import PBS, Batch, Result, Row, experiment
+from slurmsim.bench.eurora import PBS, Batch, Result, Row, _row, experiment
 from slurmsim.bench.eurora_data import BEGINS, MEMORY_KB, BatchJob, batch, cluster, completed, read_log, workload
 from slurmsim.bench.eurora_view import claims, gain_of_lists
 from slurmsim.cli import main
-from slurmsim.errors import InputError
+from slurmsim.errors import InputError, SlurmSimError
+from slurmsim.trace.columns import NULL
 
 T = BEGINS[1]
 HEADER = "job_id,queue,submit_utc,start_utc,end_utc,wall_req_s,n_units,cores,gpus,mics,mem_kb,power_w,units"
@@ -121,6 +122,20 @@ def test_verdicts() -> None:
     assert by_name["CPU time of a batch under one model, s"].verdict == NOT
 
 
+def test_nothing_contested_proves_nothing() -> None:
+    idle = row([0, 10], [100, 110], [])
+    assert not [one for one in claims(Result([idle.batch], {"batch1": {"mks": idle}})) if "worse" in one.what]
+
+
+def test_jobs_that_never_start_are_an_error_that_names_them(log: Path, tmp_path: Path) -> None:
+    one = Batch(1, 0, tuple(batch(read_log(log), 1)))
+    ids = [job.id for job in one.jobs]
+    starts: list[int] = [job.q for job in one.jobs]
+    starts[3] = NULL
+    with pytest.raises(SlurmSimError, match=f"batch1-mks: 1 jobs never started, of them {ids[3]}"):
+        _row(one, "mks", {"job_id": ids, "start": starts, "end": starts, "notes": [], "cpu_s": 1.0})
+
+
 def test_how_much_of_the_gain_lists_have() -> None:
     rows = {PBS: row([400, 10], [500, 110]), "list": row([100, 10], [200, 110]), "mks_wt_nl": row([0, 10], [100, 110])}
     found = Result([rows[PBS].batch], {"batch1": rows})
@@ -165,8 +180,10 @@ def test_schedules_of_a_batch_are_valid(log: Path, tmp_path: Path) -> None:
     ("change", "said"),
     [
         (("job_id,queue", "job,queue"), "no column job_id (expected queue, job_id"),
-        ((",700,2,", ",soon,2,"), ":3: wall_req_s: 'soon' is no number (expected a whole number)"),
+        ((",700,2,", ",soon,2,"), ":3: wall_req_s: bad number 'soon' (expected a whole number up to 9007199254740991)"),
         ((",900,1,8,", ",900,3,8,"), ":2: cores: 8 is not shared evenly by its units (expected a multiple of n_units)"),
+        ((",900,1,8,", ",900,1,0,"), ":2: cores: a job without cores (expected at least one a unit)"),
+        ((",900,1,8,", ",9007199254740993,1,8,"), ":2: wall_req_s: bad number '9007199254740993'"),
         (("debug", "batch"), ":4: queue: unknown queue 'batch' (expected debug, parallel, np_longpar, reservation)"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 from slurmsim.bench import pcp20_work, runs
 from slurmsim.bench.eurora_data import LOG as EURORA_LOG
-from slurmsim.bench.pcp20 import PARTS, Result, Sizes, experiment, parse_parts
+from slurmsim.bench.pcp20 import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts
 from slurmsim.bench.pcp20_view import (
     DIRECTION,
     MISSING,
@@ -24,7 +24,7 @@ from slurmsim.bench.pcp20_view import (
     system_claims,
     system_table,
 )
-from slurmsim.bench.pcp20_work import LIST, InstanceCell, RunCell
+from slurmsim.bench.pcp20_work import InstanceCell, RunCell
 from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS, eurora, kit, mapped
 from slurmsim.cli import main
 from slurmsim.errors import InputError, PolicyError
@@ -111,10 +111,19 @@ def test_it_goes_on_where_it_stopped(out: Path, data: Path, monkeypatch: pytest.
     assert {k: v for k, v in after.items() if k not in timed} == {k: v for k, v in before.items() if k not in timed}
 
 
+def nothing(_: Any) -> None:
+    """A solver that never has an answer."""
+
+
 def test_list_scheduling_is_the_dispatcher_without_its_solver(data: Path, tmp_path: Path) -> None:
-    cell = RunCell("a", "kth", LIST, str(data), jobs=24)
-    listed = pcp20_work.run(cell, tmp_path)
-    assert listed["solves"] > 0 and listed["never_started"] == 0
+    log = str(data / LOGS["kth"][0])
+    without = {"cpu_s", "dispatch_s", "solver_s", "solves"}
+    mute, listed = (
+        pcp20_work.run(RunCell(name, "kth", policy, log, jobs=24), tmp_path)
+        for name, policy in (("a", f"pcp20:solver={__name__}:nothing"), ("b", SCHEDULERS["list"]))
+    )
+    assert mute["solves"] > 0 == listed["solves"] and mute["mean_wait_s"] > 0
+    assert {k: v for k, v in mute.items() if k not in without} == {k: v for k, v in listed.items() if k not in without}
     assert sum(listed["queue_over_time"]) / 24 == pytest.approx(listed["queue"], rel=0.01)
 
 

@@ -31,3 +31,23 @@ def test_an_error_ends_what_runs_beside_it(tmp_path: Path, monkeypatch: pytest.M
         run_all(cells, never_done, tmp_path, workers=2)
     assert multiprocessing.active_children() == []
     assert list(scratch.glob("slurmsim-*")) == []
+
+
+def counted(trace: Trace) -> dict[str, Any]:
+    return {"rows": len(trace.ints("jobs", "job_id")[0])}
+
+
+def test_another_log_in_the_same_place_is_run_anew(tmp_path: Path) -> None:
+    """Results are kept by what is in a cell's files, not by their names alone; a touched file is the same file."""
+    log = tmp_path / "log.swf"
+    line = "{} 0 -1 60 1 -1 -1 1 60 -1 1 1 1 -1 1 -1 -1 -1\n"
+    cells = [Cell("one", "fcfs", 0, log=str(log), nodes=2, cpus_per_node=1)]
+    log.write_text(line.format(1))
+    assert run_all(cells, counted, tmp_path, workers=1)["one"]["rows"] == 1
+    kept = tmp_path / "runs" / "one.json"
+    first = kept.read_bytes()
+    log.touch()
+    run_all(cells, counted, tmp_path, workers=1)
+    assert kept.read_bytes() == first
+    log.write_text(line.format(1) + line.format(2))
+    assert run_all(cells, counted, tmp_path, workers=1)["one"]["rows"] == 2
