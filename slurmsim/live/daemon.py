@@ -105,12 +105,13 @@ def start(folder: Path, prepared: Prepared, progress: Callable[[int, int], None]
     before = os.fstat(log).st_size
     news, told = os.pipe()
     command = [sys.executable, "-m", "slurmsim.slurmctld", str(folder), json.dumps(prepared.header)]
+    environ = {"OPENBLAS_NUM_THREADS": "1", **os.environ}  # more threads only wait, busily
     daemon = None
     try:
         with _interrupted_later():
             daemon = subprocess.Popen(
                 [*command, str(held.lock), str(told)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, cwd="/", pass_fds=(held.lock, told),
+                start_new_session=True, cwd="/", pass_fds=(held.lock, told), env=environ,
             )  # fmt: skip
         held.close()  # the daemon has it now
         os.close(told)
