@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, ClassVar
 
 from slurmsim.bitmap import Bitmap, from_indices
-from slurmsim.errors import PolicyError
+from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy import (
     PREDICTOR,
     Decision,
@@ -84,6 +84,7 @@ class CpPolicy(Policy):
         self._words = {key: str(value) for key, value in (options or {}).items() if key not in _ADMITTING}
         if self.admits_now:
             self._words.setdefault("admit", "now")
+        self._of_runs = [key for key in options or {} if key in _ADMITTING]
         self._reserves = self.options.get("reserve") == "oldest"
         self.q_length = Q_LENGTH
         self.news = False
@@ -214,11 +215,16 @@ class CpPolicy(Policy):
 
         Raises
         ------
+        ConfigError
+            An option says something of runs, which an instance says itself.
         InstanceError
             The instance cannot be right.
         PolicyError
             OR-Tools is not installed.
         """
+        if self._of_runs:
+            raise ConfigError(f"option {self._of_runs[0]!r} of policy {self.name} is for runs", field="--policy",
+                              expected="an instance that says it: waits, durations, reservations")  # fmt: skip
         answer = dispatch(instance_from(instance), self.name, self.options, clock)
         return {"dispatcher": self.name, **answer.as_plain()}
 

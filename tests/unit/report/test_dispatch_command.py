@@ -107,6 +107,7 @@ def test_the_drawing(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("", ""), "cp_eurora:model=msk", "--policy: bad value 'msk' for option model of policy cp_eurora"),
         (("", ""), "cp_eurora:delta=0.99", "--policy: bad value '0.99' for option delta of policy cp_eurora"),
         (("", ""), "easy", "--policy: policy 'easy' plans no single instances"),
+        (("", ""), "pcp20:reserve=oldest", "--policy: option 'reserve' of policy pcp20 is for runs (expected"),
         (("", ""), "pcp", "SchedulerType: no policy is called 'pcp'"),
     ],
 )
