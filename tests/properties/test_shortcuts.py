@@ -221,6 +221,40 @@ def test_settling_the_rest_of_the_queue_at_once(policy: str, world: World) -> No
     assert usual.events == other.events
 
 
+def looked_at(world: World, depth: int) -> World:
+    """The same under a default_queue_depth."""
+    name = "SchedulerParameters="
+    lines = [line + f",default_queue_depth={depth}" if line.startswith(name) else line for line in world.lines]
+    return dataclasses.replace(world, lines=lines)
+
+
+@SLURM
+@given(seed=st.integers(0, 10**9))
+def test_settling_the_rest_of_a_pass_that_ends_before_the_queue(policy: str, seed: int) -> None:
+    world = looked_at(busy_world(seed), seed % 9)
+    usual = drive(world, policy)
+    with without("_settle_rest", MainPass, lambda *_: False):
+        other = drive(world, policy)
+    assert usual.starts == other.starts
+    assert usual.events == other.events
+
+
+def test_passes_that_end_before_the_queue_are_settled() -> None:
+    """Otherwise the comparison above would compare two equal runs."""
+    found = []
+    usual = MainPass._last_looked_at
+
+    def noting(self: MainPass, at: int) -> Any:
+        last = usual(self, at)
+        found.append(last is not None and last is not self.records[at])
+        return last
+
+    with without("_last_looked_at", MainPass, noting):
+        for seed in range(10):
+            drive(looked_at(busy_world(seed), 4), "backfill")
+    assert any(found)
+
+
 @given(world=worlds(parameters=BACKFILL))
 def test_skipping_boundaries_no_plan_can_use(world: World) -> None:
     usual = drive(world, "backfill")

@@ -157,19 +157,45 @@ class MainPass:
         changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
         """
         state = self.state
-        if self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit:
-            return False  # the pass ends before the queue does
         if self.s.part_depth or self.reordered or len(state.queue.pools) > 1 or state.queue.arrange is not None:
             return False
+        if state.reserved.all and any(record.reservation is not None for record in self.records[at + 1 :]):
+            return False  # nobody ahead keeps a reservation's own jobs back
+        last = self.records[-1]
+        ends_early = self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit
+        if ends_early:
+            found = self._last_looked_at(at)
+            if found is None:
+                return False
+            last = found
         key = self.records[at].key
-        rest = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id] if record.key > key]
-        for record in sorted(rest, key=_key):
+        fresh = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id]]
+        for record in sorted([record for record in fresh if key < record.key <= last.key], key=_key):
             rule, text = self.test.refusal(record, MAIN, self.usable, ahead=True)
             if rule == AHEAD:
                 self._behind(record)
             else:
                 self._refused(record, rule, text)
+        if ends_early and self.limit is not None:
+            self.examined = self.limit + 1
         return True
+
+    def _last_looked_at(self, at: int) -> Record | None:
+        """The record with which default_queue_depth ends this pass; None if that takes more than counting."""
+        if self.limit is None or self.test.preemption is not None:
+            return None
+        left = self.limit + 1 - self.examined
+        if left == 0:
+            return self.records[at]
+        for record in self.records[at + 1 :]:
+            job = record.job
+            if job.sub.array_task_id is not None:
+                return None  # of a rejected array only one task is a candidate
+            if job.state == JobState.PENDING and job.queued:
+                left -= 1
+                if left == 0:
+                    return record
+        return None
 
     # -- one candidate ----------------------------------------------------------------------------------------------
 
