@@ -69,8 +69,6 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     limit, least = get("time_limit"), get("time_min")
     if limit is not None and least is not None and 0 < int(limit) < int(least):
         raise SubmitError(BAD_TIME_MIN)
-    if get("partition") == "" and not row(_NO_PARTITION_TAKEN, cluster.release):
-        raise SubmitError(BAD_PARTITION)
     _check_access(cluster, asked, person)
     _check_deadline(cluster, asked)
     check_gres(cluster, asked)
@@ -97,17 +95,30 @@ def _check_access(cluster: LiveCluster, asked: Mapping[str, Any], person: Person
 
 def _check_partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     """Of the partitions one must take jobs, before most is asked about the job itself (_get_job_parts)."""
+    try:
+        if asked.get("partition") == "" and not row(_NO_PARTITION_TAKEN, cluster.release):
+            raise SubmitError(BAD_PARTITION)
+        found = cluster.controller.state.cluster.resolve(_partition_names(asked))
+    except SubmitError:
+        _check_first(cluster, asked)
+        raise
     if not asked.get("partition") and asked.get("reservation"):
         return  # its own, if it has one
-    state = cluster.controller.state.cluster
-    found = {state.by_name.get(name) for name in _partition_names(asked)} or {state.default}
-    if not all(one is not None and one.state in CLOSED for one in found):
+    if not all(one.state in CLOSED for one in found):
         return
-    if not asked.get("allocate"):
-        check_gres(cluster, asked)  # sbatch does before it asks
+    _check_first(cluster, asked)
     if asked.get("features") and not row(_BAD_FEATURE_ID, cluster.release):
         parse_constraint(str(asked["features"]), cluster.controller.state.table.known_features())
     raise SubmitError(PARTITION_CLOSED)
+
+
+def _check_first(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """What is wrong before a partition is: GRES, which sbatch looks at before it asks, and unknown nodes."""
+    if not asked.get("allocate"):
+        check_gres(cluster, asked)
+    known = cluster.controller.state.table.index
+    if any(name not in known for key in ("req_nodes", "exc_nodes") for name in names_of(asked.get(key))):
+        raise SubmitError(BAD_NODES)
 
 
 def _check_deadline(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:

@@ -39,9 +39,41 @@ DISK, CPUS = "Temporary disk specification", "CPU count per node"
     ],
 )
 def test_the_heaviest_node_that_lacks_something_is_told_of(tmp_path: Path, asked: dict[str, Any], what: str) -> None:
-    (tmp_path / "slurm.conf").write_text(CONF)
-    e = make_engine(new_header(start=0, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    assert f"{what} can not be satisfied" in refusal(tmp_path, CONF, asked)
+
+
+def refusal(folder: Path, conf: str, asked: dict[str, Any]) -> str:
+    """What alice is told when she submits that."""
+    (folder / "slurm.conf").write_text(conf)
+    e = make_engine(new_header(start=0, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), folder)
     job = {"name": "j", "script": "#!/bin/sh\n", "work_dir": "/tmp", "time_limit": 10, **asked}
     with pytest.raises(Refusal) as refused:
         e.execute(e.now, "submit", {"job": job}, Person("alice", 2001, "alice", 2001, "/home/alice"))
-    assert f"{what} can not be satisfied" in refused.value.text
+    return refused.value.text
+
+
+NO_DEFAULT = "No partition specified or system default partition"
+UNKNOWN = "invalid partition specified: nono\nInvalid partition name specified"
+WRONG_AS_WELL = (
+    {"sockets_per_node": 99}, {"pn_min_tmp_disk": 99_999_999}, {"time_min": 20}, {"deadline": 1}, {"min_nodes": 0},
+    {"pn_min_memory": 99_999_999}, {"reservation": "r", "sockets_per_node": 99}, {"features": "bogus"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_AS_WELL, ids=lambda wrong: "-".join(wrong))
+def test_where_a_job_goes_is_asked_before_what_it_wants(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    """As 22.05 was seen to answer; without any partition there are no nodes to tell of."""
+    assert refusal(tmp_path, CONF.replace(" Default=YES", ""), wrong) == NO_DEFAULT
+    assert refusal(tmp_path, CONF, {**wrong, "partition": "batch,nono"}) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"nice": -5}, "Invalid --nice value"),
+        ({"tres_per_node": "gres:nono:1"}, "Invalid generic resource (gres) specification"),
+        ({"req_nodes": "zzz"}, "Invalid node name specified"),
+    ],
+)
+def test_but_some_things_are_asked_even_before(tmp_path: Path, wrong: dict[str, Any], said: str) -> None:
+    assert refusal(tmp_path, CONF, {**wrong, "partition": "nono"}) == said
