@@ -59,6 +59,18 @@ def _makespan(instance: Instance, starts: Starts) -> int:
     return max(ends) - instance.origin if ends else 0
 
 
+def least_makespan(instance: Instance) -> int:
+    """No plan has a smaller one: the work on each resource, over all there is of it."""
+    there = [int(amount) for amount in instance.capacity.sum(axis=0)]
+    work = [0] * len(there)
+    for job in instance.jobs:
+        left = instance.end(job) - instance.now if job.running else job.duration
+        for r, amount in enumerate(job.demand):
+            work[r] += amount * job.units * left
+    seconds = max((-(-asked // most) for asked, most in zip(work, there, strict=True) if most), default=0)
+    return instance.now + seconds - instance.origin
+
+
 def _tardiness(instance: Instance, starts: Starts) -> int:
     """Equation 2: lateness of each job over the wait its queue should have, summed."""
     whole = scale(instance, WT)

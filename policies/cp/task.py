@@ -62,10 +62,11 @@ class Task:
         return min(plans, key=lambda plan: self.value(criterion, plan))
 
     def lower_bound(self, criterion: str) -> int:
-        """`criterion` if every job started as early as it could alone."""
+        """`criterion` if every job started as early as it could alone; of a makespan also what the work takes."""
         jobs = self.instance.jobs
         starts = {job.id: self.earliest[i] if job.start is None else job.start for i, job in enumerate(jobs)}
-        return criteria.value(self.instance, criterion, starts)
+        alone = criteria.value(self.instance, criterion, starts)
+        return max(alone, criteria.least_makespan(self.instance)) if criterion == criteria.MKS else alone
 
     def search(self, model: ScheduleModel, effort: Effort) -> Found:
         """Ask the solver, and keep the books."""
