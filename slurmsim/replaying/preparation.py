@@ -29,7 +29,7 @@ from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.group_data import with_groups
-from slurmsim.sim.impossible_jobs import settle_impossible
+from slurmsim.sim.impossible_jobs import settle_impossible, settle_refused
 from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.simulation import Timed
@@ -130,6 +130,9 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     _check_predictor(options, policy, workload)
+    if policy.discipline is not None:
+        policy.discipline.check(len(cluster.nodes))
+        workload = settle_refused(workload, cluster, policy.discipline, options.impossible_jobs, options.workload)
     _check_times(options, policy)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
