@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
             raise ConfigError("a DataFrame has no format", field="--format", expected="neither --format nor --option")
         workload = from_frame(frame, options.workload)
     own = {} if frame is None else {"workload_sha256": digest(workload)}
+    if options.streams is not None:
+        workload = _with_streams(workload, options)
     if options.jobs is not None and options.jobs < len(workload):
         workload = workload.take(np.arange(options.jobs))
     if cluster is None:
@@ -144,6 +146,16 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
+def _with_streams(workload: Workload, options: RunOptions) -> Workload:
+    """`workload` and the streams of ``--streams`` on top of it."""
+    from slurmsim_workloads import read_workload
+
+    assert options.streams is not None
+    if workload.streams is not None:
+        raise ConfigError("the workload is streams already", field="--streams", expected="a job log beside it")
+    return replace(workload, streams=read_workload(options.streams, "streams").streams)
+
+
 def _check_numbers(options: RunOptions) -> None:
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
@@ -177,6 +189,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
     hashes: dict[str, Any] = {}
     if options.workload != FRAME:
         hashes["workload_sha256"] = _sha256(options.workload)
+    if options.streams is not None:
+        hashes["streams_sha256"] = _sha256(options.streams)
     if options.conf is not None:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:

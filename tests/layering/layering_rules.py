@@ -152,7 +152,12 @@ LAYERS: dict[str, Layer] = {
         _set("numpy ortools"),
         sealed=True,
     ),
-    "workloads": Layer(("slurmsim_workloads",), _set("vocabulary model workload"), _set("numpy pyarrow")),
+    "workloads": Layer(
+        ("slurmsim_workloads",),
+        _set("vocabulary model workload"),
+        _set("numpy pyarrow scipy"),
+        _set("pandas matplotlib scipy"),
+    ),
 }
 
 # Standard modules through which a sealed layer would reach the world, or the world's time.
