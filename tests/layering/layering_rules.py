@@ -128,10 +128,11 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.replaying",
             "slurmsim.fidelity",
             "slurmsim.whatif",
+            "slurmsim.strategy",
         ),
         ALL,
-        _set("numpy pandas matplotlib tqdm"),
-        late=_set("pandas matplotlib tqdm"),
+        _set("numpy pandas matplotlib tqdm scipy"),
+        late=_set("pandas matplotlib tqdm scipy"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
