@@ -119,18 +119,26 @@ class StreamsFormat:
     def read(self, path: Path, options: Mapping[str, str]) -> Workload:
         """The streams of `path`. Raises ConfigError naming file and field."""
         check_options("streams", OPTIONS, options)
-        streams, nodes = read_streams(str(path))
-        none = {"job_id": np.zeros(0, np.int64)}
-        return Workload(none, {}, WorkloadHeader(str(path), "streams", max_nodes=nodes), streams=streams)
+        return stream_workload(read_toml(str(path), "streams of jobs in TOML"), str(path))
 
     def write(self, workload: Workload, path: Path) -> None:
         """Jobs are no streams."""
         raise WorkloadError("streams cannot be written", file=str(path), expected="swf or parquet")
 
 
+def stream_workload(tables: Mapping[str, Any], name: str) -> Workload:
+    """The workload of streams that are given as TOML would have them, `name` standing for the file in messages."""
+    streams, nodes = _streams(tables, name)
+    none = {"job_id": np.zeros(0, np.int64)}
+    return Workload(none, {}, WorkloadHeader(name, "streams", max_nodes=nodes), streams=streams)
+
+
 def read_streams(file: str) -> tuple[Streams, int]:
     """The streams of a file, and the nodes it says the machine has (0: nothing). Raises ConfigError."""
-    found = read_toml(file, "streams of jobs in TOML")
+    return _streams(read_toml(file, "streams of jobs in TOML"), file)
+
+
+def _streams(found: Mapping[str, Any], file: str) -> tuple[Streams, int]:
     _known(file, "", found, _FILE_KEYS)
     rows = found.get("stream")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):

@@ -23,6 +23,8 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
     p.add_argument("--workload", metavar="FILE", help="job log: SWF, sacct -P dump or Parquet; or streams")
     p.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML, alone or on top of the log")
+    p.add_argument("--feedback", action="store_true",
+                   help="users wait for results: sessions and think times inferred from the log")  # fmt: skip
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct, parquet or streams (default: told by the file)")
     p.add_argument("--policy", metavar="NAME[:key=value,…]", help="scheduler plugin, as SchedulerType=sched/NAME")
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="override a slurm.conf key")

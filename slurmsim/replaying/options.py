@@ -48,6 +48,7 @@ class RunKeywords(TypedDict, total=False):
     save_instances: FileName | None
     max_instances: int
     streams: FileName | None
+    feedback: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ class RunOptions:
     save_instances: str | None = None
     max_instances: int = MOST
     streams: str | None = None
+    feedback: bool = False
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:

@@ -110,6 +110,10 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         workload = _with_streams(workload, options)
     if options.jobs is not None and options.jobs < len(workload):
         workload = workload.take(np.arange(options.jobs))
+    if options.feedback:
+        from slurmsim_workloads.feedback import with_feedback
+
+        workload = with_feedback(workload, options.workload)
     if cluster is None:
         cluster = _cluster_of_header(workload, options, overrides)
     if options.conf is None:
