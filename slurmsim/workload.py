@@ -160,7 +160,7 @@ class Stream(Protocol):
     jobs, last
         Jobs in all, and the second from which on it submits none; None for no such bound.
     start
-        The second it begins.
+        The second it begins; this and `last` count from the first submission of the log beside it, if there is one.
     """
 
     @property

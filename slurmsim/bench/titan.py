@@ -3,7 +3,7 @@
 Three parts. *model*: the quantitative model's own figures. *validation*: the second validation, one hundred projects
 that wait and run one hour on average for 5,000 h: A draws waits and lets jobs overlap, as the base model assumes; B is
 a single node with a closed loop, simulated. *queue*: a synthetic Titan under its policy, without boosts, and without
-the limit on queued jobs, paired by seed.
+the limit on queued jobs, paired by seed; plans know run times, as in the replays of the paper's simulator.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from slurmsim.trace.reader import Trace
 PARTS = ("model", "validation", "queue")
 NODES, CPUS = 18_688, 16
 JOBS = 140_500  # three months at 64.16 jobs an hour
-VARIANTS = {"titan": "titan", "no boosts": "titan:boosts=off", "no limit": "titan:limit=none"}
+PERFECT = "predictor=real"  # the paper's simulator replays with wall times that are the run times
+VARIANTS = {
+    "titan": f"titan:{PERFECT}", "no boosts": f"titan:boosts=off,{PERFECT}", "no limit": f"titan:limit=none,{PERFECT}",
+}  # fmt: skip
 BIN_LOWS = (11_250, 3_750, 313, 126, 1)
 PERIOD_H, PROJECTS = 5_000, 100
 HOUR_S = 3600

@@ -84,8 +84,7 @@ class Simulation(Network):
     ) -> None:
         self.workload = workload
         begins = [stream.start for stream in workload.streams.streams] if workload.streams is not None else []
-        earliest = [int(workload.ints["submit"].min())] if len(workload) else []
-        first = min([*earliest, *begins], default=0)
+        first = int(workload.ints["submit"].min()) if len(workload) else min(begins, default=0)
         if start_time is None:
             start_time = min([first, *(t.time for t in timed[:1])])
         super().__init__(

@@ -4,6 +4,8 @@ They are submissions like all others: the controller is told of them, the trace 
 told in another turn within that second. So that no loop goes on within one second for ever, there is a bound on the
 jobs a stream submits in one.
 
+Seconds of streams count from the first submission of the log they are on top of, else from 0.
+
 Job k of stream s has the id `first` + k x (number of streams) + s, so it has the same id under every policy.
 """
 
@@ -40,9 +42,11 @@ class Host(Protocol):
 class Source:
     """One stream: which job is next, and how many are in the queue."""
 
-    def __init__(self, stream: Stream, number: int, of: int, first: int, seed: int, most: int) -> None:
+    def __init__(
+        self, stream: Stream, number: int, of: int, first: int, seed: int, most: int, origin: int
+    ) -> None:  # fmt: skip
         self.stream, self._number, self._of, self._first, self._seed = stream, number, of, first, seed
-        self._most = most
+        self._most, self.origin = most, origin
         self.following = 0  # the number of its next job
         self.queued = 0
         self.dropped = 0
@@ -63,10 +67,10 @@ class Source:
         gap = self._gaps.pop(k)
         if stream.follows == "gap":
             self._passed += gap
-            at = stream.start + round(self._passed)
+            at = self.origin + stream.start + round(self._passed)
         else:
             at = now if at_once else now + round(gap)
-        return None if stream.last is not None and at >= stream.last else (k, at)
+        return None if stream.last is not None and at >= self.origin + stream.last else (k, at)
 
     def take(self, k: int, now: int) -> Item:
         """Job `k`, which comes now. Raises WorkloadError when too many come in this second."""
@@ -108,10 +112,13 @@ class Sources:
         assert streams is not None
         ids = workload.ints["job_id"]
         first = int(ids.max()) + 1 if len(ids) else 1
+        origin = int(workload.ints["submit"].min()) if len(ids) else 0
         seed = seed if streams.seed is None else streams.seed
         of = len(streams.streams)
         self._host, self._limit, self._drops = host, streams.limit, streams.drops
-        self.sources = [Source(one, number, of, first, seed, n_nodes) for number, one in enumerate(streams.streams)]
+        self.sources = [
+            Source(one, number, of, first, seed, n_nodes, origin) for number, one in enumerate(streams.streams)
+        ]
         self.open = of
         self._queued = 0
         self._waits: deque[tuple[Source, Item]] = deque()  # the buffer, oldest first
@@ -131,7 +138,7 @@ class Sources:
         """Every stream comes to its first jobs; a loop begins with them at once, think times lie between its jobs."""
         for source in self.sources:
             for _ in range(source.chains):
-                self._arm(source, source.stream.start, at_once=True)
+                self._arm(source, source.origin + source.stream.start, at_once=True)
 
     def started(self, job_id: int) -> None:
         """Job `job_id` left the queue for its nodes."""

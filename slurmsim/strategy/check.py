@@ -124,7 +124,7 @@ def _try(one: Candidate, goal: Goal, history: History, prepared: Prepared, seed:
     rows = one.category.rows
     nodes = history.nodes[rows]
     stream = SampledStream(
-        PROJECT, one.scheme, one.streams, start, end, np.rint(history.run[rows] * HOUR_S).astype(np.int64),
+        PROJECT, one.scheme, one.streams, 0, end - start, np.rint(history.run[rows] * HOUR_S).astype(np.int64),
         np.maximum(history.limit[rows], np.rint(history.run[rows] * HOUR_S).astype(np.int64)), nodes,
         nodes * history.cpus_per_node,
     )  # fmt: skip

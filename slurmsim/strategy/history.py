@@ -90,23 +90,26 @@ def read_log(path: Path, format_name: str | None) -> Workload:
 
 
 def _of_trace(folder: Path) -> Workload:
+    from slurmsim.trace.columns import NULL
     from slurmsim.trace.reader import read_trace
     from slurmsim.workload import TextColumn, WorkloadHeader
 
-    frame = read_trace(folder).jobs_frame()
-    frame = frame[frame["start"].notna() & frame["end"].notna()].sort_values(["submit", "job_id"])
-
-    def column(name: str, missing: int = -1) -> IntArray:
-        return np.asarray(frame[name].fillna(missing).astype("int64").to_numpy(), np.int64)
-
+    trace = read_trace(folder)
+    names = ("job_id", "submit", "start", "end", "run_time_s", "time_limit_s", "nodes", "req_cpus")
+    columns = dict(zip(names, trace.ints("jobs", *names), strict=True))
+    ran = (columns["start"] != NULL) & (columns["end"] != NULL)
+    limit = np.where(columns["time_limit_s"] == NULL, -2, columns["time_limit_s"])
     ints = {
-        "job_id": column("job_id"), "submit": column("submit"), "run_time": column("run_time_s"),
-        "time_limit": column("time_limit_s", -2), "nodes": column("nodes"), "nodes_max": column("nodes"),
-        "tasks": np.maximum(column("nodes"), column("req_cpus")), "log_start": column("start"),
-        "log_end": column("end"),
+        "job_id": columns["job_id"], "submit": columns["submit"], "run_time": columns["run_time_s"],
+        "time_limit": limit, "nodes": columns["nodes"], "nodes_max": columns["nodes"],
+        "tasks": np.maximum(columns["nodes"], columns["req_cpus"]), "log_start": columns["start"],
+        "log_end": columns["end"],
     }  # fmt: skip
-    texts = {name: TextColumn.from_list(frame[name].fillna("").tolist()) for name in ("user", "account", "partition")}
-    return Workload(ints, texts, WorkloadHeader(str(folder), "trace"))
+    texts = {}
+    for name in ("user", "account", "partition"):
+        codes, values = trace.text("jobs", name)
+        texts[name] = TextColumn.from_list([values[code] if code >= 0 else "" for code in codes.tolist()])
+    return Workload(ints, texts, WorkloadHeader(str(folder), "trace")).take(np.flatnonzero(ran)).sorted()
 
 
 def node_hours(text: str, cpus_per_node: int) -> float:

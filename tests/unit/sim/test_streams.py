@@ -204,6 +204,18 @@ def test_on_top_of_a_log(tmp_path: Path) -> None:
     assert trace.manifest["options"]["streams"] == str(tmp_path / "s.toml")
 
 
+def test_streams_begin_with_the_log(tmp_path: Path) -> None:
+    """Seconds count from the first submission of a log, whose clock may be Unix time."""
+    rows = "".join(f"{k} {1_700_000_000 + 10 * k} -1 50 2 -1 -1 2 50 -1 1 1 1 1 1 1 -1 -1\n" for k in range(1, 4))
+    (tmp_path / "log.swf").write_text(f"; MaxProcs: 4\n{rows}", encoding="utf-8")
+    (tmp_path / "s.toml").write_text("[[stream]]\nstart = 5\njobs = 2\ngap = 7\nrun = 30\n", encoding="utf-8")
+    trace = slurmsim.run(
+        tmp_path / "log.swf", streams=tmp_path / "s.toml", policy="easy", out=tmp_path / "out", report=False
+    )
+    submit, job_id = trace.ints("jobs", "submit", "job_id")
+    assert sorted((submit[job_id > 3] - submit.min()).tolist()) == [12, 19]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -142,11 +142,14 @@ def test_a_search_with_checks(log: Path) -> None:
 
 def test_a_trace_is_a_log(log: Path, tmp_path: Path) -> None:
     """What slurmsim run left has waits, too; they are those of the run."""
-    trace = slurmsim.run(log, policy="easy", out=tmp_path / "out", report=False)
+    dated = tmp_path / "dated.swf"  # its trace has dates
+    dated.write_text("; UnixStartTime: 1700000000\n" + log.read_text(encoding="utf-8"), encoding="utf-8")
+    trace = slurmsim.run(dated, policy="easy", out=tmp_path / "out", report=False)
     answer = search(Wanted(str(tmp_path / "out"), "100", months=0.1, nodes=16, checks=0))
     jobs = trace.jobs_frame()
     assert len(answer.history) == len(jobs)
     assert answer.history.wait.sum() == pytest.approx(jobs["wait_s"].sum() / 3600)
+    assert answer.history.submit.max() < 5_000_000
     assert answer.history.use.sum() == pytest.approx((jobs["run_time_s"] * jobs["req_cpus"]).sum() / 3600)
 
 
