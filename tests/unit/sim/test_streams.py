@@ -273,3 +273,11 @@ def test_distributions_are_inverted() -> None:
     law = read_distribution({"dist": "expon", "scale": 2.0, "most": 1.0}, "f", "x", positive=True)
     assert law.of(u) == pytest.approx([-2 * math.log(0.75), 1.0])
     assert read_distribution(3, "f", "x", positive=True).of(u).tolist() == [3.0, 3.0]
+
+
+def test_streams_are_no_jobs_to_convert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written where a log without jobs would come out."""
+    (tmp_path / "s.toml").write_text("[[stream]]\njobs = 2\ngap = 7\nrun = 30\n", encoding="utf-8")
+    assert main(["convert", str(tmp_path / "s.toml"), str(tmp_path / "s.swf")]) == 2
+    assert "streams have no jobs to write" in capsys.readouterr().err
+    assert not (tmp_path / "s.swf").exists()
