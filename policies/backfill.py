@@ -33,6 +33,7 @@ class ReservationBackfill(Policy):
     """Backfill around the planned starts of the first `depth` blocked jobs (None: of all)."""
 
     depth: ClassVar[int | None] = 1
+    anew = False  # of conservative: `PlannedStarts.anew`
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         super().__init__(options)
@@ -59,7 +60,9 @@ class ReservationBackfill(Policy):
             return pinned_pass(pool, now, self.depth, self._shortest_first)
         state = self._pools.get(pool.name)
         if state is None:
-            state = self._pools[pool.name] = Shadow(self._shortest_first) if self.depth == 1 else PlannedStarts()
+            state = self._pools[pool.name] = (
+                Shadow(self._shortest_first) if self.depth == 1 else PlannedStarts(self.anew)
+            )
         return state.run(pool, now)
 
 
@@ -109,6 +112,7 @@ class Shadow:
 
     def _backfill(self, pool: Pool, now: int, free: int, fitting: Sequence[RecordView]) -> Decisions:
         """Start of the `fitting` records those that do not delay the head."""
+        pool.seen()  # whom a start lets in from here on is news
         if not self.known and self.head is not None:  # before anybody behind it has a turn
             self._find_shadow(pool, free, self.head.need)
             yield Plan(self.head, self.shadow)
@@ -125,7 +129,6 @@ class Shadow:
                 free -= need
                 self.extra -= need
         self.generation = pool.generation
-        pool.seen()
 
     def _arrivals_only(self, pool: Pool) -> bool:
         return (
@@ -151,9 +154,17 @@ class Shadow:
 
 
 class PlannedStarts:
-    """Conservative backfill on counts: a profile of everything running and planned."""
+    """Conservative backfill on counts: a profile of everything running and planned.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    anew
+        Where a job leaves a hole, plan everything anew in queue order, which may put a planned start off, instead of
+        moving plans forward.
+    """
+
+    def __init__(self, anew: bool = False) -> None:
+        self.anew = anew
         self.edits: Hashable = -1
         self.profile = CapacityProfile(0, 0)
         # job id -> (planned start, order of planning, record planned: a job is planned in one of its partitions)
@@ -165,18 +176,23 @@ class PlannedStarts:
 
     def run(self, pool: Pool, now: int) -> Decisions:
         """One pass over `pool`."""
-        if pool.edits != self.edits:
-            yield from self._replan(pool, now)
-        else:
-            self.profile.advance(now)
-            holes = [hole for job, end in pool.gone if (hole := self._leave(pool, job, end, now)) is not None]
-            if holes:
-                yield from self._compress(pool, now, holes)
-            for record in pool.turns(list(pool.new)):
-                if record.job.queued and record.job.id not in self.plans:
-                    yield from self._plan(record, now)
-        yield from self._start_due(now)
-        pool.seen()
+        while True:
+            if pool.edits != self.edits:
+                yield from self._replan(pool, now)
+            else:
+                self.profile.advance(now)
+                holes = [hole for job, end in pool.gone if (hole := self._leave(pool, job, end, now)) is not None]
+                if holes and self.anew:
+                    yield from self._replan(pool, now)
+                elif holes:
+                    yield from self._compress(pool, now, holes)
+                for record in pool.turns(list(pool.new)):
+                    if record.job.queued and record.job.id not in self.plans:
+                        yield from self._plan(record, now)
+            pool.seen()
+            yield from self._start_due(now)
+            if not (pool.new or pool.gone) and pool.edits == self.edits:
+                return  # else a start has let others in
 
     def _replan(self, pool: Pool, now: int) -> Decisions:
         """Node events and edits: plan everything anew, in queue order."""

@@ -143,14 +143,73 @@ class WorkloadHeader:
     fields: dict[str, str] = field(default_factory=dict)
 
 
+class Stream(Protocol):
+    """Jobs of one source, which comes to its next one as time goes on, or as its jobs start or end.
+
+    Attributes
+    ----------
+    name
+        What messages call it.
+    follows
+        What its next job comes on: ``gap`` (time alone), ``start`` or ``end`` of the job before.
+    chains
+        How many jobs it has on the way at once, where the next follows from one: with ``start`` so many are always
+        queued.
+    limit, drops
+        Most jobs it has in the queue (None: any number); beyond them the next is dropped, or waits in a buffer.
+    jobs, last
+        Jobs in all, and the second from which on it submits none; None for no such bound.
+    start
+        The second it begins; this and `last` count from the first submission of the log beside it, if there is one.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def follows(self) -> str: ...
+    @property
+    def chains(self) -> int: ...
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def drops(self) -> bool: ...
+    @property
+    def jobs(self) -> int | None: ...
+    @property
+    def last(self) -> int | None: ...
+    @property
+    def start(self) -> int: ...
+
+    def gaps(self, first: int, count: int, seed: int) -> npt.NDArray[np.float64]:
+        """Seconds before each of the jobs number `first` and following: since the one before, or what it follows."""
+
+    def rows(self, first: int, count: int, seed: int) -> Workload:
+        """These jobs, without ids and times of submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """All streams of a file; `limit` is on the jobs of all of them in the queue, `seed` None for the run's."""
+
+    streams: tuple[Stream, ...]
+    limit: int | None = None
+    drops: bool = False
+    seed: int | None = None
+    file: str = ""
+
+
 @dataclass(slots=True)
 class Workload:
-    """Jobs as columns. Missing columns are filled with their defaults; all columns have `len(self)` rows."""
+    """Jobs as columns. Missing columns are filled with their defaults; all columns have `len(self)` rows.
+
+    `streams` submit jobs as time goes on, beside those.
+    """
 
     ints: dict[str, IntColumn]
     texts: dict[str, TextColumn]
     header: WorkloadHeader = field(default_factory=WorkloadHeader)
     quality: QualityReport = field(default_factory=QualityReport)
+    streams: Streams | None = None
 
     def __post_init__(self) -> None:
         n = len(self.ints["job_id"])
@@ -171,6 +230,7 @@ class Workload:
             {k: v.take(rows) for k, v in self.texts.items()},
             self.header,
             self.quality,
+            self.streams,
         )
 
     def sorted(self) -> Workload:

@@ -84,6 +84,9 @@ def write_workload(
     """
     path = Path(path)
     chosen = choose_output_format(path, format)
+    if workload.streams is not None:
+        raise WorkloadError("streams have no jobs to write", file=workload.streams.file or None,
+                            expected="the trace of slurmsim run --streams, which has them")  # fmt: skip
     lost: list[str] = []
     reduce = getattr(chosen, "reduce", None)
     if lossy and reduce is not None:

@@ -17,6 +17,7 @@ from slurmsim.allocation.moments import Moments, Pair, moments, use_per_job
 from slurmsim.errors import ConfigError
 
 FloatArray = NDArray[np.float64]
+MOST = 2e7  # counts that are summed over; arrays of more take gigabytes
 WIDE = 12.0  # standard deviations of the count that are summed over
 MASS = 0.999
 
@@ -25,6 +26,11 @@ def counts(period_h: float, wait: Moments, n_min: int = 1) -> tuple[FloatArray, 
     """How many jobs start in `period_h`, and how likely each count is (equations 5-8); (n_counts,) each.
 
     Counts below `n_min` are left out. Between equal gaps exactly floor(T / m) jobs start.
+
+    Raises
+    ------
+    ConfigError
+        More than 2e7 counts would have to be summed over.
     """
     if wait.sd == 0:
         n = np.array([float(math.floor(period_h / wait.mean))])
@@ -32,6 +38,10 @@ def counts(period_h: float, wait: Moments, n_min: int = 1) -> tuple[FloatArray, 
         return n[keep], np.ones(int(keep.sum()))
     middle = period_h / wait.mean
     reach = WIDE * math.sqrt(period_h * wait.variance / wait.mean**3) + 200
+    if not 2 * reach <= MOST:
+        expected = f"at most {MOST:g}; normal_probability(target, spread_of_use(…)) has no bound"
+        text = f"{2 * reach:.3g} counts of jobs are possible in {period_h:g} h"
+        raise ConfigError(text, field="period_h", expected=expected)
     first, last = max(n_min, 1, math.floor(middle - reach)), math.ceil(middle + reach)
     n = np.arange(first, max(last, first) + 2, dtype=np.float64)
     at_least = _below((period_h - n * wait.mean) / (wait.sd * np.sqrt(n)))  # P(n jobs or more)
@@ -68,7 +78,7 @@ def probability(
     ConfigError
         A number is out of its range, or SciPy is not installed.
     """
-    wait, use, period = _given(period_h, wait_h, execution_h, nodes, per_job, streams, variance)
+    wait, use, period = given(period_h, wait_h, execution_h, nodes, per_job, streams, variance)
     if n_min < 0:
         raise ConfigError(f"n_min {n_min}", field="n_min", expected="at least 0")
     n, mass = counts(period, wait, n_min)
@@ -94,7 +104,7 @@ def expected_use(
     per_job: Pair | None = None, streams: int = 1,
 ) -> float:  # fmt: skip
     """E[U], node-hours: the mean use of a job times the mean count; parameters as in `probability`."""
-    wait, use, period = _given(period_h, wait_h, execution_h, nodes, per_job, streams, "corrected")
+    wait, use, period = given(period_h, wait_h, execution_h, nodes, per_job, streams, "corrected")
     n, mass = counts(period, wait)
     return float((n * mass).sum() * use.mean)
 
@@ -106,7 +116,7 @@ def normal_probability(target: ArrayLike, use: Moments) -> Any:
     return float(found) if wanted.ndim == 0 else found
 
 
-def _given(
+def given(
     period_h: float, wait_h: Pair, execution_h: Pair | None, nodes: Pair | None, per_job: Pair | None, streams: int,
     variance: str,
 ) -> tuple[Moments, Moments, float]:  # fmt: skip

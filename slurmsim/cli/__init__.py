@@ -30,6 +30,7 @@ COMMANDS = (
     "fidelity",
     "why",
     "whatif",
+    "strategy",
     "dispatch",
     "parm",
     "bench",

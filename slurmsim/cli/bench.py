@@ -20,6 +20,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_lomonosov(names)
     _add_eurora(names)
     _add_pcp20(names)
+    _add_titan(names)
 
 
 def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
@@ -175,3 +176,34 @@ def lomonosov(args: argparse.Namespace) -> int:
             model_options=tuple(sorted(parse_option_list(args.option).items())),
         )  # fmt: skip
     return _told(args, found, lomonosov_view)
+
+
+def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = names.add_parser(
+        "titan",
+        help="using up an allocation, and Titan's queue",
+        description="The model of allocation utilisation, its second validation, and a synthetic Titan with and "
+        "without boosts and the limit on queued jobs. What is in OUT already is not made again. Written: results.txt, "
+        "results.json, titan.png. About the paper and the result: docs/systems/titan.md.",
+    )
+    p.add_argument("--parts", metavar="PART,…", default="all", help="of model, validation, queue; or all (default)")
+    p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of the queue (default 5)")
+    p.add_argument("--jobs", metavar="N", type=int, default=140_500,
+                   help="jobs of each, 46,800 a month (default %(default)s, three months)")  # fmt: skip
+    _common(p, "bench-titan")
+    p.set_defaults(func=titan)
+
+
+def titan(args: argparse.Namespace) -> int:
+    """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench import titan_view
+    from slurmsim.bench.titan import experiment, parse_parts
+    from slurmsim.cli.progress import counting_bar
+
+    parts = parse_parts(args.parts)
+    with counting_bar(0, "runs", shown=_talkative(args) and sys.stderr.isatty()) as progress:
+        found = experiment(
+            args.out, parts=parts, seeds=args.seeds, jobs=args.jobs, workers=args.workers, fresh=args.fresh,
+            progress=progress,
+        )  # fmt: skip
+    return _told(args, found, titan_view)

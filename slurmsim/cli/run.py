@@ -21,8 +21,11 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (gres.conf beside it)")
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
-    p.add_argument("--workload", required=True, metavar="FILE", help="job log: SWF, sacct -P dump or Parquet")
-    p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
+    p.add_argument("--workload", metavar="FILE", help="job log: SWF, sacct -P dump or Parquet; or streams")
+    p.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML, alone or on top of the log")
+    p.add_argument("--feedback", action="store_true",
+                   help="users wait for results: sessions and think times inferred from the log")  # fmt: skip
+    p.add_argument("--format", metavar="FORMAT", help="swf, sacct, parquet or streams (default: told by the file)")
     p.add_argument("--policy", metavar="NAME[:key=value,…]", help="scheduler plugin, as SchedulerType=sched/NAME")
     p.add_argument("--set", action="append", default=[], metavar="Key=Value", help="override a slurm.conf key")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
@@ -108,6 +111,11 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute, refused_warning
 
+    if args.workload is None:
+        if args.streams is None:
+            raise ConfigError("nothing to run", field="--workload", expected="--workload, --streams or both")
+        args.workload, args.streams = args.streams, None
+        args.format = args.format or "streams"
     prepared = prepare(RunOptions.of(**run_keywords(args)))
     talkative = not args.quiet and not args.json
     for finding in prepared.findings:

@@ -15,6 +15,7 @@ The view has layers, each with all of the one before; stop at the first that is 
 Beside plans stands `layouts` (`LayoutsView`, on top of pools): nodes one by one, and jobs as units on them.
 
 A `Predictor` is a plug-in of its own: it says how long jobs will run, to whichever policy takes one.
+A `Discipline` is a policy's own: it says who is let into the queue that the policy sees, and in which order.
 
 `PORT_VERSION` counts changes a policy made for the version before may notice; docs/adr/0014 says how it is kept.
 """
@@ -24,6 +25,8 @@ from __future__ import annotations
 from slurmsim.policy.base import Policy, PolicyOption
 from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
 from slurmsim.policy.decisions import Decision, Decisions, Outcome, Plan, Reject, Resize, Solve, Start, Tested, WakeAt
+from slurmsim.policy.discipline import Discipline, Sight
+from slurmsim.policy.files import read_toml
 from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
@@ -48,9 +51,10 @@ PORT_VERSION = 2
 
 __all__ = [
     "GROUP", "PORT_VERSION", "PREDICTOR", "PREDICTORS", "Access", "ClusterView", "Decision", "Decisions",
-    "Forecast", "FutureTest", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView", "LimitsView",
-    "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy", "PolicyOption", "Pool",
-    "PoolsView", "Predictor", "RecordView", "Reject", "RequestView", "Resize", "SlurmJob", "SlurmRecord",
-    "SlurmView", "Solve", "Start", "Tested", "Unit", "WakeAt", "configured_policy", "installed_policies",
-    "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
+    "Discipline", "Forecast", "FutureTest", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView",
+    "LimitsView", "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
+    "PolicyOption", "Pool", "PoolsView", "Predictor", "RecordView", "Reject", "RequestView", "Resize", "Sight",
+    "SlurmJob", "SlurmRecord", "SlurmView", "Solve", "Start", "Tested", "Unit", "WakeAt", "configured_policy",
+    "installed_policies", "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
+    "read_toml",
 ]  # fmt: skip

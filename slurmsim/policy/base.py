@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy.cluster import RecordView
 from slurmsim.policy.decisions import Decision, Decisions
+from slurmsim.policy.discipline import Discipline
 from slurmsim.policy.predictor import Predictor
 from slurmsim.policy.slurm import SlurmRecord, SlurmView
 
@@ -43,6 +44,8 @@ class Policy:
     predictor
         Who predicts run times to it (`JobView.expected_s`), by the option ``predictor`` of a policy that has it
         (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
+    discipline
+        Who lets jobs into the queue, and in which order; None: all at once, by priority.
     watched
         Set by the host before `configure`: somebody looks between passes, as users of a live cluster do, so that
         estimates matter which decide nothing.
@@ -56,6 +59,7 @@ class Policy:
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
     predictor: Predictor | None = None
+    discipline: Discipline | None = None
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:
         values = {key: option.default for key, option in self.OPTIONS.items()}

@@ -47,6 +47,8 @@ class RunKeywords(TypedDict, total=False):
     solver_latency: int | None
     save_instances: FileName | None
     max_instances: int
+    streams: FileName | None
+    feedback: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class RunOptions:
     solver_latency: int | None = None
     save_instances: str | None = None
     max_instances: int = MOST
+    streams: str | None = None
+    feedback: bool = False
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
@@ -142,5 +146,5 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "conf": _text, "node_events": _text, "reservations": _text, "until": _text, "save_instances": _text,
-    "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
+    "streams": _text, "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.group_data import with_groups
-from slurmsim.sim.impossible_jobs import settle_impossible
+from slurmsim.sim.impossible_jobs import settle_impossible, settle_refused
 from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.simulation import Timed
@@ -106,8 +106,14 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
             raise ConfigError("a DataFrame has no format", field="--format", expected="neither --format nor --option")
         workload = from_frame(frame, options.workload)
     own = {} if frame is None else {"workload_sha256": digest(workload)}
+    if options.streams is not None:
+        workload = _with_streams(workload, options)
     if options.jobs is not None and options.jobs < len(workload):
         workload = workload.take(np.arange(options.jobs))
+    if options.feedback:
+        from slurmsim_workloads.feedback import with_feedback
+
+        workload = with_feedback(workload, options.workload)
     if cluster is None:
         cluster = _cluster_of_header(workload, options, overrides)
     if options.conf is None:
@@ -130,6 +136,9 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         findings.append(Finding("warning", options.conf, None, "PreemptType", cluster.option("PreemptType"),
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     _check_predictor(options, policy, workload)
+    if policy.discipline is not None:
+        policy.discipline.check(len(cluster.nodes))
+        workload = settle_refused(workload, cluster, policy.discipline, options.impossible_jobs, options.workload)
     _check_times(options, policy)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
@@ -139,6 +148,16 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         endless = drawn_failures(cluster, workload, options.mtbf, options.mttr, options.seed)
     hashes = {**own, **_hashes(options)}  # of files that could be read
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
+
+
+def _with_streams(workload: Workload, options: RunOptions) -> Workload:
+    """`workload` and the streams of ``--streams`` on top of it."""
+    from slurmsim_workloads import read_workload
+
+    assert options.streams is not None
+    if workload.streams is not None:
+        raise ConfigError("the workload is streams already", field="--streams", expected="a job log beside it")
+    return replace(workload, streams=read_workload(options.streams, "streams").streams)
 
 
 def _check_numbers(options: RunOptions) -> None:
@@ -174,6 +193,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
     hashes: dict[str, Any] = {}
     if options.workload != FRAME:
         hashes["workload_sha256"] = _sha256(options.workload)
+    if options.streams is not None:
+        hashes["streams_sha256"] = _sha256(options.streams)
     if options.conf is not None:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:

@@ -100,6 +100,8 @@ def execute(
         dropped = sum(prepared.workload.quality.dropped.values())  # of what was left out before it began
         for sub, text in simulation.refused:
             prepared.workload.quality.drop(f"refused at submission: {text}", 1, f"job {sub.job_id}")
+        for name, n in simulation.dropped.items():
+            prepared.workload.quality.drop(f"stream {name}: the queue was full", n)
         for name, text in simulation.refused_reservations:
             prepared.notes.append(f"warning: reservation {name}: refused as Slurm would: {text}")
         prepared.notes += _never_begun(prepared.timed, int(simulation.env.now))
@@ -139,7 +141,8 @@ def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
     simulation = Simulation(
         replace(prepared.cluster, watched=True) if as_live else prepared.cluster,
         prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
-        endless=prepared.endless, until=prepared.until, listener=recorder,
+        endless=prepared.endless, until=prepared.until, seed=options.seed,
+        listener=recorder,
         durations=Durations(boot_s, options.epilog_time, options.term_time, solver_s=options.solver_latency),
     )  # fmt: skip
     simulation.controller.state.triggers.ticks = as_live

@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Discipline, Sight
 from slurmsim.workload import Workload
 
 CHOICES = ("stop", "drop")
@@ -46,9 +48,20 @@ def settle_impossible(workload: Workload, cluster: ClusterSpec, choice: str, fil
     """
     if choice not in CHOICES:
         raise ConfigError(f"{choice!r}", field="--impossible-jobs", expected=", ".join(CHOICES))
+    return _settled(workload, _misfits(workload, cluster), choice, file, "the cluster")
+
+
+def settle_refused(
+    workload: Workload, cluster: ClusterSpec, discipline: Discipline, choice: str, file: str
+) -> Workload:  # fmt: skip
+    """The jobs of `workload` that `discipline` lets in at some time; `choice`, `file` and errors as above."""
+    return _settled(workload, _refused(workload, cluster, discipline), choice, file, "the policy")
+
+
+def _settled(workload: Workload, misfits: Iterator[Misfit], choice: str, file: str, who: str) -> Workload:
     keep = np.ones(len(workload), np.bool_)
     ids = workload.ints["job_id"]
-    for misfit in _misfits(workload, cluster):
+    for misfit in misfits:
         rows = misfit.rows[keep[misfit.rows]]
         if not len(rows):
             continue
@@ -63,7 +76,7 @@ def settle_impossible(workload: Workload, cluster: ClusterSpec, choice: str, fil
     if keep.all():
         return workload
     if not keep.any():
-        raise WorkloadError("the cluster can take none of its jobs", file=file, field="partition")
+        raise WorkloadError(f"{who} can take none of its jobs", file=file, field="partition")
     return workload.take(np.flatnonzero(keep))
 
 
@@ -90,6 +103,25 @@ def _misfits(workload: Workload, cluster: ClusterSpec) -> Iterator[Misfit]:
         asked = partial(_too_many, needs, what, have)
         reason = f"asks for more {what} than the cluster has"
         yield Misfit(np.flatnonzero(needs > have), field, asked, reason, "jobs no larger than the cluster")
+
+
+def _refused(workload: Workload, cluster: ClusterSpec, discipline: Discipline) -> Iterator[Misfit]:
+    """Jobs `discipline` never lets in, by reason."""
+    each = max((node.cpus for node in cluster.nodes), default=1)
+    cpus = np.maximum(workload.ints["tasks"], 1) * workload.ints["cpus_per_task"]
+    nodes = np.maximum(workload.ints["nodes"], -(-cpus // each))
+    limit = np.where(workload.ints["time_limit"] == -2, ONE_YEAR_S, workload.ints["time_limit"])
+    shapes, shape_of = np.unique(np.stack([nodes, limit]), axis=1, return_inverse=True)
+    reasons = [discipline.refusal(Sight(n, at, "")) for n, at in shapes.T.tolist()]
+    for reason in sorted(set(reasons) - {""}):
+        which = np.array([one == reason for one in reasons])
+        rows = np.flatnonzero(which[shape_of.ravel()])
+        asked = partial(_never, nodes, limit, reason)
+        yield Misfit(rows, "nodes", asked, f"the policy never lets it in ({reason})", "jobs the policy lets in")
+
+
+def _never(nodes: npt.NDArray[np.int64], limit: npt.NDArray[np.int64], reason: str, row: int) -> str:
+    return f"asks for {nodes[row]} nodes and {limit[row]} s, which the policy never lets in ({reason})"
 
 
 def _same(message: str, _row: int) -> str:

@@ -22,6 +22,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.network import Behaviour, Durations, Network
+from slurmsim.sim.sources import Sources
 from slurmsim.sim.submissions import Submissions
 from slurmsim.workload import Workload
 
@@ -51,6 +52,8 @@ class Simulation(Network):
         A generator of timed facts without an end (failures drawn from MTBF); stops when all jobs are done.
     until
         Stop there; jobs may be left running or pending.
+    seed
+        Of the streams of the workload, unless they have one.
     enforce_limits
         False replays recorded run times even beyond the limit.
     durations
@@ -73,13 +76,15 @@ class Simulation(Network):
         timed: Sequence[Timed] = (),
         endless: Iterable[Timed] = (),
         until: int | None = None,
+        seed: int = 0,
         start_time: int | None = None,
         enforce_limits: bool = True,
         durations: Durations | None = None,
         listener: Listener | None = None,
     ) -> None:
         self.workload = workload
-        first = int(workload.ints["submit"].min()) if len(workload) else 0
+        begins = [stream.start for stream in workload.streams.streams] if workload.streams is not None else []
+        first = int(workload.ints["submit"].min()) if len(workload) else min(begins, default=0)
         if start_time is None:
             start_time = min([first, *(t.time for t in timed[:1])])
         super().__init__(
@@ -93,10 +98,15 @@ class Simulation(Network):
         self._listener = listener or Listener()
         self._followers = _followers(workload)
         self._rows = Submissions(workload).rows()
+        self._sources = (
+            Sources(self, workload, len(cluster.nodes), seed, until) if workload.streams is not None else None
+        )
         self._over = self.env.event()
         self._last_run = start_time
         self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
         self.env.timeout(0, next(self._rows, None)).callbacks.append(self._arrive)
+        if self._sources is not None:
+            self._sources.begin()
         if timed:
             self.env.process(self._walk(timed))
         if endless:
@@ -107,7 +117,7 @@ class Simulation(Network):
 
         The end is there when every job has ended, or when nothing is left to happen and the rest can never start.
         """
-        if not self.n_jobs:
+        if self._none_to_come():
             return
         if self.until is not None:
             self.env.run(until=self.env.any_of([self._over, self.env.timeout(max(0, self.until - self.start_time))]))
@@ -117,6 +127,33 @@ class Simulation(Network):
             except RuntimeError:  # how SimPy says that no event is left
                 if self.env.peek() != float("inf"):
                     raise
+
+    def _none_to_come(self) -> bool:
+        """Whether every job there will be has ended."""
+        return self.n_done == self.n_jobs and not (self._sources is not None and self._sources.open)
+
+    # -- what sources ask for -------------------------------------------------------------------------------------
+
+    def submit(self, item: tuple[Submission, Behaviour]) -> None:
+        """A job of a stream is submitted now: another turn within this second, if there was one."""
+        self.n_jobs += 1
+        self._submit(*item)
+        self._call_controller()
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Jobs of streams that came to a full queue and were dropped, by stream."""
+        return self._sources.dropped if self._sources is not None else {}
+
+    def source_dry(self) -> None:
+        """A stream has submitted its last job."""
+        if self._none_to_come() and not self._over.triggered:
+            self._over.succeed()
+
+    def _launch(self, job: Job) -> None:
+        super()._launch(job)
+        if self._sources is not None:
+            self._sources.started(job.id)
 
     def _run_time_of(self, job_id: int) -> int:
         """What an oracle is told."""
@@ -166,7 +203,7 @@ class Simulation(Network):
     def _walk(self, timed: Iterable[Timed]) -> Generator[Event, Any, None]:
         for item in timed:
             yield self.env.timeout(max(0, item.time - int(self.env.now)))
-            if self.n_done == self.n_jobs or self._stuck():
+            if self._none_to_come() or self._stuck():
                 return
             self._tell(item.fact)
 
@@ -200,7 +237,9 @@ class Simulation(Network):
         if self._followers.waits:
             for item, delay in self._followers.ended(job_id, int(self.env.now)):
                 self._follow(item, delay)
-        if self.n_done == self.n_jobs and not self._over.triggered:
+        if self._sources is not None:
+            self._sources.ended(job_id)
+        if self._none_to_come() and not self._over.triggered:
             self._over.succeed()
 
 

@@ -128,10 +128,11 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.replaying",
             "slurmsim.fidelity",
             "slurmsim.whatif",
+            "slurmsim.strategy",
         ),
         ALL,
-        _set("numpy pandas matplotlib tqdm"),
-        late=_set("pandas matplotlib tqdm"),
+        _set("numpy pandas matplotlib tqdm scipy"),
+        late=_set("pandas matplotlib tqdm scipy"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
@@ -152,7 +153,12 @@ LAYERS: dict[str, Layer] = {
         _set("numpy ortools"),
         sealed=True,
     ),
-    "workloads": Layer(("slurmsim_workloads",), _set("vocabulary model workload"), _set("numpy pyarrow")),
+    "workloads": Layer(
+        ("slurmsim_workloads",),
+        _set("vocabulary model workload"),
+        _set("numpy pyarrow scipy"),
+        _set("pandas matplotlib scipy"),
+    ),
 }
 
 # Standard modules through which a sealed layer would reach the world, or the world's time.

@@ -74,6 +74,7 @@ SuspendTimeout=20
 ResumeTimeout=40
 """,
     "easy": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/easy\n",
+    "buffers": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/bins:base=easy,limit=1\n",
     "conservative": BASE + PARTITIONS.format(batch="", high="", small="") + "SchedulerType=sched/conservative\n",
     "predicting": BASE
     + PARTITIONS.format(batch="", high="", small="")

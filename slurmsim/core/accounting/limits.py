@@ -473,7 +473,7 @@ class Limits(Observer):
             self.state.generation += 1
             self.state.triggers.changed = True
             return
-        self._queue_way.withdraw(job)
+        self._queue_way.step_out(job)
         self.waiting[job.id] = job
         self.state.set_reason(job, reason)
 

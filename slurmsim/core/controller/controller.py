@@ -35,6 +35,7 @@ from slurmsim.core.occupancy.resize import Resizes
 from slurmsim.core.occupancy.suspend_facts import SuspendFacts
 from slurmsim.core.occupancy.suspension import Suspension
 from slurmsim.core.placement.sharing import takes_turns
+from slurmsim.core.queue.buffers import Buffers
 from slurmsim.core.queue.deadlines import Deadlines
 from slurmsim.core.queue.eligibility import Eligibility
 from slurmsim.core.queue.found_cpus import FoundCpus
@@ -158,6 +159,10 @@ class Controller:
         state, waiting, runs = self.state, self.waiting, self.life_cycle
         predictor = state.policy.predictor
         self.predictions = waiting.predictions = Predictions(state, predictor) if predictor is not None else None
+        discipline = state.policy.discipline
+        self.buffers = waiting.buffers = Buffers(state, discipline, waiting) if discipline is not None else None
+        if discipline is not None:
+            discipline.check(len(cluster.nodes))
         self.recalculation = Recalculation(state, self.priority, self.accounting, self.found_cpus)
         self.qos_flags = QosFlags(state, self.recalculation, waiting)
         self.partition_limits = PartitionLimits(state, self.qos_flags)
@@ -229,7 +234,7 @@ class Controller:
         book = UsageObserver(parts.book) if parts.book is not None else None
         launcher = Launcher(state, self.power)
         heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher, self.gang,
-                    self.predictions)  # fmt: skip
+                    self.predictions, self.buffers)  # fmt: skip
         state.observers[:] = [one for one in heard_by if one is not None]
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:

@@ -11,6 +11,7 @@ from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.parts import AccountingParts
+    from slurmsim.core.queue.buffers import Buffers
     from slurmsim.core.queue.deadlines import Deadlines
     from slurmsim.core.queue.eligibility import Eligibility
     from slurmsim.core.queue.found_cpus import FoundCpus
@@ -32,6 +33,8 @@ class Waiting(QueueWay):
     ----------
     predictions
         Who predicts run times, None for nobody.
+    buffers
+        Who is let into the queue; None: everybody at once.
     eligibility, reserved_jobs, licenses, deadlines
         What jobs wait for outside the queue; set once all parts are there, as those take jobs in and out themselves.
     """
@@ -42,6 +45,7 @@ class Waiting(QueueWay):
     deadlines: Deadlines
     partition_limits: PartitionLimits
     predictions: Predictions | None
+    buffers: Buffers | None
 
     def __init__(
         self, state: ControllerState, plugin: Basic | Multifactor, accounting: AccountingParts, found_cpus: FoundCpus
@@ -88,6 +92,10 @@ class Waiting(QueueWay):
             return
         if job.claims and state.event_driven and not self.licenses.enter(job):
             return
+        if self.buffers is not None:
+            if not self.buffers.enter(job):
+                return
+            job.turn = self.buffers.places[job.id]
         job.queued = True
         if self.predictions is not None:
             self.predictions.consider(job)
@@ -117,8 +125,10 @@ class Waiting(QueueWay):
             if partitions != [
                 p for p, ok in zip(job.partitions, self.partition_limits.may_start(job), strict=True) if ok
             ]:
-                self.withdraw(job)
+                self.step_out(job)
                 self.enqueue(job)
+                if self.buffers is not None and not job.queued:
+                    self.buffers.left(job)
 
     def dequeue(self, job: Job) -> int:
         """`job` may not start any more (held, throttled, ended). How many were ahead of it in its (last) pool."""
@@ -133,6 +143,12 @@ class Waiting(QueueWay):
 
     def withdraw(self, job: Job) -> None:
         """`job` leaves the queue unstarted."""
+        self.step_out(job)
+        if self.buffers is not None:
+            self.buffers.left(job)
+
+    def step_out(self, job: Job) -> None:
+        """`job` leaves the queue, to come back; where a discipline gives places it keeps its own."""
         if job.queued:
             for record in self.state.queue.jobs[job.id]:
                 self.state.queue.pools[record.partition.pool].leave(job, None)
@@ -148,7 +164,7 @@ class Waiting(QueueWay):
         work them out.
         """
         standing = Standing(self.state.queue.priorities(job), self._found_cpus.counted(job))
-        self.withdraw(job)
+        self.step_out(job)
         return standing
 
     def forget(self, job: Job) -> None:

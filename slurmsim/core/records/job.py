@@ -46,7 +46,7 @@ class Job:
         "predicted_s", "preempt_start", "preempt_time", "priority", "qos", "qos_spec", "queued", "rank",
         "reason", "request", "requests", "reservation", "reservation_name", "reservations", "restarts",
         "scheduler", "special", "start_time", "state", "sub", "submit_time", "suspended_at", "suspended_s",
-        "threshold", "time_limit_s", "time_min_s", "tried_cpus", "user", "waits_for", "within_limits",
+        "threshold", "time_limit_s", "time_min_s", "tried_cpus", "turn", "user", "waits_for", "within_limits",
     )  # fmt: skip
 
     def __init__(
@@ -98,6 +98,7 @@ class Job:
         self.queued = False
         self.within_limits = -1  # count of edits at which all its partitions' limits were found to allow it
         self.key: tuple[int, ...] = ()
+        self.turn: tuple[int, int] | None = None  # place in the queue where a discipline gives places
         # whether it asks for a reservation, licenses or a deadline: most do not, and need not be asked more
         self.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
         self.time_min_s, self.deadline = sub.time_min_s, sub.deadline

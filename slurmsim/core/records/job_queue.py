@@ -4,7 +4,8 @@ Order (job_scheduler.c sort_job_queue, without preemption): records with a reser
 higher priority, earlier submit, lower job id (array tasks by array id, split ones first, then index), then earlier
 reservation.
 Under sched/builtin with priority/basic and equal tiers slurmctld sorts nothing and walks its job table: order of
-creation, whatever the priorities say. Jobs that are held, dependent, throttled or not yet begun are not in here.
+creation, whatever the priorities say. Where a discipline gives places (`queue.buffers`), these stand for priority,
+submit time and id. Jobs that are held, dependent, throttled or not yet begun are not in here.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ class Record:
         if r is not None:
             tier -= RESERVED_FIRST
             last += (r.start * 1_000_000 + r.order) * 10_000
+        if job.turn is not None:
+            self.key = (tier, job.turn[0], job.turn[1], 0, 0, last)
+            return
         if fifo:
             self.key = (0, job.order, 0, 0, 0, last)
             return
@@ -253,7 +257,7 @@ class JobQueue:
         pools = set()
         for record, value in changes:
             record.priority = value
-            if not fifo:
+            if not fifo and record.job.turn is None:
                 key = record.key
                 record.key = (key[0], -value, key[2], key[3], record.job.rank, key[5])
             job = record.job

@@ -32,6 +32,10 @@ class QueueWay:
         """`job` leaves the queue unstarted."""
         raise NotImplementedError
 
+    def step_out(self, job: Job) -> None:
+        """`job` leaves the queue, to come back; where a discipline gives places it keeps its own."""
+        raise NotImplementedError
+
     def set_aside(self, job: Job) -> Standing:
         """`job` leaves the queue, to be put back once something else has changed."""
         raise NotImplementedError

@@ -71,7 +71,7 @@ KINDS: tuple[Kind, ...] = (
         limit_fixed n_cpus n_nodes name nodes order partition partitions planned_nodes planned_start predicted_s
         preempt_start preempt_time priority qos qos_spec queued rank reason request requests reservation
         reservation_name reservations restarts scheduler special start_time state sub submit_time suspended_at
-        suspended_s threshold time_limit_s time_min_s tried_cpus user waits_for within_limits
+        suspended_s threshold time_limit_s time_min_s tried_cpus turn user waits_for within_limits
     """,
     ),
     _kind(

@@ -66,6 +66,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "selector", c.state.selector, "asleep"
     yield "access", c.access, "privileged closed edited"
     yield "queue", c.state.queue, "pools jobs fresh unasked watcher"
+    yield "buffers", c.buffers, "places held inside entries _last"
     yield "tried jobs", c.found_cpus, "news"
     yield "billing", c.state.billing, ""
     plain = c.priority.period_s is None and hasattr(c.priority, "_next")

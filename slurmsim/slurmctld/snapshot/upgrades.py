@@ -35,7 +35,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     2: {"submission": {"exempt": ""}},
     3: {"partition spec": {"disable_root_jobs": None}},
     4: {
-        "job": {"predicted_s": None, "corrections": 0},
+        "job": {"predicted_s": None, "corrections": 0, "turn": None},
         "pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]},
         "allocation": {"layout": None},
     },

@@ -33,7 +33,20 @@ from slurmsim_policies.predictors.data_driven import DataDriven
 from slurmsim_policies.predictors.last_two import LastTwo
 
 HOUR = 3600
-TAKES_ONE = {"easy", "conservative", "spf", "cp_eurora", "pcp19", "hcp19", "pcp20", "cp_classes", "list"}
+TAKES_ONE = {
+    "bins",
+    "titan",
+    "eos",
+    "easy",
+    "conservative",
+    "spf",
+    "cp_eurora",
+    "pcp19",
+    "hcp19",
+    "pcp20",
+    "cp_classes",
+    "list",
+}
 
 
 class Asked:

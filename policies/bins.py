@@ -1,0 +1,145 @@
+"""Bins: jobs are boosted and held back by their size, and a user has few in the queue; then any scheduler.
+
+A job goes to the bin of its number of nodes. It enters the queue when fewer than `limit` of its user's jobs are queued
+(running ones do not count), else it waits in a buffer, where it does not age. The queue is in the order of (time of
+entering it - boost of the bin), ties by order of entry: ageing adds the same to everybody. What goes on in the queue
+is the base scheduler's, which sees nobody in the buffers.
+
+At one instant: all facts, then the base. With `conservative` every job gets, in queue order, the earliest start at
+which enough nodes are free for its whole limit; all that are due start; whom that lets in is planned then, and so on.
+It plans anew where a job ends early or enters ahead of others. `fcfs` looks at the head alone, after every start anew.
+
+Held back: QOSMaxSubmitJobPerUserLimit (the buffer), PartitionNodeLimit (no bin), PartitionTimeLimit (too long).
+
+Options: `OPTIONS` below, and the base's. Source: the queue simulator of "Modeling Allocation Utilization Strategies on
+Supercomputers" and OLCF's queue policies; what they leave open: docs/systems/titan.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from slurmsim.errors import ConfigError
+from slurmsim.policy import (
+    Decision,
+    Decisions,
+    Policy,
+    PolicyOption,
+    RecordView,
+    SlurmRecord,
+    SlurmView,
+    load_policy,
+    policy_names,
+)
+from slurmsim_policies.bin_table import EOS, TITAN, Binned, Table, read_table
+
+RUN, HOLD = "run", "hold"
+AS_FILE = "as the file says"
+
+
+def _limit(text: str) -> int | None:
+    if text == "none":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(text)
+    return int(text)
+
+
+def _one_of(*words: str) -> Any:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(text)
+        return text
+
+    return read
+
+
+_LIMIT = "a user's jobs in the queue, or none"
+_LONGEST = f"jobs longer than their bin allows: {RUN} all the same, or {HOLD} them for ever"
+_BOOSTS = PolicyOption(_one_of("on", "off"), "on", "on, or off: nobody is boosted")
+_BASE = "scheduler of the queue, with its own options beside these"
+
+
+class Bins(Policy):
+    """A discipline made of a table of bins, and a base scheduler."""
+
+    name = "bins"
+    summary = "bins by size with boosts, and few queued jobs a user, from a file; any scheduler on top"
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
+        "file": PolicyOption(read_table, Table(), "table of bins in TOML; none: one bin for everybody"),
+        "base": PolicyOption(str, "conservative", _BASE),
+        "limit": PolicyOption(_limit, AS_FILE, _LIMIT),
+        "boosts": _BOOSTS,
+        "longest": PolicyOption(_one_of(RUN, HOLD), HOLD, _LONGEST),
+    }
+    TABLE: ClassVar[Table | None] = None
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        given = dict(options or {})
+        super().__init__({key: text for key, text in given.items() if key in self.OPTIONS})
+        name = self.options["base"]
+        if name not in policy_names() or issubclass(load_policy(name), Bins):
+            known = ", ".join(one for one in policy_names() if one not in ("bins", "titan", "eos"))
+            raise ConfigError(f"no base scheduler is called {name!r}", field="--policy", expected=known)
+        theirs = {key: text for key, text in given.items() if key not in self.OPTIONS}
+        base = load_policy(name)
+        for key in theirs:
+            if key not in base.OPTIONS and key != "predictor":  # of which the base says that it takes none
+                known = ", ".join(sorted({*self.OPTIONS, *base.OPTIONS}))
+                raise ConfigError(f"unknown option {key!r} of policy {self.name}", field="--policy",
+                                  expected=f"one of: {known}")  # fmt: skip
+        if name == "conservative":
+            theirs.setdefault("early", "replan")
+        self.base = base(theirs)
+        self.options = {**self.base.options, **self.options}
+        table = self.TABLE or self.options["file"]
+        limit = table.limit if self.options["limit"] == AS_FILE else self.options["limit"]
+        self.options["limit"] = limit
+        self.discipline = Binned(
+            table, limit, boosts=self.options["boosts"] == "on", hold=self.options["longest"] == HOLD
+        )
+        self.event_driven = self.base.event_driven
+        self.label = self.base.label or self.base.name
+        self.predictor = self.base.predictor
+
+    def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
+        self.base.watched = self.watched
+        self.base.configure(scheduler_parameters, start_time)
+
+    def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
+        return self.base.next_time(view, now, changed)
+
+    def order(self, view: SlurmView, records: Sequence[SlurmRecord], now: int) -> Sequence[RecordView]:
+        return self.base.order(view, records, now)
+
+    def schedule(self, view: SlurmView, now: int) -> Iterable[Decision] | Decisions:
+        return self.base.schedule(view, now)
+
+    def solved(self, view: SlurmView, now: int, request: Any, answer: Any) -> Iterable[Decision] | Decisions:
+        return self.base.solved(view, now, request, answer)
+
+
+_OWN = {key: option for key, option in Bins.OPTIONS.items() if key != "file"}
+
+
+class Titan(Bins):
+    """Titan's bins; the longest wall times bind nobody unless asked for, as in replays of the simulator's authors."""
+
+    name = "titan"
+    summary = "Titan's five bins, two of them boosted, and four queued jobs a user; any scheduler on top"
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
+        **_OWN,
+        "limit": PolicyOption(_limit, 4, _LIMIT),
+        "longest": PolicyOption(_one_of(RUN, HOLD), RUN, _LONGEST),
+    }
+    TABLE = TITAN
+
+
+class Eos(Titan):
+    """Eos's three bins."""
+
+    name = "eos"
+    summary = "Eos's three bins without boosts, and two queued jobs a user; any scheduler on top"
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {**Titan.OPTIONS, "limit": PolicyOption(_limit, 2, _LIMIT)}
+    TABLE = EOS

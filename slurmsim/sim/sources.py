@@ -1,0 +1,213 @@
+"""Streams at work: submissions that follow from time, or from starts and ends of other jobs.
+
+They are submissions like all others: the controller is told of them, the trace has them. One on a start or an end is
+told in another turn within that second. So that no loop goes on within one second for ever, there is a bound on the
+jobs a stream submits in one.
+
+Seconds of streams count from the first submission of the log they are on top of, else from 0.
+
+Job k of stream s has the id `first` + k x (number of streams) + s, so it has the same id under every policy.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Protocol
+
+import numpy as np
+from simpy import Environment
+from simpy.events import Event
+
+from slurmsim.errors import WorkloadError
+from slurmsim.model.submission import Submission
+from slurmsim.sim.network import Behaviour
+from slurmsim.sim.submissions import Submissions
+from slurmsim.workload import Stream, Workload
+
+CHUNK = 1024
+AT_ONCE = 10_000
+"""Most jobs a stream submits within a second."""
+Item = tuple[Submission, Behaviour]
+
+
+class Host(Protocol):
+    """The simulation, as sources need it."""
+
+    env: Environment
+
+    def submit(self, item: Item) -> None: ...
+    def source_dry(self) -> None: ...
+
+
+class Source:
+    """One stream: which job is next, and how many are in the queue."""
+
+    def __init__(
+        self, stream: Stream, number: int, of: int, first: int, seed: int, most: int, origin: int
+    ) -> None:  # fmt: skip
+        self.stream, self._number, self._of, self._first, self._seed = stream, number, of, first, seed
+        self._most, self.origin = most, origin
+        self.following = 0  # the number of its next job
+        self.queued = 0
+        self.dropped = 0
+        self.chains = stream.chains if stream.follows != "gap" else 1  # that have not come to their end
+        self._drawn = 0
+        self._items: dict[int, Item] = {}  # drawn, and not submitted yet
+        self._gaps: dict[int, float] = {}
+        self._passed = 0.0  # of an open stream: seconds from its start to its next job, not rounded
+        self._second, self._within = -1, 0
+
+    def next_job(self, now: int, *, at_once: bool = False) -> tuple[int, int] | None:
+        """The next job's number, and when it comes: counted from `now` where it follows another; None: no more."""
+        stream, k = self.stream, self.following
+        if stream.jobs is not None and k >= stream.jobs:
+            return None
+        self.following += 1
+        self._draw(k)
+        gap = self._gaps.pop(k)
+        if stream.follows == "gap":
+            self._passed += gap
+            at = self.origin + stream.start + round(self._passed)
+        else:
+            at = now if at_once else now + round(gap)
+        return None if stream.last is not None and at >= self.origin + stream.last else (k, at)
+
+    def take(self, k: int, now: int) -> Item:
+        """Job `k`, which comes now. Raises WorkloadError when too many come in this second."""
+        self._within = self._within + 1 if now == self._second else 1
+        self._second = now
+        if self._within > AT_ONCE:
+            raise WorkloadError(f"more than {AT_ONCE} jobs in second {now}: it would go on for ever",
+                                field=f"stream {self.stream.name}", expected="time between its jobs")  # fmt: skip
+        item = self._items.pop(k)
+        if item[0].request.min_nodes > self._most:
+            raise WorkloadError(f"job {k} asks for {item[0].request.min_nodes} nodes, the cluster has {self._most}",
+                                field=f"stream {self.stream.name}",
+                                expected=f"nodes with most = {self._most}")  # fmt: skip
+        return item
+
+    def _draw(self, k: int) -> None:
+        """Have job `k` at hand; asked for in order."""
+        if k < self._drawn:
+            return
+        rows = self.stream.rows(k, CHUNK, self._seed)
+        rows.ints["job_id"] = self._first + self._number + self._of * np.arange(k, k + CHUNK, dtype=np.int64)
+        for row, sub, behaviour in Submissions(rows).rows():
+            self._items[k + row] = sub, behaviour
+        self._gaps |= enumerate(self.stream.gaps(k, CHUNK, self._seed).tolist(), k)
+        self._drawn = k + CHUNK
+
+
+class Sources:
+    """All streams of a workload, and the limit on all of them together.
+
+    Attributes
+    ----------
+    open
+        Streams that may submit more.
+    """
+
+    def __init__(self, host: Host, workload: Workload, n_nodes: int, seed: int, until: int | None) -> None:
+        streams = workload.streams
+        assert streams is not None
+        ids = workload.ints["job_id"]
+        first = int(ids.max()) + 1 if len(ids) else 1
+        origin = int(workload.ints["submit"].min()) if len(ids) else 0
+        seed = seed if streams.seed is None else streams.seed
+        of = len(streams.streams)
+        self._host, self._limit, self._drops = host, streams.limit, streams.drops
+        self.sources = [
+            Source(one, number, of, first, seed, n_nodes, origin) for number, one in enumerate(streams.streams)
+        ]
+        self.open = of
+        self._queued = 0
+        self._waits: deque[tuple[Source, Item]] = deque()  # the buffer, oldest first
+        self._pending: dict[int, Source] = {}  # job id -> whose; in the queue
+        self._running: dict[int, Source] = {}
+        for one in streams.streams:
+            if one.jobs is None and one.last is None and until is None:
+                raise WorkloadError("never ends", file=streams.file or None, field=f"stream {one.name}",
+                                    expected="jobs, hours, or --until")  # fmt: skip
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Jobs dropped at full queues, by stream."""
+        return {one.stream.name: one.dropped for one in self.sources if one.dropped}
+
+    def begin(self) -> None:
+        """Every stream comes to its first jobs; a loop begins with them at once, think times lie between its jobs."""
+        for source in self.sources:
+            for _ in range(source.chains):
+                self._arm(source, source.origin + source.stream.start, at_once=True)
+
+    def started(self, job_id: int) -> None:
+        """Job `job_id` left the queue for its nodes."""
+        source = self._pending.pop(job_id, None)
+        if source is None:
+            return
+        self._running[job_id] = source
+        self._leave(source)
+        if source.stream.follows == "start":
+            self._arm(source, int(self._host.env.now))
+
+    def ended(self, job_id: int) -> None:
+        """Job `job_id` is over, or was refused or cancelled before it started."""
+        source = self._pending.pop(job_id, None)
+        if source is not None:
+            self._leave(source)
+            if source.stream.follows != "gap":
+                self._arm(source, int(self._host.env.now))
+            return
+        source = self._running.pop(job_id, None)
+        if source is not None and source.stream.follows == "end":
+            self._arm(source, int(self._host.env.now))
+
+    def _arm(self, source: Source, now: int, *, at_once: bool = False) -> None:
+        """Wait for the next job of `source`; a chain that has none has come to its end."""
+        following = source.next_job(now, at_once=at_once)
+        if following is None:
+            source.chains -= 1
+            if not source.chains:
+                self.open -= 1
+                self._host.source_dry()
+            return
+        k, at = following
+        env = self._host.env
+        env.timeout(max(0, at - int(env.now)), (source, k)).callbacks.append(self._due)
+
+    def _due(self, timer: Event) -> None:
+        """A stream's next job is there."""
+        value: Any = timer.value
+        source, k = value
+        now = int(self._host.env.now)
+        item = source.take(k, now)
+        if self._room(source):
+            self._enter(source, item)
+        elif source.stream.drops if self._full(source) else self._drops:
+            source.dropped += 1
+        else:
+            self._waits.append((source, item))
+        if source.stream.follows == "gap":
+            self._arm(source, now)
+
+    def _full(self, source: Source) -> bool:
+        return source.stream.limit is not None and source.queued >= source.stream.limit
+
+    def _room(self, source: Source) -> bool:
+        return not self._full(source) and (self._limit is None or self._queued < self._limit)
+
+    def _enter(self, source: Source, item: Item) -> None:
+        source.queued += 1
+        self._queued += 1
+        self._pending[item[0].job_id] = source
+        self._host.submit(item)
+
+    def _leave(self, source: Source) -> None:
+        """A job of `source` left the queue: the oldest in the buffer that may enter does."""
+        source.queued -= 1
+        self._queued -= 1
+        for k, (other, item) in enumerate(self._waits):
+            if self._room(other):
+                del self._waits[k]
+                self._enter(other, item)
+                return

@@ -1,0 +1,105 @@
+"""Distributions by their names in SciPy, drawn from a counter-based generator: draw k needs no draw before it.
+
+5                                          always 5
+{dist = "expon", scale = 3600}             parameters as SciPy names them: shapes, loc, scale
+{dist = "poisson", mu = 8, least = 1}      cut off below and above by least and most
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.errors import ConfigError
+
+Floats = npt.NDArray[np.float64]
+WORDS = 4  # random words of a job: one block of Philox
+
+
+def uniforms(seed: int, stream: int, first: int, count: int) -> Floats:
+    """(count, 4) numbers in (0, 1): row k are those of draw `first` + k, whatever was drawn before."""
+    generator = np.random.Philox(key=np.array([seed, stream], np.uint64), counter=first)
+    words = generator.random_raw(count * WORDS).reshape(count, WORDS)
+    found: Floats = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return found
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution, or a constant.
+
+    Attributes
+    ----------
+    constant
+        Always that, if there is no `law`.
+    law
+        A frozen distribution of SciPy.
+    least, most
+        What is beyond counts as these.
+    """
+
+    constant: float = 0.0
+    law: Any = None
+    least: float = -math.inf
+    most: float = math.inf
+
+    def of(self, u: Floats) -> Floats:
+        """Values whose probabilities to be at most so large are `u`, of its shape."""
+        if self.law is None:
+            return np.full(len(u), self.constant)
+        return np.clip(np.asarray(self.law.ppf(u), np.float64), self.least, self.most)
+
+
+def read_distribution(value: Any, file: str, field: str, *, positive: bool) -> Distribution:
+    """What a TOML value says; `positive`: something above 0 has to come out. Raises ConfigError."""
+    if type(value) in (int, float):
+        if not math.isfinite(value) or value < 0 or (positive and value == 0):
+            expected = "more than 0" if positive else "at least 0"
+            raise ConfigError(f"{value!r}", file=file, field=field, expected=expected)
+        return Distribution(float(value))
+    if not isinstance(value, Mapping) or not isinstance(value.get("dist"), str):
+        raise ConfigError(f"{value!r} is no distribution", file=file, field=field,
+                          expected='a number, or {dist = "NAME in scipy.stats", …}')  # fmt: skip
+    given = {key: one for key, one in value.items() if key not in ("dist", "least", "most")}
+    for key, one in value.items():
+        if key != "dist" and (type(one) not in (int, float) or not math.isfinite(one)):
+            raise ConfigError(f"{one!r}", file=file, field=f"{field}.{key}", expected="a number")
+    least, most = float(value.get("least", -math.inf)), float(value.get("most", math.inf))
+    if least > most:
+        raise ConfigError(f"least {least:g} is more than most {most:g}", file=file, field=field, expected="a range")
+    law = _frozen(value["dist"], given, file, field)
+    high = min(float(law.support()[1]), most)
+    if positive and not high > 0:
+        raise ConfigError("nothing above 0 can come out", file=file, field=field, expected="more than 0")
+    return Distribution(0.0, law, least, most)
+
+
+def _frozen(name: str, given: Mapping[str, float], file: str, field: str) -> Any:
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise ConfigError("SciPy is not installed", file=file, field=field,
+                          expected="pip install 'slurmsim[models]'") from error  # fmt: skip
+    known = getattr(stats, name, None)
+    if not isinstance(known, stats.rv_continuous | stats.rv_discrete):
+        raise ConfigError(f"no distribution of SciPy is called {name!r}", file=file, field=f"{field}.dist",
+                          expected="as expon, gamma, lognorm, norm, poisson, uniform, weibull_min")  # fmt: skip
+    names = [*(word.strip() for word in (known.shapes or "").split(",") if word.strip()), "loc"]
+    names += [] if isinstance(known, stats.rv_discrete) else ["scale"]
+    for key in given:
+        if key not in names:
+            expected = ", ".join([*names, "least", "most"])
+            raise ConfigError("unknown parameter", file=file, field=f"{field}.{key}", expected=expected)
+    for key in names:
+        if key not in ("loc", "scale") and key not in given:
+            raise ConfigError("missing", file=file, field=f"{field}.{key}", expected=f"a number: a shape of {name}")
+    law = known(**given)
+    if not math.isfinite(float(law.ppf(0.5))):
+        raise ConfigError(f"{dict(given)} are no parameters of {name}", file=file, field=field,
+                          expected="parameters SciPy takes")  # fmt: skip
+    return law
