@@ -43,6 +43,10 @@ class Policy:
     predictor
         Who predicts run times to it (`JobView.expected_s`), by the option ``predictor`` of a policy that has it
         (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
+    reshapes
+        Whether it chooses sizes and caps of jobs (`PowerView`): then every job has to say what its application is.
+    budget_w
+        The budget it wants the core to keep, watts, where the run says none; None for none.
     watched
         Set by the host before `configure`: somebody looks between passes, as users of a live cluster do, so that
         estimates matter which decide nothing.
@@ -55,6 +59,8 @@ class Policy:
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
+    reshapes: ClassVar[bool] = False
+    budget_w: float | None = None
     predictor: Predictor | None = None
 
     def __init__(self, options: Mapping[str, str] | None = None) -> None:

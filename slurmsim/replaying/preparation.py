@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
 from slurmsim.replaying.instances import check_folder
 from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.power import power_spec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
@@ -131,6 +132,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
                                 f"policy {name} never preempts: sched/backfill and sched/builtin do"))  # fmt: skip
     _check_predictor(options, policy, workload)
     _check_times(options, policy)
+    if (power := power_spec(options, policy, workload, cluster)) is not None:
+        cluster = replace(cluster, power=power)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
@@ -178,6 +181,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:
         hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    if options.power_budget is not None and Path(options.power_budget).is_file():
+        hashes["power_budget_sha256"] = _sha256(options.power_budget)
     if options.groups:
         hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
     return hashes

@@ -92,7 +92,7 @@ class Simulation(Network):
         self.n_done = 0
         self._listener = listener or Listener()
         self._followers = _followers(workload)
-        self._rows = Submissions(workload).rows()
+        self._rows = Submissions(workload, cluster.power).rows()
         self._over = self.env.event()
         self._last_run = start_time
         self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
