@@ -119,10 +119,11 @@ def _given(table: Mapping[str, Any], where: str, weight: float) -> list[Option]:
         _wrong(f"{where}options", "expected at least one [nodes, watts, value]")
     found = []
     for k, row in enumerate(rows):
-        good = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == 3 and _is_whole(row[0])
-        if not good or not _is_number(row[1]) or not _is_number(row[2]) or row[0] < 1 or row[1] < 0 or row[2] < 0:
+        good = isinstance(row, Sequence) and not isinstance(row, str) and len(row) in (3, 4) and _is_whole(row[0])
+        if not good or not all(_is_number(one) and one >= 0 for one in row[1:]) or not 1 <= row[0] <= _MOST:
             _wrong(f"{where}options[{k}]", f"expected [nodes, watts, value], got {row!r}")
-        found.append(Option(int(row[0]), float(row[1]), _worth(weight, float(row[2]), f"{where}options[{k}]")))
+        worth = _worth(weight, float(row[2]), f"{where}options[{k}]")
+        found.append(Option(int(row[0]), float(row[1]), worth, float(row[3]) if len(row) == 4 else 0.0))
     return found
 
 

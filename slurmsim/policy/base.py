@@ -44,7 +44,8 @@ class Policy:
         Who predicts run times to it (`JobView.expected_s`), by the option ``predictor`` of a policy that has it
         (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
     reshapes
-        Whether it chooses sizes and caps of jobs (`PowerView`): then every job has to say what its application is.
+        Whether it chooses sizes and caps of jobs (`PowerView`): then a run knows of power, and a live cluster, which
+        knows of none, refuses it.
     budget_w
         The budget it wants the core to keep, watts, where the run says none; None for none.
     watched

@@ -80,6 +80,10 @@ class PowerView(PoolsView, Protocol):
     def power(self) -> PowerFacts | None:
         """The watts; None in a run that knows none."""
 
+    @property
+    def solving(self) -> bool:
+        """Whether an answer to a `Solve` is awaited."""
+
     def profile(self, job: JobView) -> Profile | None:
         """What `job` says of its application; None for nothing."""
 

@@ -27,7 +27,7 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     ------
     ConfigError
         An option is no number of watts, contradicts another one, would change nothing or leaves the idle machine no
-        room; or a cap or a policy that chooses sizes meets a job without an application.
+        room; or a cap meets a job without an application.
     """
     told = has_applications(workload)
     asked = [options.power_budget, options.power_cap, options.base_w, options.full_w, options.idle_w]
@@ -56,14 +56,14 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     if least is not None and least < idle * len(cluster.nodes):
         raise ConfigError(f"{least / 1000:g} W are less than {len(cluster.nodes)} idle nodes draw",
                           field="--power-budget", expected=f"{idle * len(cluster.nodes) / 1000:g} or more")  # fmt: skip
-    _check_applications(options, policy, workload, spec)
+    _check_applications(options, workload, spec)
     return spec
 
 
-def _check_applications(options: RunOptions, policy: Policy, workload: Workload, spec: PowerSpec) -> None:
+def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec) -> None:
     """Raises WorkloadError for an application that is none; ConfigError for a lack of them, and beyond `full_mw`."""
     applications = Applications(workload, spec)
-    needs = f"policy {policy.name}" if policy.reshapes else "--power-cap" if spec.cap_mw is not None else ""
+    needs = "" if spec.cap_mw is None else "--power-cap"
     column = workload.texts["app"]
     without = np.flatnonzero(~np.array([bool(text) for text in column.values], np.bool_)[column.codes])
     if needs and len(without):

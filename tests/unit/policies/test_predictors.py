@@ -33,7 +33,7 @@ from slurmsim_policies.predictors.data_driven import DataDriven
 from slurmsim_policies.predictors.last_two import LastTwo
 
 HOUR = 3600
-TAKES_ONE = {"easy", "conservative", "spf", "cp_eurora", "pcp19", "hcp19", "pcp20", "cp_classes", "list"}
+TAKES_ONE = {"easy", "conservative", "spf", "cp_eurora", "pcp19", "hcp19", "pcp20", "cp_classes", "list", "parm"}
 
 
 class Asked:
