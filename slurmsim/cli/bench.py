@@ -19,6 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_lomonosov(names)
     _add_eurora(names)
     _add_pcp20(names)
+    _add_parm(names)
 
 
 def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
@@ -174,6 +175,38 @@ def lomonosov(args: argparse.Namespace) -> int:
             args.out, parts=parts, seeds=args.seeds, log=log, workers=args.workers, fresh=args.fresh, progress=progress,
             model_options=tuple(sorted(parse_option_list(args.option).items())),
         )  # fmt: skip
+    files = write(found, args.out)
+    if args.json:
+        print(to_json(as_dict(found)), end="")
+    elif talkative:
+        print(as_text(found))
+        print(f"\nWritten: {files[0].parent}")
+    return 0
+
+
+def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = names.add_parser(
+        "parm",
+        help="moldable and malleable jobs under a budget of watts",
+        description="PARM's versions beside Slurm's backfill, uniform caps and selection alone, on the paper's testbed "
+        "of 38 nodes under 3,300 W, with jobs made up by its rules. Runs that are in OUT already are not made again. "
+        "Written: results.txt, results.json, parm.png. About the paper and the result: docs/systems/parm.md.",
+    )
+    p.add_argument("--seeds", metavar="N", type=int, default=10, help="replicates of each run (default 10)")
+    _common(p, "bench-parm")
+    p.set_defaults(func=parm)
+
+
+def parm(args: argparse.Namespace) -> int:
+    """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench.parm import cells, experiment
+    from slurmsim.bench.parm_view import as_dict, as_text, write
+    from slurmsim.cli.progress import counting_bar
+    from slurmsim.trace.jsonfile import to_json
+
+    talkative = not args.quiet and not args.json
+    with counting_bar(len(cells(max(args.seeds, 0))), "runs", shown=talkative and sys.stderr.isatty()) as progress:
+        found = experiment(args.out, seeds=args.seeds, workers=args.workers, fresh=args.fresh, progress=progress)
     files = write(found, args.out)
     if args.json:
         print(to_json(as_dict(found)), end="")

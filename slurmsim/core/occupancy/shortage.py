@@ -35,16 +35,19 @@ class Shortage:
     ) -> None:
         self.state, self.watts, self._resizes, self._suspension = state, watts, resizes, suspension
         self._gives_back = gives_back
+        self._took = False  # something is still to be given back
 
     def settle(self) -> None:
         """Take what is too much, or give back what there is room for."""
         budget = self.watts.budget_mw
         if budget is not None and self.watts.total_mw > budget:
+            self._took = True
             self._lower_caps(budget)
             self._shrink(budget)
             self._suspend(budget)
-        elif self.watts.shapes:
+        elif self._took:
             self._give_back()
+            self._took = any(shape.by_budget or shape.lowered for shape in self.watts.shapes.values())
 
     def _running(self) -> list[Job]:
         """Least weight first."""
