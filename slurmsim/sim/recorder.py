@@ -183,11 +183,15 @@ class Recorder(Listener):
         )  # fmt: skip
 
 
+_NO_WATTS: tuple[int | None, ...] = (None, None, None, None)
+
+
 def _watts_of(watts: Watts, partition: str) -> tuple[int | None, ...]:
     """Cells of `schema.POWER` in a row of usage."""
     if partition:
-        return None, None, None, None
-    return watts.total_mw, watts.drawn_mw, watts.idle_mw, watts.budget_mw
+        return _NO_WATTS
+    idle = watts.idle_mw
+    return watts.charged_mw + idle, watts.drawn_mw, idle, watts.budget_mw
 
 
 def _licenses(job: Job) -> str:

@@ -61,11 +61,15 @@ class Watts(WattsWay):
     @property
     def budget_mw(self) -> int | None:
         """The budget in force; None for none."""
+        if not self.limited:
+            return None
         return self.spec.budget_at(self.state.now)
 
     @property
     def idle_mw(self) -> int:
         """What nodes without a job draw."""
+        if not self.spec.idle_mw:
+            return 0
         return self._awake(self.state.usage.whole.nodes) * self.spec.idle_mw
 
     @property
