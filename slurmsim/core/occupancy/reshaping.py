@@ -35,12 +35,15 @@ class Reshaping:
         self.state, self.watts, self._resizes = state, watts, resizes
         self._completing, self._power = completing, power
 
-    def apply(self, wishes: Sequence[Wish]) -> bool:
-        """Give every job what is wished for it; False, and nothing has changed, if that cannot be."""
+    def apply(self, wishes: Sequence[Wish], among: Bitmap | None = None) -> bool:
+        """Give every job what is wished for it; False, and nothing has changed, if that cannot be.
+
+        Further nodes are taken out of `among`, None for all.
+        """
         wishes = [one for one in wishes if self._differs(one)]
         if not all(self._may_change(job, nodes) for job, nodes, _ in wishes):
             return False
-        within = self._places(wishes)
+        within = self._places(wishes, among)
         if within is None or not self._affordable(wishes):
             return False
         shapes, spec = self.watts.shapes, self.watts.spec
@@ -75,14 +78,14 @@ class Reshaping:
         each = cap_mw + self.watts.spec.base_mw
         return nodes > job.n_nodes or nodes * each > self.watts.shapes[job.id].own_mw, job.id
 
-    def _places(self, wishes: Sequence[Wish]) -> dict[int, Bitmap] | None:
+    def _places(self, wishes: Sequence[Wish], among: Bitmap | None) -> dict[int, Bitmap] | None:
         """Where each job that grows finds its further nodes; None if one does not."""
         table, found = self.state.table, dict[int, Bitmap]()
         free = table.idle & ~self._completing.nodes
         for job, nodes, _ in wishes:
             if nodes < job.n_nodes:
                 free |= job.nodes & ~lowest(job.nodes, nodes)
-        free &= table.up
+        free &= table.up if among is None else table.up & among
         for job, nodes, _ in sorted(wishes, key=_by_id):
             more = nodes - job.n_nodes
             if more <= 0:

@@ -231,7 +231,7 @@ class PolicyHost:
         if kind is Resize:
             if not isinstance(decision.job, Job):
                 raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
-            if decision.job.sub.profile is not None:
+            if self._wishes.watts is not None:
                 return self._wishes.resize(decision)
             return self._resizes.to(decision.job, decision.n_nodes, decision.within)
         if kind is Reconfigure:

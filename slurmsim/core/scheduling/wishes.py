@@ -86,11 +86,15 @@ class Wishes:
         return self.reshaping.apply(wishes)
 
     def resize(self, decision: Any) -> bool:
-        """Carry a `Resize` out of a job that has an application."""
+        """Carry a `Resize` out in a run that knows of power."""
         job = decision.job
         if self.watts is None or self.reshaping is None or job.state != JobState.RUNNING or decision.n_nodes < 1:
             return False
-        return self.reshaping.apply([(job, decision.n_nodes, self.watts.shapes[job.id].cap_mw)])
+        profile = job.sub.profile
+        known = profile is None or (profile.malleable and profile.min_nodes <= decision.n_nodes <= profile.max_nodes)
+        if not known and decision.n_nodes != job.n_nodes:
+            return False
+        return self.reshaping.apply([(job, decision.n_nodes, self.watts.shapes[job.id].cap_mw)], decision.within)
 
     def _nodes(self, job: Job, nodes: Any) -> int:
         profile = job.sub.profile

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from power_runs import LEAN, Script, column, ends, jobs, run
 
 from slurmsim.errors import PolicyError, SlurmSimError
+from slurmsim.policy import Decisions, Policy, PowerView, Resize, Start
 from slurmsim.trace.reader import Trace
 from slurmsim.validate import validate_trace
 
@@ -229,6 +230,34 @@ def test_a_run_without_power_has_no_trace_of_it(tmp_path: Path) -> None:
     assert column(trace, "energy_j") == {1: 232 * 60, 2: 232 * 60}
 
 
+class Grower(Policy):
+    """Starts what fits, and gives job 1 more nodes by a plain Resize, out of the upper half of the cluster."""
+
+    name = "grower"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcomes: list[bool | None] = []
+
+    def schedule(self, view: PowerView, now: int) -> Decisions:
+        for job in view.pending:
+            yield Start(job)
+        if now == 0 and not self.outcomes:
+            for job in view.running:
+                for nodes in (5, 4):
+                    self.outcomes.append((yield Resize(job, nodes, within=0xFFFF0000)))
+
+
+@pytest.mark.parametrize("more", [{}, {"app": LEAN, "min_nodes": 1, "max_nodes": 9, "malleable": 1}])
+def test_a_plain_resize_asks_the_budget(tmp_path: Path, more: dict[str, Any]) -> None:
+    """With and without an application; and it takes the nodes it was given to choose from."""
+    plain = pd.DataFrame({"job_id": [1], "submit": [0], "run_time": [60], "nodes": [2]}).assign(**more)
+    grower = Grower()
+    trace = run(tmp_path, plain, grower, power_budget=str(4 * 116))
+    assert grower.outcomes == [False, True] and peak(trace) == 4 * 116 * W
+    assert trace.jobs_frame()["node_list"].tolist() == ["n[01-02,17-18]"]
+
+
 # -- the validator finds what is wrong --------------------------------------------------------------------------------
 
 
@@ -238,9 +267,10 @@ def altered(trace: Trace, table: str, name: str, row: int, value: int) -> list[s
     found = pq.read_table(file)
     kept = file.read_bytes()
     cells = found.column(name).to_numpy(zero_copy_only=False).copy()
+    cells = np.nan_to_num(cells.astype(float)).astype(np.int64)
     cells[row] = value
     field = found.schema.field(name)
-    changed = found.set_column(found.column_names.index(name), field, pa.array(np.array(cells, np.int64)))
+    changed = found.set_column(found.column_names.index(name), field, pa.array(cells))
     pq.write_table(changed.cast(found.schema), file)
     failed = validate_trace(trace.path).failed
     file.write_bytes(kept)
