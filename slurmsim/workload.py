@@ -32,6 +32,9 @@ INT_COLUMNS: dict[str, tuple[str, int]] = {
     "tasks_per_node": ("--ntasks-per-node; -1 not given", -1),
     "mem_per_node": ("--mem, MiB; 0 all memory; -1 not given", -1),
     "mem_per_cpu": ("--mem-per-cpu, MiB; -1 not given", -1),
+    "min_nodes": ("fewest nodes a policy that chooses sizes may give it; -1: those it asks for", -1),
+    "max_nodes": ("most of them; `run_time` and `time_limit` are meant for so many; -1: those it asks for", -1),
+    "malleable": ("1: its nodes may also change while it runs", 0),
     "exclusive": ("1 for --exclusive", 0),
     "oversubscribe": ("1 for -s", 0),
     "contiguous": ("1 for --contiguous", 0),
@@ -74,9 +77,14 @@ TEXT_COLUMNS: dict[str, str] = {
     "licenses": "--licenses: mat:2,flu",
     "outcome": "what ends the job if no limit, failure or cancel does: COMPLETED, FAILED, OUT_OF_MEMORY, NODE_FAIL;"
     " empty means COMPLETED (exit code 0) or FAILED (any other)",
+    "app": "its application (slurmsim.energy): LeanMD:parallelism=24:sigma=0.2, or all numbers by name",
     "log_state": "recorded final state",
     "log_nodes": "recorded node list, hostlist",
 }
+
+
+ADDED = ("min_nodes", "max_nodes", "malleable", "app")
+"""Columns that came later: a file has them only where some job says something in them."""
 
 
 @dataclass(slots=True)

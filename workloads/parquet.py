@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
-from slurmsim.workload import INT_COLUMNS, TEXT_COLUMNS, QualityReport, TextColumn, Workload, WorkloadHeader
+from slurmsim.workload import ADDED, INT_COLUMNS, TEXT_COLUMNS, QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.dependencies import first_in_a_loop, loop_error, waiting_for_itself
 from slurmsim_workloads.files import reason_of, replacing
 from slurmsim_workloads.options import Option, check_options
@@ -38,13 +38,14 @@ OPTIONS: tuple[Option, ...] = ()
 # Smallest value a column may hold. Everything else in the column must be at least that.
 _LOWEST: dict[str, int] = {
     "job_id": 1, "submit": 0, "run_time": -1, "time_limit": -2, "time_min": -1, "nodes": -1, "nodes_max": -1,
+    "min_nodes": -1, "max_nodes": -1,
     "tasks": -1, "cpus_per_task": 1, "tasks_per_node": -1, "mem_per_node": -1, "mem_per_cpu": -1, "begin": -1,
     "nice": -2_147_483_645, "priority": -1, "deadline": -1, "cancel_at": -1, "exit_code": 0, "exit_signal": 0,
     "array_job_id": -1, "array_task_id": -1, "array_limit": -1, "think_after": -1, "depends_on": -1, "log_eligible": -1,
     "log_start": -1, "log_end": -1,
 }  # fmt: skip
-_POSITIVE_OR_MISSING = ("nodes", "nodes_max", "tasks", "tasks_per_node")
-_FLAGS = ("exclusive", "oversubscribe", "contiguous", "hold", "requeue")
+_POSITIVE_OR_MISSING = ("nodes", "nodes_max", "min_nodes", "max_nodes", "tasks", "tasks_per_node")
+_FLAGS = ("malleable", "exclusive", "oversubscribe", "contiguous", "hold", "requeue")
 
 
 class ParquetFormat:
@@ -168,10 +169,15 @@ def to_table(workload: Workload) -> pa.Table:
 
     fields: list[pa.Field] = []
     arrays: list[pa.Array] = []
+    told = _told(workload)
     for name in INT_COLUMNS:
+        if name not in told:
+            continue
         fields.append(pa.field(name, pa.int64(), nullable=False))
         arrays.append(pa.array(workload.ints[name], pa.int64()))
     for name in TEXT_COLUMNS:
+        if name not in told:
+            continue
         column = canonical(workload.texts[name])
         fields.append(pa.field(name, pa.dictionary(pa.int32(), pa.string()), nullable=False))
         arrays.append(pa.DictionaryArray.from_arrays(pa.array(column.codes), pa.array(column.values, pa.string())))
@@ -182,6 +188,14 @@ def to_table(workload: Workload) -> pa.Table:
     }
     metadata = {METADATA_KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode()}
     return pa.table(arrays, schema=pa.schema(fields, metadata=metadata))
+
+
+def _told(workload: Workload) -> set[str]:
+    """Columns a file of the workload has: all, but those of `ADDED` that say nothing."""
+    silent = {name for name in ADDED if name in INT_COLUMNS and (workload.ints[name] == INT_COLUMNS[name][1]).all()}
+    texts = ((name, workload.texts[name]) for name in ADDED if name in TEXT_COLUMNS)
+    silent |= {name for name, column in texts if not any(column.values[code] for code in np.unique(column.codes))}
+    return {*INT_COLUMNS, *TEXT_COLUMNS} - silent
 
 
 def canonical(column: TextColumn) -> TextColumn:

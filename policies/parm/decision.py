@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, floor, lcm
 
 import numpy as np
@@ -12,15 +13,23 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+FINEST = 10**6
+MOST_W = 1e300  # far from where floats end
+ROOM = 1 << 62
+"""Below what all numbers of a solver's sum have to stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A job on `nodes` nodes with processors capped at `watts`, and what that is worth: its part of equation 1."""
+    """A job on `nodes` nodes with processors capped at `watts`, and what that is worth: its part of equation 1.
+
+    `least_w` is what it draws at least, however little that were: while its data move it still draws what it had.
+    """
 
     nodes: int
     watts: float
     value: float
+    least_w: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +73,45 @@ class Decision:
     jobs: tuple[JobOptions, ...]
 
     @cached_property
-    def scale(self) -> int:
-        """Parts of a watt in which all powers are whole numbers; at most a million."""
+    def scale(self) -> Fraction:
+        """Parts of a watt in which all powers are whole numbers: at most a million, and never so many that sums of
+        them would not fit into 62 bits. Where they are too coarse draws are rounded up and the budget down."""
         powers = {self.budget_w, self.base_w, *(one.watts for job in self.jobs for one in job.options)}
-        return min(lcm(*(_exact(power).denominator for power in powers)), 10**6)
+        fine = min(lcm(*(_exact(power).denominator for power in powers)), FINEST)
+        draws = [watts for job in self.jobs for one in job.options if (watts := self._watts_up(one)) is not None]
+        # resizes count before watts, one more than the whole budget each: that sum is the largest there is
+        most = (1 + len(draws)) * (min(ceil(_exact(self.budget_w)), sum(draws)) + 1) + sum(draws)
+        return min(Fraction(fine), Fraction(ROOM, 2 * most))
 
     @cached_property
     def budget(self) -> int:
-        """The budget in these parts."""
-        return floor(_exact(self.budget_w) * self.scale)
+        """The budget in these parts; no more than all options together would draw."""
+        every = sum(self.draw(one) for job in self.jobs for one in job.options if self._watts_up(one) is not None)
+        return min(floor(_exact(self.budget_w) * self.scale), every)
 
     def draw(self, option: Option) -> int:
         """What all nodes of an option draw, in these parts, rounded up."""
-        return option.nodes * ceil((_exact(option.watts) + _exact(self.base_w)) * self.scale)
+        each = self._each.get(option.watts)
+        if each is None:
+            each = self._each[option.watts] = ceil((_exact(option.watts) + _exact(self.base_w)) * self.scale)
+        least = ceil(_exact(option.least_w) * self.scale) if option.least_w else 0
+        return max(option.nodes * each, least)
+
+    def fits(self, option: Option) -> bool:
+        """Whether an option is within nodes and budget when nothing else runs."""
+        return option.nodes <= self.nodes and self.draw(option) <= self.budget
+
+    @cached_property
+    def _each(self) -> dict[float, int]:
+        """What a node draws at a cap, in parts of a watt."""
+        return {}
+
+    def _watts_up(self, option: Option) -> int | None:
+        """What an option draws in whole watts, rounded up; None for more than there is."""
+        watts = max(option.nodes * (option.watts + self.base_w), option.least_w)
+        if option.nodes > self.nodes or not watts <= min(2 * self.budget_w, MOST_W):
+            return None
+        return ceil(watts) + 1
 
     @cached_property
     def columns(self) -> Columns:
@@ -84,6 +119,7 @@ class Decision:
         return Columns.of(self)
 
 
+@lru_cache(maxsize=4096)
 def _exact(power: float) -> Fraction:
     """A power as it is written."""
     return Fraction(repr(power))
@@ -117,7 +153,7 @@ class Columns:
                 (one.nodes, decision.draw(one), one.value, int(now is not None and one.nodes != now), k)
                 for k, one in enumerate(job.options)
             ]
-            best = _undominated([one for one in mine if one[0] <= decision.nodes and one[1] <= decision.budget])
+            best = _undominated([row for row in mine if decision.fits(job.options[row[4]])])
             rows += best
             jobs += [index] * len(best)
             first.append(len(rows))
@@ -130,13 +166,40 @@ Row = tuple[int, int, float, int, int]
 
 
 def _undominated(rows: list[Row]) -> list[Row]:
-    """(nodes, draw, value, resize, index): those no other is at least as good as in everything; of equals the first."""
+    """(nodes, draw, value, resize, index): those no other is at least as good as in everything; of equals the first.
+
+    By ascending nodes; what is left to compare are draw and value, for which stairs are kept: O(n log n).
+    """
+    stairs = _Stairs(), _Stairs()  # of rows without and with a resize
     kept: list[Row] = []
     for row in sorted(rows, key=lambda one: (one[0], one[1], -one[2], one[3], one[4])):
-        nodes, draw, value, resize, _ = row
-        if not any(n <= nodes and w <= draw and v >= value and r <= resize for n, w, v, r, _ in kept):
-            kept.append(row)
+        _, draw, value, resize, _ = row
+        if any(stair.best(draw) >= value for stair in stairs[: resize + 1]):
+            continue
+        kept.append(row)
+        stairs[resize].add(draw, value)
     return sorted(kept, key=lambda one: one[4])
+
+
+class _Stairs:
+    """The highest value for up to a draw: steps of ascending draw and ascending value."""
+
+    def __init__(self) -> None:
+        self._draws: list[int] = []
+        self._values: list[float] = []
+
+    def best(self, draw: int) -> float:
+        """The highest value of all that draw no more."""
+        at = bisect_right(self._draws, draw)
+        return self._values[at - 1] if at else -np.inf
+
+    def add(self, draw: int, value: float) -> None:
+        """A new step, higher than those up to it; the later ones that are no higher go."""
+        at = bisect_right(self._draws, draw)
+        end = bisect_right(self._values, value, at)
+        if at and self._draws[at - 1] == draw:
+            at -= 1
+        self._draws[at:end], self._values[at:end] = [draw], [value]
 
 
 @dataclass(frozen=True)

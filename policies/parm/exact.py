@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim.errors import InvariantError
 from slurmsim_policies.parm.decision import Choice, Columns, Decision
 from slurmsim_policies.parm.relaxation import Relaxation, relax, rounded
 
@@ -98,18 +99,24 @@ def _core(
         return Choice({}, 0.0, 0.0, "infeasible")
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         if known is None:
-            return Choice({}, 0.0, relaxed.bound, "infeasible" if status == cp_model.MODEL_INVALID else "unknown")
+            return Choice({}, 0.0, relaxed.bound, "unknown")
         return _answer(columns, known, relaxed.bound, "feasible")
     chosen = {int(columns.job[k]): k for k, one in x.items() if solver.boolean_value(one)}
     if status == cp_model.FEASIBLE:
         return _answer(columns, chosen, relaxed.bound, "feasible")
-    return _answer(
-        columns, _calmest(model, worth_of, columns, x, draws, solver, effort) or chosen, relaxed.bound, "optimal"
-    )
+    calmest = _calmest(model, worth_of, columns, x, draws, decision.budget, solver, effort)
+    return _answer(columns, calmest or chosen, relaxed.bound, "optimal")
 
 
 def _calmest(
-    model: Any, worth_of: Any, columns: Columns, x: dict[int, Any], draws: list[int], solver: Any, effort: Effort
+    model: Any,
+    worth_of: Any,
+    columns: Columns,
+    x: dict[int, Any],
+    draws: list[int],
+    budget: int,
+    solver: Any,
+    effort: Effort,
 ) -> dict[int, int] | None:
     """Of the best choices the one with the fewest resizes, then with the fewest watts; None if that was not found."""
     from ortools.sat.python import cp_model
@@ -118,7 +125,7 @@ def _calmest(
     model.clear_hints()
     for one in x.values():
         model.add_hint(one, solver.boolean_value(one))
-    resize = 1 + sum(draws)
+    resize = 1 + budget  # more than what any choice draws
     model.minimize(sum(
         (resize * int(columns.resize[k]) + draw) * one for (k, one), draw in zip(x.items(), draws, strict=True)
     ))  # fmt: skip
@@ -136,7 +143,10 @@ def _solved(model: Any, effort: Effort) -> tuple[Any, Any]:
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = effort.limit
     solver.parameters.linearization_level = 2
-    return solver, solver.solve(model)
+    status = solver.solve(model)
+    if status == cp_model.MODEL_INVALID:
+        raise InvariantError(f"a model CP-SAT does not take: {model.validate()}")
+    return solver, status
 
 
 def _integers(values: NDArray[np.float64]) -> list[int]:

@@ -41,6 +41,8 @@ def decision_from(data: Mapping[str, Any]) -> Decision:
             _wrong(f"jobs[{k}].id", f"expected an id of its own, {job.id!r} is jobs[{ids[job.id]}] already")
         ids[job.id] = k
         jobs.append(job)
+    if not np.isfinite(sum(max((one.value for one in job.options), default=0.0) for job in jobs)):
+        _wrong("jobs", "values too large: their sum has to be a finite number")
     return Decision(nodes, budget_w, base_w, tuple(jobs))
 
 
@@ -53,7 +55,7 @@ def plain_from(decision: Decision, choice: Choice) -> dict[str, Any]:
         "status": choice.status,
         "chosen": {job.id: [one.nodes, one.watts] for job, one in taken.items()},
         "nodes": sum(one.nodes for one in taken.values()),
-        "watts": sum(decision.draw(one) for one in taken.values()) / decision.scale,
+        "watts": float(sum(decision.draw(one) for one in taken.values()) / decision.scale),
         "waiting": [job.id for job in decision.jobs if job not in taken],
     }  # fmt: skip
 
@@ -117,10 +119,11 @@ def _given(table: Mapping[str, Any], where: str, weight: float) -> list[Option]:
         _wrong(f"{where}options", "expected at least one [nodes, watts, value]")
     found = []
     for k, row in enumerate(rows):
-        good = isinstance(row, Sequence) and not isinstance(row, str) and len(row) == 3 and _is_whole(row[0])
-        if not good or not _is_number(row[1]) or not _is_number(row[2]) or row[0] < 1 or row[1] < 0 or row[2] < 0:
+        good = isinstance(row, Sequence) and not isinstance(row, str) and len(row) in (3, 4) and _is_whole(row[0])
+        if not good or not all(_is_number(one) and one >= 0 for one in row[1:]) or not 1 <= row[0] <= _MOST:
             _wrong(f"{where}options[{k}]", f"expected [nodes, watts, value], got {row!r}")
-        found.append(Option(int(row[0]), float(row[1]), weight * float(row[2])))
+        worth = _worth(weight, float(row[2]), f"{where}options[{k}]")
+        found.append(Option(int(row[0]), float(row[1]), worth, float(row[3]) if len(row) == 4 else 0.0))
     return found
 
 
@@ -138,9 +141,15 @@ def _modelled(table: Mapping[str, Any], where: str, levels: Sequence[float], wei
                f"expected a level of levels_w at {app.p_low_w:g} W or above")  # fmt: skip
     times = np.asarray(app.time_s(np.array(sorted(set(sizes)))[:, np.newaxis], np.array(offered)))
     return [
-        Option(n, float(watts), weight * float(times[0, 0] / times[i, k]))
+        Option(n, float(watts), _worth(weight, float(times[0, 0] / times[i, k]), f"{where}weight"))
         for i, n in enumerate(sorted(set(sizes))) for k, watts in enumerate(offered)
     ]  # fmt: skip
+
+
+def _worth(weight: float, value: float, where: str) -> float:
+    if not np.isfinite(weight * value):
+        _wrong(where, f"weight times value is too large: {weight:g} times {value:g}")
+    return weight * value
 
 
 def _application(table: Mapping[str, Any], where: str) -> Application:

@@ -21,6 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_eurora(names)
     _add_pcp20(names)
     _add_titan(names)
+    _add_parm(names)
 
 
 def _common(p: argparse.ArgumentParser, out: str, workers: int = 0) -> None:
@@ -207,3 +208,29 @@ def titan(args: argparse.Namespace) -> int:
             progress=progress,
         )  # fmt: skip
     return _told(args, found, titan_view)
+
+
+def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    p = names.add_parser(
+        "parm",
+        help="moldable and malleable jobs under a budget of watts",
+        description="PARM's versions beside Slurm's backfill, uniform caps and selection alone, on the paper's testbed "
+        "of 38 nodes under 3,300 W, with jobs made up by its rules. Runs that are in OUT already are not made again. "
+        "Written: results.txt, results.json, parm.png. About the paper and the result: docs/systems/parm.md.",
+    )
+    p.add_argument("--seeds", metavar="N", type=int, default=10, help="replicates of each run (default 10)")
+    _common(p, "bench-parm")
+    p.set_defaults(func=parm)
+
+
+def parm(args: argparse.Namespace) -> int:
+    """Run what is missing, print and write. Raises SlurmSimError."""
+    from slurmsim.bench import parm_view
+    from slurmsim.bench.parm import cells, experiment
+    from slurmsim.cli.progress import counting_bar
+
+    with counting_bar(
+        len(cells(max(args.seeds, 0))), "runs", shown=_talkative(args) and sys.stderr.isatty()
+    ) as progress:
+        found = experiment(args.out, seeds=args.seeds, workers=args.workers, fresh=args.fresh, progress=progress)
+    return _told(args, found, parm_view)

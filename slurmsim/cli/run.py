@@ -54,6 +54,7 @@ def add_parser(subparsers: Any) -> None:
                    help="save what a policy's solver is asked for, as files of slurmsim dispatch")  # fmt: skip
     p.add_argument("--max-instances", type=int, default=MOST, metavar="N",
                    help="keep so many of them, spread evenly over the run (default %(default)s)")  # fmt: skip
+    _add_power(p)
     add_accounting(p)
     add_impossible(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
@@ -68,6 +69,19 @@ def add_parser(subparsers: Any) -> None:
         help="passes come as in a live cluster, where a second's facts are told one by one",
     )
     p.set_defaults(func=run)
+
+
+def _add_power(parser: argparse.ArgumentParser) -> None:
+    """The options about watts."""
+    parser.add_argument("--power-budget", metavar="WATTS|FILE",
+                        help="what all nodes together may draw: watts, or a CSV file of time,watts")  # fmt: skip
+    parser.add_argument("--power-cap", metavar="WATTS",
+                        help="what the processors of a node may draw under jobs without their own cap")  # fmt: skip
+    parser.add_argument("--base-w", metavar="WATTS", help="what a node draws beside its processors (default 56)")
+    parser.add_argument("--full-w", metavar="WATTS", help="the most its processors draw (default 60)")
+    parser.add_argument("--idle-w", metavar="WATTS", help="what a node without a job draws (default 0)")
+    parser.add_argument("--limit", choices=("scale", "keep"),
+                        help="limits of jobs with applications move with their shapes (default) or stay")  # fmt: skip
 
 
 def add_accounting(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.model.power import PowerSpec
 from slurmsim.model.switch import SwitchSpec
 
 
@@ -36,6 +37,8 @@ class ClusterSpec:
         Somebody looks between passes, as a live cluster's users do: they see when every waiting job is expected to
         start, also where that decides nothing, and when backfill comes, so that what its own plans make of its cadence
         counts as well.
+    power
+        What is known of watts; None where nothing is, and no job has an application.
     """
 
     name: str
@@ -47,6 +50,7 @@ class ClusterSpec:
     groups: Mapping[str, frozenset[str]] | None = None
     release: str = "22.05"
     watched: bool = False
+    power: PowerSpec | None = None
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

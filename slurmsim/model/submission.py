@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from slurmsim.model.request import ResourceRequest
+
+if TYPE_CHECKING:
+    from slurmsim.energy.profile import Profile
 
 
 @dataclass(slots=True)
@@ -16,6 +20,7 @@ class Submission:
     array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
     `no_kill`: it survives the loss of a node. `kill_invalid`: --kill-on-invalid-dep, None for the cluster's setting.
     `exempt`: TRES, and ``time``, whose limits do not count because an operator gave the job what it asks for.
+    `profile` is its application, which only simulations know of.
     `reservation` is one name or several (``a,b``), `licenses` ``-L``'s ``mat:2,flu``, `deadline` an absolute time.
     """
 
@@ -43,3 +48,4 @@ class Submission:
     no_kill: bool = False
     kill_invalid: bool | None = None
     exempt: str = ""
+    profile: Profile | None = None

@@ -12,7 +12,8 @@ The view has layers, each with all of the one before; stop at the first that is 
 - `plans`: what will be free when, node by node (`PlansView`);
 - `slurm`: limits, reservations, licenses, deadlines (`SlurmView`): all there is.
 
-Beside plans stands `layouts` (`LayoutsView`, on top of pools): nodes one by one, and jobs as units on them.
+Beside plans stand, each on top of pools, `power` (`PowerView`: watts, and jobs that change their size and cap) and
+`layouts` (`LayoutsView`: nodes one by one, and jobs as units on them).
 
 A `Predictor` is a plug-in of its own: it says how long jobs will run, to whichever policy takes one.
 A `Discipline` is a policy's own: it says who is let into the queue that the policy sees, and in which order.
@@ -24,12 +25,26 @@ from __future__ import annotations
 
 from slurmsim.policy.base import Policy, PolicyOption
 from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
-from slurmsim.policy.decisions import Decision, Decisions, Outcome, Plan, Reject, Resize, Solve, Start, Tested, WakeAt
+from slurmsim.policy.decisions import (
+    Change,
+    Decision,
+    Decisions,
+    Outcome,
+    Plan,
+    Reconfigure,
+    Reject,
+    Resize,
+    Solve,
+    Start,
+    Tested,
+    WakeAt,
+)
 from slurmsim.policy.discipline import Discipline, Sight
 from slurmsim.policy.files import read_toml
 from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
+from slurmsim.policy.power import PowerFacts, PowerView, ShapeView
 from slurmsim.policy.predictor import Predictor
 from slurmsim.policy.registry import (
     GROUP,
@@ -50,11 +65,11 @@ from slurmsim.policy.units import Holding, JobUnits, Unit
 PORT_VERSION = 2
 
 __all__ = [
-    "GROUP", "PORT_VERSION", "PREDICTOR", "PREDICTORS", "Access", "ClusterView", "Decision", "Decisions",
+    "GROUP", "PORT_VERSION", "PREDICTOR", "PREDICTORS", "Access", "Change", "ClusterView", "Decision", "Decisions",
     "Discipline", "Forecast", "FutureTest", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView",
     "LimitsView", "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
-    "PolicyOption", "Pool", "PoolsView", "Predictor", "RecordView", "Reject", "RequestView", "Resize", "Sight",
-    "SlurmJob", "SlurmRecord", "SlurmView", "Solve", "Start", "Tested", "Unit", "WakeAt", "configured_policy",
-    "installed_policies", "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
-    "read_toml",
+    "PolicyOption", "Pool", "PoolsView", "PowerFacts", "PowerView", "Predictor", "Reconfigure", "RecordView",
+    "Reject", "RequestView", "Resize", "ShapeView", "Sight", "SlurmJob", "SlurmRecord", "SlurmView", "Solve",
+    "Start", "Tested", "Unit", "WakeAt", "configured_policy", "installed_policies", "load_policy", "load_predictor",
+    "parse_policy", "policy_names", "predictor_names", "read_toml",
 ]  # fmt: skip

@@ -46,6 +46,11 @@ class Policy:
         (``OPTIONS = {"predictor": PREDICTOR}``). None: jobs are expected to use up their limits.
     discipline
         Who lets jobs into the queue, and in which order; None: all at once, by priority.
+    reshapes
+        Whether it chooses sizes and caps of jobs (`PowerView`): then a run knows of power, and a live cluster, which
+        knows of none, refuses it.
+    budget_w
+        The budget it wants the core to keep, watts, where the run says none; None for none.
     watched
         Set by the host before `configure`: somebody looks between passes, as users of a live cluster do, so that
         estimates matter which decide nothing.
@@ -58,6 +63,8 @@ class Policy:
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {}
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
+    reshapes: ClassVar[bool] = False
+    budget_w: float | None = None
     predictor: Predictor | None = None
     discipline: Discipline | None = None
 

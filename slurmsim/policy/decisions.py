@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,9 @@ class Start:
     `layout` names the nodes itself: node number to units of the job on it (`LayoutsView.units`). One that does not fit
     now is refused as any start is (False, None). One that never could be right is an error: another count of units, an
     unknown node, more units on a node than the job allows, a job that has no units.
+
+    `nodes` is how many a job of several sizes gets, and `cap` the watts its processors may draw (`PowerView`): errors
+    where its application does not know them. A start beyond the budget is refused as any start is (False).
     """
 
     job: JobView | RecordView
@@ -29,6 +32,8 @@ class Start:
     partition: PartitionView | None = None
     time_limit_s: int | None = None
     layout: Mapping[int, int] | None = None
+    nodes: int | None = None
+    cap: float | None = None
 
 
 @dataclass(slots=True)
@@ -83,6 +88,28 @@ class Resize:
 
 
 @dataclass(slots=True)
+class Change:
+    """What running `job` is to have: nodes, and watts its processors may draw; None for what it has."""
+
+    job: JobView
+    nodes: int | None = None
+    cap: float | None = None
+
+
+@dataclass(slots=True)
+class Reconfigure:
+    """Carry all `changes` out together, those that lower first. Outcome: done, or nothing has changed (False).
+
+    All jobs that are resized in it stand still for twice the longest of their changes of size; while data move the
+    larger watts of each count. False where nodes or watts do not suffice, for a job that is suspended or boots, and for
+    another size of one whose data still move. Sizes and caps its application does not know are errors, as is another
+    size of one that is not malleable.
+    """
+
+    changes: Sequence[Change]
+
+
+@dataclass(slots=True)
 class Solve:
     """Have `solver` (``package.module:function``) called with `request`, outside of the controller.
 
@@ -94,6 +121,6 @@ class Solve:
     solver: str
 
 
-Decision = Start | Plan | Reject | Tested | WakeAt | Resize | Solve
+Decision = Start | Plan | Reject | Tested | WakeAt | Resize | Reconfigure | Solve
 Outcome = bool | None
 Decisions = Generator[Decision, Outcome, None]  # what is sent back is the outcome

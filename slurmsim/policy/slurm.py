@@ -9,6 +9,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.policy.cluster import JobView, RecordView
 from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import PlannedRecord, PlansView
+from slurmsim.policy.power import PowerView
 
 
 class SlurmJob(JobView, Protocol):
@@ -117,7 +118,7 @@ class LimitsView(Protocol):
         """MinPrioThreshold: below it a job that must wait reserves nothing; 0 for none."""
 
 
-class SlurmView(PlansView, LayoutsView, Protocol):
+class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
     """All a policy may ask: what `schedule` is given, whatever smaller part of it a policy declares."""
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from slurmsim import __version__, compiled
@@ -43,12 +44,23 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
         },
         "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
         "cluster": cluster_facts(cluster, prepared.accounting),
+        **_power_facts(cluster),
         "findings": [
             {"severity": f.severity, "file": f.file, "line": f.line, "key": f.key, "value": f.value,
              "message": f.message}
             for f in prepared.findings
         ],
     }  # fmt: skip
+
+
+def _power_facts(cluster: ClusterSpec) -> dict[str, Any]:
+    """What the run knew of watts; nothing where it knew none."""
+    spec = cluster.power
+    if spec is None:
+        return {}
+    facts = asdict(spec)
+    facts["budget"] = [list(step) for step in spec.budget]
+    return {"power": facts}
 
 
 def predictor_named(policy: Policy) -> dict[str, str]:

@@ -49,6 +49,12 @@ class RunKeywords(TypedDict, total=False):
     max_instances: int
     streams: FileName | None
     feedback: bool
+    power_budget: float | FileName | None
+    power_cap: float | str | None
+    base_w: float | str | None
+    full_w: float | str | None
+    idle_w: float | str | None
+    limit: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,12 @@ class RunOptions:
     max_instances: int = MOST
     streams: str | None = None
     feedback: bool = False
+    power_budget: str | None = None
+    power_cap: str | None = None
+    base_w: str | None = None
+    full_w: str | None = None
+    idle_w: str | None = None
+    limit: str | None = None
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
@@ -146,5 +158,7 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "conf": _text, "node_events": _text, "reservations": _text, "until": _text, "save_instances": _text,
-    "streams": _text, "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
+    "streams": _text,
+    "power_budget": _text, "power_cap": _text, "base_w": _text, "full_w": _text, "idle_w": _text, "limit": _text,
+    "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

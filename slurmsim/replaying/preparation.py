@@ -24,6 +24,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
 from slurmsim.replaying.instances import check_folder
 from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.power import power_spec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
@@ -140,6 +141,8 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         policy.discipline.check(len(cluster.nodes))
         workload = settle_refused(workload, cluster, policy.discipline, options.impossible_jobs, options.workload)
     _check_times(options, policy)
+    if (power := power_spec(options, policy, workload, cluster)) is not None:
+        cluster = replace(cluster, power=power)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
@@ -199,6 +202,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
         hashes["conf_sha256"] = _sha256(options.conf)
     if options.accounting:
         hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
+    if options.power_budget is not None and Path(options.power_budget).is_file():
+        hashes["power_budget_sha256"] = _sha256(options.power_budget)
     if options.groups:
         hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
     return hashes

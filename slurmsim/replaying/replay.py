@@ -77,7 +77,8 @@ def execute(
     began = time.perf_counter()
     interrupted = False
     every = prepared.options.shares
-    optional = () if every is None else ("shares",)
+    power = prepared.cluster.power is not None
+    optional = (*(() if every is None else ("shares",)), *(("phases",) if power else ()))
     with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
 
         def flush() -> None:
@@ -86,8 +87,9 @@ def execute(
                 progress(simulation)
 
         recorder = Recorder(
-            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, flush
-        )
+            writer.jobs.append, writer.events.append, writer.usage.append, writer.requeued.append, flush,
+            writer.phases.append if writer.phases is not None else None,
+        )  # fmt: skip
         simulation = simulate(prepared, recorder)
         saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:

@@ -33,6 +33,7 @@ from slurmsim.core.records.messages import (
     Refused,
     Requeued,
     ReservationRefused,
+    Reshaped,
     Resized,
     Solved,
 )
@@ -120,6 +121,7 @@ class Network:
             cluster, policy, start_time, accounting=accounting, enforce_limits=enforce_limits,
             epilog_s=durations.epilog_s, term_s=durations.term_s,
         )  # fmt: skip
+        self._watts = self.controller.watts
         self.refused: list[tuple[Submission, str]] = []
         self.refused_reservations: list[tuple[str, str]] = []  # name and Slurm's text
         self.refused_edits: list[tuple[int, str]] = []  # job and Slurm's text
@@ -241,7 +243,10 @@ class Network:
             elif isinstance(action, Pause):
                 self._pause(action.job)
             elif isinstance(action, Continue):
-                self._restart_timer(action.job, self._left.pop(action.job.id, -1))
+                left = self._left.pop(action.job.id, -1)
+                self._restart_timer(action.job, left if self._watts is None else self._run_time(action.job))
+            elif isinstance(action, Reshaped):
+                self._reshaped(action.job)
             elif isinstance(action, Requeued):
                 self._requeued(action.run)
             elif isinstance(action, Resized):
@@ -270,7 +275,22 @@ class Network:
         """The processes of `job` are to go; a simulated job has none."""
 
     def _launch(self, job: Job) -> None:
-        self._start_timer(job, self.behaviour[job.id].run_time)
+        run_time = self.behaviour[job.id].run_time if self._watts is None else self._run_time(job)
+        self._start_timer(job, run_time)
+
+    def _run_time(self, job: Job) -> int:
+        """Seconds until `job`, which runs, has done all its work in the shape it has; -1 when somebody else ends it."""
+        run_time = self.behaviour[job.id].run_time
+        if run_time < 0:
+            return -1
+        assert self._watts is not None
+        return max(0, self._watts.shapes[job.id].end_of(run_time) - int(self.env.now))
+
+    def _reshaped(self, job: Job) -> None:
+        """`job` has other nodes or another cap: the rest of it takes as long as its shape says."""
+        if self._watts is not None and job.id in self._watts.shapes and job.state == JobState.RUNNING:
+            self._void_timer(job)
+            self._start_timer(job, self._run_time(job))
 
     def _start_timer(self, job: Job, left: int) -> None:
         """`job` runs, and has `left` seconds to go; negative: until somebody ends it."""
@@ -316,6 +336,9 @@ class Network:
         """The job works on with other nodes; what is left of it then takes as long as `Durations.left_after` says."""
         job = action.job
         self._run_over(action.run)
+        if self._watts is not None:
+            self._reshaped(job)
+            return
         left = self._to_go(job)
         left_after = self._durations.left_after
         if left_after is not None and left >= 0:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from slurmsim.core.controller.controller import Controller
+from slurmsim.core.occupancy.watts import Watts
 from slurmsim.core.records.job import ONE_YEAR_S, Job
 from slurmsim.core.records.node_names import run_length
 from slurmsim.model.request import ResourceRequest
@@ -32,15 +33,19 @@ class Recorder(Listener):
         Whose state is recorded; set by `attach` once the simulation exists.
     jobs, events, usage, requeued
         Where rows go.
+    phases
+        The same in a run that knows of power; then the other rows have the columns of `schema.POWER`, too.
     flush
         Called every 256 turns, for writers that batch and for whoever shows how far it is.
     """
 
     def __init__(
-        self, jobs: Append, events: Append, usage: Append, requeued: Append, flush: Callable[[], None] | None = None
-    ) -> None:
+        self, jobs: Append, events: Append, usage: Append, requeued: Append, flush: Callable[[], None] | None = None,
+        phases: Append | None = None,
+    ) -> None:  # fmt: skip
         self._jobs, self._events, self._usage, self._requeued = jobs, events, usage, requeued
-        self._flush = flush
+        self._flush, self._phases = flush, phases
+        self._watts: Watts | None = None
         # by identity, with the request to keep it alive: the driver shares equal ones, and hashing one is dear
         self._asked: dict[int, tuple[ResourceRequest, Asked]] = {}
         self.controller: Controller | None = None
@@ -50,14 +55,17 @@ class Recorder(Listener):
     def attach(self, controller: Controller) -> None:
         """Record this controller."""
         self.controller = controller
+        if self._phases is not None:
+            self._watts = controller.watts
 
     def turn(self, now: int) -> None:
         """After a turn: take its events and the totals it changed."""
         c = self.controller
         assert c is not None
         append = self._usage
+        watts = self._watts
         for totals in c.state.usage.rows(now):
-            append(totals)
+            append(totals if watts is None else totals + _watts_of(watts, totals[1]))
         self._turns += 1
         if self._turns & 255 == 0:
             self.drain()
@@ -71,11 +79,23 @@ class Recorder(Listener):
         for row in events:
             append(row)
         events.clear()
+        if self._watts is not None and self._phases is not None:
+            for phase in self._watts.phases:
+                self._phases(phase)
+            self._watts.phases.clear()
 
     def finished(self, job: Job) -> None:
         """The row of a job that reached its final state."""
         self.n_finished += 1
-        self._jobs(self._row(job))
+        self._last_row(job)
+
+    def _last_row(self, job: Job) -> None:
+        watts = self._watts
+        if watts is None:
+            self._jobs(self._row(job))
+        else:
+            self._jobs((*self._row(job), watts.joules(job.id)))
+            watts.forget(job.id)
 
     def requeued(self, run: Job) -> None:
         """The row of a run that ended in a requeue, or of a size that ended in a resize."""
@@ -99,19 +119,22 @@ class Recorder(Listener):
         never: int | None = None
         eligible = start = end = run_time_s = wait_s = held_since = never
         state, reason, exit_code, priority, restarts = REFUSED, text, "0:0", 0, 0
-        self._jobs((
+        row = (
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
             run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout,
-        ))  # fmt: skip
+        )  # fmt: skip
+        self._jobs(row if self._watts is None else (*row, 0))
 
     def unfinished(self) -> None:
         """Rows of what is still running or pending, by job id, when the run stops early."""
         assert self.controller is not None
+        if self._watts is not None:
+            self._watts.still_open()
         self.drain()
         for job_id in sorted(self.controller.state.jobs):
-            self._jobs(self._row(self.controller.state.jobs[job_id]))
+            self._last_row(self.controller.state.jobs[job_id])
 
     def _amounts(self, request: ResourceRequest) -> Asked:
         """`asked_for` of a request, remembered."""
@@ -142,6 +165,9 @@ class Recorder(Listener):
             mem_mib, gpus = job.request.memory_asked, job.request.gpus_asked
             partition = ",".join([p.name for p in job.partitions]) if start is None else job.partition.name
         req_nodes, req_cpus, req_gpus, req_mem_mib = self._amounts(job.sub.request)
+        if job.sub.profile is not None:  # what it asks for at least
+            req_cpus = req_cpus * job.sub.profile.min_nodes // req_nodes
+            req_nodes = job.sub.profile.min_nodes
         time_limit_s = None if job.time_limit_s == ONE_YEAR_S else job.time_limit_s
         run_time_s = end - start - job.suspended_s if start is not None and end is not None else None
         wait_s = start - submit if start is not None else None
@@ -155,6 +181,17 @@ class Recorder(Listener):
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
             run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout,
         )  # fmt: skip
+
+
+_NO_WATTS: tuple[int | None, ...] = (None, None, None, None)
+
+
+def _watts_of(watts: Watts, partition: str) -> tuple[int | None, ...]:
+    """Cells of `schema.POWER` in a row of usage."""
+    if partition:
+        return _NO_WATTS
+    idle = watts.idle_mw
+    return watts.charged_mw + idle, watts.drawn_mw, idle, watts.budget_mw
 
 
 def _licenses(job: Job) -> str:

@@ -97,7 +97,7 @@ class Simulation(Network):
         self.n_done = 0
         self._listener = listener or Listener()
         self._followers = _followers(workload)
-        self._rows = Submissions(workload).rows()
+        self._rows = Submissions(workload, cluster.power).rows()
         self._sources = (
             Sources(self, workload, len(cluster.nodes), seed, until) if workload.streams is not None else None
         )

@@ -10,8 +10,10 @@ from slurmsim.core.placement.gres import agreed
 from slurmsim.errors import SubmitError, WorkloadError
 from slurmsim.gres_counts import read_item
 from slurmsim.hostlist import expand
+from slurmsim.model.power import PowerSpec
 from slurmsim.model.request import GresRequest, ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.sim.applications import Applications
 from slurmsim.sim.more_options import MoreOptions, parse_more_options
 from slurmsim.sim.network import Behaviour
 from slurmsim.workload import Workload
@@ -32,8 +34,9 @@ class Submissions:
         A GRES, node list or count no request can have, naming the job and the field.
     """
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, power: PowerSpec | None = None) -> None:
         self.workload = workload
+        self._applications = Applications(workload, power)
         self.requests, self._request_of = _compile_requests(workload)
         self._more = {code: _more(workload, text) for code, text in enumerate(workload.texts["options"].values) if text}
 
@@ -80,6 +83,8 @@ class Submissions:
                 sub = Submission(*cells)
                 if options and (more := self._more.get(options[row - begin])) is not None:
                     sub.no_kill, sub.kill_invalid = more.no_kill, more.kill_invalid
+                if self._applications.told:
+                    self._applications.add(row, sub)
                 yield row, sub, Behaviour(*behaviour)
 
 

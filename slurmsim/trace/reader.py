@@ -109,6 +109,11 @@ class Trace:
         """Usage and fair share of the associations. Raises WorkloadError when the run was not asked for them."""
         return self._whole("shares")
 
+    @property
+    def phases(self) -> pa.Table:
+        """Stretches of jobs with the same nodes and watts. Raises WorkloadError when the run knew of no power."""
+        return self._whole("phases")
+
     def read(self, table: str, names: Sequence[str]) -> pa.Table:
         """The columns `names` of a table (`schema.TABLES`); far cheaper than all of them on a long trace."""
         if table in self._tables:
@@ -178,8 +183,15 @@ class Trace:
         """``shares`` as a pandas frame; `dates` as for `jobs_frame`."""
         return self._frame("shares", dates)
 
+    def phases_frame(self, *, dates: bool = True) -> pd.DataFrame:
+        """``phases`` as a pandas frame; `dates` as for `jobs_frame`."""
+        return self._frame("phases", dates)
+
     def _frame(self, table: str, dates: bool) -> pd.DataFrame:
-        return _frame(self._whole(table), TABLES[table], self.epoch if dates else None)
+        whole = self._whole(table)
+        return _frame(
+            whole, schema.fields(table, whole.num_columns > len(TABLES[table])), self.epoch if dates else None
+        )
 
     def __repr__(self) -> str:
         return f"Trace({str(self.path)!r}{', partial' if self.partial else ''})"
@@ -191,7 +203,9 @@ class Trace:
 
     def _load(self, table: str, names: list[str] | None) -> pa.Table:
         with self._open(table) as parquet:
-            wanted = names if names is not None else list(TABLES[table])
+            there = parquet.schema_arrow.names
+            every = [name for name in schema.fields(table, True) if name in TABLES[table] or name in there]
+            wanted = names if names is not None else every
             # One thread: no slower for a few columns, and it does not hold them twice.
             found = parquet.read(columns=wanted, use_threads=False)
             found.validate(full=True)  # a damaged file may name texts its dictionary does not have

@@ -23,7 +23,8 @@ class Column(NamedTuple):
     kind
         ``int64`` (never null), ``int64?`` (may be null), or ``text``: dictionary-coded UTF-8, empty instead of null.
     unit
-        ``time`` is an instant in seconds on the workload's clock; ``s``, ``MiB``, ``ppm`` (millionths); "" for counts,
+        ``time`` is an instant in seconds on the workload's clock; ``s``, ``MiB``, ``ppm`` (millionths), ``mW``
+        (milliwatts), ``J``; "" for counts,
         ids and names.
     meaning
         For `docs/trace-schema.md`.
@@ -143,7 +144,8 @@ EVENT_KINDS: Mapping[str, tuple[str, str]] = {
     "END": ("it reached its final state", ""),
     "REQUEUE": ("it lost its nodes and is pending again", ""),
     "SUSPEND": (
-        "it stands still, and keeps memory and GRES; `scheduler` is `Gang`, or empty when an administrator did it",
+        "it stands still, and keeps memory and GRES; `scheduler` is `Gang`, `Budget` for want of watts, or empty when "
+        "an administrator did it",
         ""),
     "RESUME": ("it goes on", ""),
     "PREEMPT": ("it has to make way, at once or after its grace time", "the job it makes way for"),
@@ -157,6 +159,8 @@ EVENT_KINDS: Mapping[str, tuple[str, str]] = {
         "the planned start"),
     "PRIORITY": ("its priority changed", "the new priority"),
     "LIMIT": ("its time limit was changed", "the new limit, seconds"),
+    "CAP": ("the cap of its processors changed", "the new cap, milliwatts"),
+    "BUDGET": ("the power budget changed; it has no job", "the new budget, milliwatts"),
     "NODE": ("nodes went down, were drained, are reserved or in maintenance, or came back", ""),
     "POWER": (
         "nodes begin to power down (`POWERING_DOWN`), are off (`POWERED_DOWN`), begin to boot (`POWERING_UP`) or "
@@ -197,12 +201,51 @@ SHARES: Table = {
     "fair_share_ppm": Column("int64?", "ppm",
         "Fair-share factor in millionths: FairShare of `sshare`; null for accounts."),
 }
+# One row a stretch of a job's run in which it had the same nodes, cap and watts, in the order in which they end.
+PHASES: Table = {
+    "job_id": Column("int64", "", "The job."),
+    "start": Column("int64", "time", "Since when."),
+    "end": Column("int64?", "time", "Until when; null of a job that still ran when the run stopped."),
+    "nodes": Column("int64", "", "Its nodes."),
+    "cap_mw": Column("int64", "mW", "What the processors of each may draw."),
+    "charged_mw": Column("int64", "mW",
+        "What it counts for in the budget: caps and what its nodes draw beside; while its data move the larger of "
+        "before and after."),
+    "drawn_mw": Column("int64", "mW", "What it draws by the model of its application."),
+}
+
+# Further columns of a run in which power is known.
+POWER: Mapping[str, Table] = {
+    "jobs": {
+        "energy_j": Column("int64", "J", "What it used up in all its runs, by the model, to the nearest joule."),
+    },
+    "usage": {
+        "charged_mw": Column("int64?", "mW",
+            "What counts against the budget: jobs, and nodes without one. Null in rows of partitions, as the next "
+            "three."),
+        "drawn_mw": Column("int64?", "mW", "What nodes with jobs draw by the model."),
+        "idle_mw": Column("int64?", "mW", "What nodes without a job draw that are not powered down."),
+        "budget_mw": Column("int64?", "mW", "The budget in force; null for none."),
+    },
+}
 # fmt: on
 
 # A table of the trace is a file NAME.parquet. Rows of `requeued` are runs that ended in a requeue, and (state RESIZING)
 # sizes a job had before it got another; `start` is when that run or size began.
-TABLES: Mapping[str, Table] = {"jobs": JOBS, "events": EVENTS, "usage": USAGE, "requeued": JOBS, "shares": SHARES}
-OPTIONAL = ("shares",)  # tables a run has only if it is asked for them
+TABLES: Mapping[str, Table] = {
+    "jobs": JOBS,
+    "events": EVENTS,
+    "usage": USAGE,
+    "requeued": JOBS,
+    "shares": SHARES,
+    "phases": PHASES,
+}
+OPTIONAL = ("shares", "phases")  # tables a run has only if it is asked for them, or knows of power
+
+
+def fields(table: str, power: bool) -> Table:
+    """The columns of a table in a run that knows of power, or in one that does not."""
+    return {**TABLES[table], **POWER[table]} if power and table in POWER else TABLES[table]
 
 
 def readable(version: object) -> TypeGuard[int]:

@@ -26,11 +26,11 @@ Row = tuple[int | str | None, ...]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 
 
-def arrow_schema(table: str) -> pa.Schema:
-    """Arrow schema of one of `schema.TABLES`, with the schema version in its metadata."""
+def arrow_schema(table: str, power: bool = False) -> pa.Schema:
+    """Arrow schema of one of `schema.TABLES`, with the schema version in its metadata; `power`: the run knows of it."""
     fields = [
         pa.field(name, columns.arrow_type(column.kind), nullable=column.kind == "int64?")
-        for name, column in TABLES[table].items()
+        for name, column in schema.fields(table, power).items()
     ]
     return pa.schema(fields, metadata={VERSION_KEY: str(schema.SCHEMA_VERSION).encode()})
 
@@ -49,12 +49,12 @@ class Sink:
 
     __slots__ = ("_batches", "_fields", "_pending", "_rows", "_schema", "_shown", "_writer", "append", "n_rows")
 
-    def __init__(self, path: Path, shown: Path, table: str) -> None:
+    def __init__(self, path: Path, shown: Path, table: str, power: bool = False) -> None:
         import pyarrow.parquet as pq
 
         self._shown = shown
-        self._fields = TABLES[table]
-        self._schema = arrow_schema(table)
+        self._fields = schema.fields(table, power)
+        self._schema = arrow_schema(table, power)
         self._rows: list[Row] = []
         self._batches: list[pa.Table] = []
         self._pending = 0
@@ -188,7 +188,7 @@ class TraceWriter:
     out_dir
         Output folder: absent, empty, or holding an earlier slurmsim trace.
     optional
-        Tables of `schema.OPTIONAL` to write.
+        Tables of `schema.OPTIONAL` to write. With phases the others have the columns of `schema.POWER`.
 
     Raises
     ------
@@ -211,12 +211,13 @@ class TraceWriter:
         try:
             for name in [table for table in TABLES if table not in OPTIONAL or table in optional]:
                 file = f"{name}.parquet"
-                self._sinks[name] = Sink(self._folder.path / file, self.out_dir / file, name)
+                self._sinks[name] = Sink(self._folder.path / file, self.out_dir / file, name, "phases" in optional)
         except BaseException:
             self.abort()
             raise
         self.jobs, self.events, self.usage, self.requeued = list(self._sinks.values())[:4]
         self.shares = self._sinks.get("shares")
+        self.phases = self._sinks.get("phases")
 
     def flush_if_full(self) -> None:
         """Convert what waits and write the row groups that are complete; cheap enough to call after every instant."""

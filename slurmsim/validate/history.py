@@ -30,12 +30,13 @@ LEGAL: dict[str, tuple[tuple[int, ...], int | None]] = {
     "REASON": ((PENDING, RUNNING, SUSPENDED), None),
     "PLAN": ((PENDING,), None),
     "PRIORITY": ((PENDING, RUNNING, SUSPENDED), None),
+    "CAP": ((RUNNING,), None),
     "LIMIT": ((PENDING, RUNNING, SUSPENDED), None),
     "HOLD": ((PENDING,), None),
     "RELEASE": ((PENDING,), None),
 }
 _KINDS = list(LEGAL)
-_OTHERS = ("NODE", "POWER", "RESERVATION")  # events that belong to no job
+_OTHERS = ("NODE", "POWER", "RESERVATION", "BUDGET")  # events that belong to no job
 _PHASE_NAMES = ("not submitted", "pending", "running", "finished", "refused", "suspended")
 
 

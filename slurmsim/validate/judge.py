@@ -21,6 +21,7 @@ from slurmsim.validate.history import History, check_history, raw_runs
 from slurmsim.validate.layouts import check_layouts
 from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.outages import DRAIN, outages
+from slurmsim.validate.power import PowerFacts, check_power, power_facts
 from slurmsim.validate.recount import check_usage, node_classes
 from slurmsim.validate.report import MAX_EXAMPLES, ValidationReport
 from slurmsim.validate.requeued import join_requeued, owners
@@ -53,6 +54,8 @@ class _Run:
     cluster: ClusterFacts
     allowance_s: int | None
     complete: bool
+    power: PowerFacts | None = None
+    phases: Table | None = None
 
 
 def validate_trace(folder: Path | str) -> ValidationReport:
@@ -78,15 +81,22 @@ def validate_trace(folder: Path | str) -> ValidationReport:
     complete = not manifest.get("partial", False)
     summary_file = path / "summary.json"
     job_columns = {name: schema.JOBS[name] for name in _JOBS}
+    power = power_facts(manifest.get("power"), str(manifest_file))
+    more = schema.POWER if power is not None else {"jobs": {}, "usage": {}}
     run = _Run(
-        read_table(path / "jobs.parquet", job_columns),
+        read_table(path / "jobs.parquet", {**job_columns, **more["jobs"]}),
         read_table(path / "requeued.parquet", job_columns),
         read_table(path / "events.parquet", {name: schema.EVENTS[name] for name in _EVENTS}),
-        read_table(path / "usage.parquet", {name: c for name, c in schema.USAGE.items() if c.since <= version}),
+        read_table(
+            path / "usage.parquet",
+            {**{name: c for name, c in schema.USAGE.items() if c.since <= version}, **more["usage"]},
+        ),
         read_json(summary_file) if complete or summary_file.exists() else None,
         cluster_facts(manifest.get("cluster"), str(manifest_file)),
         _allowance(manifest, str(manifest_file)),
         complete,
+        power,
+        None if power is None else read_table(path / "phases.parquet", schema.PHASES),
     )
     report = ValidationReport(str(folder))
     _judge(report, run)
@@ -182,6 +192,8 @@ def _judge(report: ValidationReport, run: _Run) -> None:
         check_usage(report, run.usage, jobs, runs, cluster, classes, seen.busy, history)
     else:
         report.skip("usage", "no usage table")
+    if run.power is not None and run.phases is not None:
+        check_power(report, run.power, run.phases, jobs, records, runs, run.usage, cluster.n)
     if run.summary is not None:
         check_summary(report, run.summary, jobs, run.requeued, run.usage, cluster)
     else:

@@ -29,7 +29,7 @@ from slurmsim.states import FINAL_STATES
 DAY_S = 86_400
 # One without a schedule plans single instances only (`slurmsim dispatch`).
 NAMES = [name for name in policy_names() if load_policy(name).schedule is not Policy.schedule]
-SOLVING = [name for name in NAMES if "solver" in load_policy(name).OPTIONS]
+SOLVING = [name for name in NAMES if "solver" in load_policy(name).OPTIONS or load_policy(name).reshapes]
 policies = pytest.mark.parametrize("policy", NAMES)
 # who asks a solver takes minutes of a world
 in_worlds = pytest.mark.parametrize(

@@ -31,9 +31,12 @@ from slurmsim.core.occupancy.node_states import NodeStates
 from slurmsim.core.occupancy.power import Launcher, make_power
 from slurmsim.core.occupancy.preempt_modes import PreemptModes
 from slurmsim.core.occupancy.preemption import Preemption
+from slurmsim.core.occupancy.reshaping import Reshaping
 from slurmsim.core.occupancy.resize import Resizes
+from slurmsim.core.occupancy.shortage import Shortage
 from slurmsim.core.occupancy.suspend_facts import SuspendFacts
 from slurmsim.core.occupancy.suspension import Suspension
+from slurmsim.core.occupancy.watts import Watts
 from slurmsim.core.placement.sharing import takes_turns
 from slurmsim.core.queue.buffers import Buffers
 from slurmsim.core.queue.deadlines import Deadlines
@@ -81,6 +84,7 @@ from slurmsim.core.scheduling.policy_host import PolicyHost
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.reserved_jobs import ReservedJobs
 from slurmsim.core.scheduling.solves import Solves
+from slurmsim.core.scheduling.wishes import Wishes
 from slurmsim.core.state.controller_state import ControllerState
 from slurmsim.errors import InvariantError
 from slurmsim.model.accounting import Accounting
@@ -190,6 +194,14 @@ class Controller:
         self.resizes = Resizes(state, self.completing, self.node_states, self.power)
         self.requeues = Requeues(state, self.waiting, runs, self.eligibility)
         self.suspension = Suspension(state, self.power)
+        self.watts: Watts | None = None
+        self.reshaping: Reshaping | None = None
+        self.shortage: Shortage | None = None
+        if cluster.power is not None:
+            self.watts = state.watts = watts = Watts(state, cluster.power, runs)
+            self.reshaping = Reshaping(state, watts, self.resizes, self.completing, self.power)
+            gives_back = not state.policy.reshapes
+            self.shortage = Shortage(state, watts, self.resizes, self.suspension, gives_back)
         turns = takes_turns(cluster) and not state.event_driven
         preempts = cluster.option("PreemptType") != "preempt/none" and not state.event_driven
         self.modes = modes = PreemptModes(state, runs) if preempts or turns else None
@@ -208,8 +220,9 @@ class Controller:
             found_cpus=self.found_cpus,
         )  # fmt: skip
         self.solves = solves = Solves(state)
-        self.view = View(state, test, self.eligibility.arrays, solves)
-        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves)
+        self.view = View(state, test, self.eligibility.arrays, solves, self.watts)
+        wishes = Wishes(state, self.watts, self.reshaping)
+        self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, wishes)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states)
         self.main = MainScheduler(WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order))
         self._reserved_jobs = ReservedJobs(state, waiting.reserved_jobs, test, runs)
@@ -234,7 +247,7 @@ class Controller:
         book = UsageObserver(parts.book) if parts.book is not None else None
         launcher = Launcher(state, self.power)
         heard_by = (state.exclusive_users, book, parts.accrual, parts.limits, self.licenses, launcher, self.gang,
-                    self.predictions, self.buffers)  # fmt: skip
+                    self.predictions, self.buffers, self.watts)  # fmt: skip
         state.observers[:] = [one for one in heard_by if one is not None]
 
     def step(self, now: int, facts: list[Fact]) -> list[Action]:
@@ -408,6 +421,8 @@ class Controller:
             limits.enforcement.scan(now)
         if self.predictions is not None:
             self.predictions.correct(now)
+        if self.shortage is not None:
+            self.shortage.settle()
         if now >= self.recalculation.next_at:
             self.recalculation.run_if_due(now)
 
@@ -433,3 +448,5 @@ class Controller:
         if self.accounting.limits is not None:
             self.accounting.limits.check()
         self.licenses.check(list(state.jobs.values()))
+        if self.watts is not None:
+            self.watts.check()

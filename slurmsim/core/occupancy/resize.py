@@ -40,15 +40,18 @@ class Resizes:
             named = self.state.nodes_named(fact.nodes) & job.nodes
             self.keep(job, named or lowest(job.nodes, fact.n_nodes))
 
-    def to(self, job: Job, n_nodes: int, within: Bitmap | None = None) -> bool:
-        """Give `job` as many nodes, its first ones or more (out of `within`); False if it cannot be."""
+    def to(self, job: Job, n_nodes: int, within: Bitmap | None = None, *, any_size: bool = False) -> bool:
+        """Give `job` as many nodes, its first ones or more (out of `within`); False if it cannot be.
+
+        `any_size`: be it less than it asked for, or more.
+        """
         if job.state != JobState.RUNNING or n_nodes < 1:
             return False
         if n_nodes <= job.n_nodes:
             if n_nodes < job.n_nodes:
                 self.keep(job, lowest(job.nodes, n_nodes))
             return True
-        return self._grow(job, n_nodes, within)
+        return self._grow(job, n_nodes, within, any_size)
 
     def keep(self, job: Job, nodes: Bitmap) -> None:
         """`job` keeps `nodes` of its own and gives the others back."""
@@ -56,7 +59,7 @@ class Resizes:
         self._change(job, part_of(job.alloc, nodes, self.state.table.n))
         self.state.triggers.request_now()
 
-    def _grow(self, job: Job, n_nodes: int, within: Bitmap | None) -> bool:
+    def _grow(self, job: Job, n_nodes: int, within: Bitmap | None, any_size: bool) -> bool:
         """Whole idle nodes like those it has, in table order. Jobs that share nodes do not grow."""
         state, alloc = self.state, job.alloc
         assert alloc is not None
@@ -67,8 +70,8 @@ class Resizes:
         if not alloc.whole or not job.request.by_count or free.bit_count() < n_nodes - job.n_nodes:
             return False
         mask = alloc.mask | lowest(free, n_nodes - job.n_nodes)
-        grown = state.selector.choose_whole(job.request, mask)
-        if grown is None or grown.mask & ~mask:
+        grown = None if any_size else state.selector.choose_whole(job.request, mask)
+        if not any_size and (grown is None or grown.mask & ~mask):
             return False
         self._change(job, whole_of(alloc, mask, job.request.cpus_each, n_nodes))
         return True

@@ -53,14 +53,14 @@ class Suspension:
         self._unpark(job)
         self._go_on(job, "")
 
-    def stop(self, job: Job) -> None:
-        """The gang scheduler suspends `job`."""
-        self._stop(job, GANG)
+    def stop(self, job: Job, by: str = GANG) -> None:
+        """The gang scheduler suspends `job`, or somebody else who keeps its CPUs for it."""
+        self._stop(job, by)
         self._changed()
 
-    def go_on(self, job: Job) -> None:
-        """The gang scheduler resumes `job`."""
-        self._go_on(job, GANG)
+    def go_on(self, job: Job, by: str = GANG) -> None:
+        """Who suspended `job` by `stop` resumes it."""
+        self._go_on(job, by)
         self._changed()
 
     def _changed(self) -> None:
@@ -77,6 +77,8 @@ class Suspension:
         job.move(JobState.SUSPENDED)
         job.suspended_at = self.state.now
         self.state.record("SUSPEND", job, scheduler=by)
+        if self.state.watts is not None:
+            self.state.watts.pause(job)
         if self._power is None or not self._power.waits(job):
             self.state.actions.append(Pause(job))
 
@@ -92,6 +94,8 @@ class Suspension:
         insort(self.state.running, (job.end_limit, job.id, job))
         self.state.usage.change(job, +1, self.state.alone(job), cpus_only=True)
         self.state.record("RESUME", job, scheduler=by)
+        if self.state.watts is not None:
+            self.state.watts.go_on(job)
         if self._power is not None and self._power.waits(job):
             self._power.launched(job)
         else:

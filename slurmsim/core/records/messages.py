@@ -446,6 +446,13 @@ class Resized:
 
 
 @dataclass(slots=True)
+class Reshaped:
+    """The job's nodes or its cap are others from now on: it ends when its shape says (`core.records.shape`)."""
+
+    job: Job
+
+
+@dataclass(slots=True)
 class Boot:
     """Start these nodes, off or to be rebooted; say `NodesBooted` when they are up."""
 
@@ -487,5 +494,5 @@ class AskSolver:
 
 Action = (
     Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | EditRefused
-    | ReservationRefused | AskSolver
+    | ReservationRefused | AskSolver | Reshaped
 )  # fmt: skip

@@ -226,6 +226,9 @@ class StartTest:
             alloc = self.place_now(record, nodes, seconds)
         else:
             alloc = self.lay_out_now(record, nodes, seconds, layout)
+        watts = self.state.watts
+        if watts is not None and alloc is not None and not watts.allows(record.job, alloc):
+            return None, None
         makes_room = self.preemption is not None and by.makes_room and layout is None
         if limits is not None and (alloc is not None or by.judges_request or makes_room):
             held = limits.after(record, alloc)

@@ -13,8 +13,9 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.scheduling.may_start import BACKFILL, DEADLINE, LIMITS, MAY, POLICY, StartTest
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
+from slurmsim.core.scheduling.wishes import Wishes
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Plan, Reject, Resize, SlurmView, Solve, Start, Tested, WakeAt
+from slurmsim.policy import Plan, Reconfigure, Reject, Resize, SlurmView, Solve, Start, Tested, WakeAt
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -34,10 +35,12 @@ class PolicyHost:
     """
 
     def __init__(
-        self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes, solves: Solves
-    ) -> None:
+        self, state: ControllerState, view: View, test: StartTest, runs: RunWay, resizes: Resizes, solves: Solves,
+        wishes: Wishes | None = None,
+    ) -> None:  # fmt: skip
         self.state, self.policy, self.view = state, state.policy, view
         self._test, self._runs, self._resizes = test, runs, resizes
+        self._wishes = wishes or Wishes(state, None, None)
         self._by = POLICY if state.event_driven else BACKFILL
         self.solves = solves
         self._late = False  # the policy acts on an answer, which may speak of jobs that do not wait any more
@@ -228,7 +231,11 @@ class PolicyHost:
         if kind is Resize:
             if not isinstance(decision.job, Job):
                 raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
+            if self._wishes.watts is not None:
+                return self._wishes.resize(decision)
             return self._resizes.to(decision.job, decision.n_nodes, decision.within)
+        if kind is Reconfigure:
+            return self._wishes.reconfigure(decision)
         if kind is WakeAt:
             self._check_time(decision, decision.time, self.state.now + 1)
             self.wake = decision.time if self.wake is None else min(self.wake, decision.time)
@@ -265,6 +272,8 @@ class PolicyHost:
             raise PolicyError(self.policy.name, f"started job {job.id}, which is not waiting in the queue")
         if decision.layout is not None:
             records = self._laid_out(decision, job, records)
+        if self._wishes.watts is not None or decision.nodes is not None or decision.cap is not None:
+            records = self._wishes.start(decision, job, records)
         held: str | None = None
         for record in records:
             rule, text = test.refusal(record, self._by)

@@ -14,22 +14,28 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.pool_view import PoolView
+from slurmsim.core.scheduling.power_view import SeenPower, SeenShape, predicted_s, seen_power, seen_shape
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 if TYPE_CHECKING:
     from slurmsim.core.accounting.limits import Limits
     from slurmsim.core.occupancy.suspension import Suspension
+    from slurmsim.core.occupancy.watts import Watts
     from slurmsim.core.queue.job_array import JobArrays
     from slurmsim.core.scheduling.may_start import StartTest
     from slurmsim.core.scheduling.solves import Solves
     from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.energy.profile import Profile
 
 
 class View:
     """The whole cluster as policies see it (slurmsim.policy.SlurmView)."""
 
-    def __init__(self, state: ControllerState, test: StartTest, arrays: JobArrays, solves: Solves) -> None:
+    def __init__(
+        self, state: ControllerState, test: StartTest, arrays: JobArrays, solves: Solves, watts: Watts | None = None
+    ) -> None:
         self.state, self._test, self._arrays, self._solves = state, test, arrays, solves
+        self._watts = watts
         self._accounting, self._partition_limits = test.accounting, test.partition_limits
         self.pools = [PoolView(state, test, i) for i in range(state.cluster.n_pools)]
 
@@ -313,6 +319,26 @@ class View:
         if state.exclusive_users is None:
             return up
         return state.free_to(Record(job, job.partition, job.request, job.priority, False), up)
+
+    # -- power
+
+    @property
+    def power(self) -> SeenPower | None:
+        """The watts; None where nothing is known of them."""
+        return None if self._watts is None else seen_power(self.state, self._watts)
+
+    def profile(self, job: Job) -> Profile | None:
+        """What `job` says of its application."""
+        return job.sub.profile
+
+    def shape(self, job: Job) -> SeenShape:
+        """What running `job` has, and how far it is."""
+        assert self._watts is not None
+        return seen_shape(self.state.now, self._watts.shapes[job.id])
+
+    def predicted_s(self, job: Job) -> float:
+        """Seconds `job` is expected to take on its most nodes at full power."""
+        return predicted_s(job, self._watts)
 
     @property
     def solving(self) -> bool:

@@ -81,9 +81,11 @@ class PoolView:
         """Whether counting units decides everything here.
 
         True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
-        reservation or maintenance is to come, which closes some nodes and not others.
+        reservation or maintenance is to come, which closes some nodes and not others, nor is there a power budget.
         """
         if self.units is None or self.state.reserved.all:
+            return False
+        if self.state.watts is not None and self.state.watts.limited:
             return False
         cluster = self.state.cluster
         if cluster.n_compiled != self._requests_seen:

@@ -22,6 +22,7 @@ from slurmsim.core.records.reservation import ReservationLists
 from slurmsim.core.records.timers import Timers
 from slurmsim.core.records.usage_totals import UsageTotals
 from slurmsim.core.state.expected_ends import ExpectedEnds
+from slurmsim.core.state.interfaces import WattsWay
 from slurmsim.core.state.triggers import Triggers
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
@@ -76,6 +77,8 @@ class ControllerState:
         (when, id) of pending jobs to consider again.
     period_wanted
         Somebody waits for the next run of the priority thread, also while nothing is pending.
+    watts
+        What jobs draw and how far they are; None where nothing is known of that.
     events, actions
         Rows of the trace since somebody took them, and the answer to the present step.
     """
@@ -117,6 +120,7 @@ class ControllerState:
         self.actions: list[Action] = []
         self.enforce_limits = enforce_limits
         self.period_wanted = False
+        self.watts: WattsWay | None = None
         self.event_driven: bool = policy.event_driven
         over = spec.option("OverTimeLimit")
         self.over_limit_s: int = ONE_YEAR_S if over is None else over

@@ -1,4 +1,4 @@
-"""What parts may ask of a job's way through the controller: two small interfaces, so that no part holds the controller.
+"""What parts may ask of a job's way through the controller: small interfaces, so that no part holds the controller.
 
 `controller.waiting` is the one way into the queue and out of it, `controller.life_cycle` the one to start and end.
 """
@@ -11,6 +11,7 @@ from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.records.observer import Observer
 from slurmsim.states import REQUEUED, Reason
 
 
@@ -82,4 +83,32 @@ class RunWay:
 
     def move_end(self, job: Job, end: int) -> None:
         """The end of `job`, running or suspended, by its limit is `end` from now on."""
+        raise NotImplementedError
+
+
+class WattsWay(Observer):
+    """What jobs draw, where that is known (`core.occupancy.watts`).
+
+    Attributes
+    ----------
+    limited
+        Whether there is a budget: then counting nodes does not tell who may start.
+    """
+
+    limited: bool = False
+
+    def allows(self, job: Job, alloc: Allocation) -> bool:
+        """Whether the budget lets `job` start on that."""
+        raise NotImplementedError
+
+    def ready(self, job: Job) -> None:
+        """The nodes of `job` have booted: it begins only now."""
+        raise NotImplementedError
+
+    def pause(self, job: Job) -> None:
+        """`job` is suspended: it draws nothing, and nothing of it is done."""
+        raise NotImplementedError
+
+    def go_on(self, job: Job) -> None:
+        """Suspended `job` runs again."""
         raise NotImplementedError

@@ -40,6 +40,9 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
 def _policy(scheduler_type: str) -> Policy:
     """The policy a configuration names, with its options. Raises ConfigError for one that would need an oracle."""
     policy = configured_policy(scheduler_type)
+    if policy.reshapes:
+        raise ConfigError(f"policy {policy.name} chooses sizes and power of jobs, which only simulations know",
+                          field="SchedulerType", expected="another policy, or slurmsim run")  # fmt: skip
     if (predictor := policy.predictor) is not None and predictor.oracle:
         raise ConfigError(f"predictor {predictor.name} knows real run times, which nobody knows in a live cluster",
                           field="SchedulerType", expected="a predictor that is no oracle")  # fmt: skip

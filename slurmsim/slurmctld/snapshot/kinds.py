@@ -167,6 +167,7 @@ KINDS: tuple[Kind, ...] = (
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
         exempt
     """,
+        profile=_none,
     ),
     _kind(
         "request",

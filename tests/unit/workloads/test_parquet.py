@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from workload_helpers import assert_equal, ints, texts
 
 from slurmsim.errors import OutputError, WorkloadError
-from slurmsim.workload import INT_COLUMNS, TEXT_COLUMNS, QualityReport, TextColumn, Workload, WorkloadHeader
+from slurmsim.workload import ADDED, INT_COLUMNS, TEXT_COLUMNS, QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads import read_workload, write_workload
 from slurmsim_workloads.parquet import METADATA_KEY, to_table
 
@@ -22,7 +22,7 @@ _RANGES = {
     "job_id": (1, 10**9), "submit": (0, 2**40), "time_limit": (-2, 2**40), "cpus_per_task": (1, 999), "nice": (-99, 99),
     "exclusive": (0, 1), "oversubscribe": (0, 1), "contiguous": (0, 1), "hold": (0, 1), "requeue": (0, 1),
     "exit_code": (0, 255), "exit_signal": (0, 64), "nodes": (1, 9), "nodes_max": (9, 99), "tasks": (1, 9),
-    "tasks_per_node": (1, 9),
+    "tasks_per_node": (1, 9), "min_nodes": (1, 9), "max_nodes": (1, 9), "malleable": (0, 1),
 }  # fmt: skip
 
 
@@ -172,4 +172,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path: Path, monke
 
 def test_the_schema_names_every_column() -> None:
     table = to_table(Workload({"job_id": np.array([1]), "submit": np.array([0])}, {}))
-    assert table.column_names == [*INT_COLUMNS, *TEXT_COLUMNS]
+    assert table.column_names == [name for name in (*INT_COLUMNS, *TEXT_COLUMNS) if name not in ADDED]
+    told = Workload({"job_id": np.array([1]), "submit": np.array([0]), "malleable": np.array([1])}, {})
+    assert [name for name in to_table(told).column_names if name in ADDED] == ["malleable"]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from slurmsim.cli import main
 from slurmsim.energy import TABLE, Application
-from slurmsim_policies.parm.decision import Choice, Decision, JobOptions, Option
+from slurmsim.errors import InputError
+from slurmsim_policies.parm.decision import Choice, Decision, JobOptions, Option, _undominated
 from slurmsim_policies.parm.exact import Effort, choose
 from slurmsim_policies.parm.plain import decision_from, plain_from
 from slurmsim_policies.parm.relaxation import priced, relax
@@ -225,3 +226,62 @@ def test_numbers_of_an_application_instead_of_a_row(tmp_path: Path) -> None:
     del data["jobs"][0]["beta"]
     with pytest.raises(Exception, match=r"jobs\[0\]\.beta: expected a number, or a row's name in app"):
         decision_from(data)
+
+
+# -- numbers at their limits ------------------------------------------------------------------------------------------
+
+
+def test_nodes_times_watts_beyond_64_bits() -> None:
+    """Parts of a watt get coarser, never wrong: what is chosen is still within the budget as it is written."""
+    jobs = tuple(JobOptions(f"j{k}", (Option(1 << 40, 1e6 + 0.123456, 1.0 + k),)) for k in range(3))
+    decision = Decision(1 << 41, 3e18, 56.0, jobs)
+    assert int(decision.columns.draw.sum()) < 1 << 62 and decision.budget < 1 << 62
+    found = choose(decision)
+    assert found.status == "optimal" and sorted(found.chosen) == [1, 2]
+    assert choose(Decision(1 << 41, 2e18, 56.0, jobs)).chosen == {2: 0}
+
+
+def test_a_budget_nobody_can_use_up() -> None:
+    """It costs no digits: resizes still count before watts."""
+    jobs = (JobOptions("a", (Option(2, 30.0, 1.0), Option(1, 60.5, 1.0)), (2, 30.0)),)
+    assert choose(Decision(4, 1.7e308, 56.0, (*jobs, JobOptions("b", (Option(4, 1.7e308, 9.0),))))).chosen == {0: 0}
+    found = choose(Decision(4, 1e300, 56.0, jobs))
+    assert found.chosen == {0: 0}
+
+
+rows = st.lists(
+    st.tuples(st.integers(1, 5), st.integers(0, 5), st.sampled_from([0.0, 1.0, 1.5, 2.0]), st.integers(0, 1)),
+    max_size=14,
+)
+
+
+@given(rows)
+def test_undominated_as_by_comparing_all_with_all(found: list[tuple[int, int, float, int]]) -> None:
+    mine = [(*row, k) for k, row in enumerate(found)]
+    kept = []
+    for row in sorted(mine, key=lambda one: (one[0], one[1], -one[2], one[3], one[4])):
+        if not any(n <= row[0] and w <= row[1] and v >= row[2] and r <= row[3] for n, w, v, r, _ in kept):
+            kept.append(row)
+    assert _undominated(mine) == sorted(kept, key=lambda one: one[4])
+
+
+def test_what_a_resize_draws_while_data_move() -> None:
+    """A job that shrinks draws what it had: nobody else can have those watts yet."""
+    shrinks = JobOptions("a", (Option(1, 44.0, 9.0, 400.0),), (4, 44.0))
+    waits = JobOptions("b", (Option(2, 44.0, 1.0),))
+    assert choose(Decision(6, 599.0, 56.0, (shrinks, waits))).chosen == {0: 0}
+    assert choose(Decision(6, 600.0, 56.0, (shrinks, waits))).chosen == {0: 0, 1: 0}
+
+
+@pytest.mark.parametrize(
+    ("job", "field"),
+    [
+        ({"id": "a", "weight": 1e300, "options": [[1, 30, 1e300]]}, "jobs[0].options[0]"),
+        ({"id": "a", "weight": 1.7e308, "app": "LeanMD", "t1_s": 1, "parallelism": 9, "sigma": 0, "sizes": [1, 9]},
+         "jobs[0].weight"),
+    ],
+)  # fmt: skip
+def test_weight_times_value_is_a_number(job: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError) as wrong:
+        decision_from({"nodes": 9, "budget_w": 900, "levels_w": [30, 60], "jobs": [job]})
+    assert wrong.value.field == field

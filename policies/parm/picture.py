@@ -1,0 +1,132 @@
+"""What PARM decides about at one instant: sizes, caps and worth of every job (equations 1 to 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slurmsim.energy import Profile
+from slurmsim.errors import PolicyError
+from slurmsim.policy import JobView, PowerFacts, PowerView, ShapeView
+
+NOMM, NOSE, WSE = "nomm", "nose", "wse"
+MOST = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the policy decides.
+
+    Attributes
+    ----------
+    version
+        ``nomm``: every job on its fewest nodes; ``nose``: sizes are chosen when a job starts; ``wse``: and changed.
+    alpha
+        Of the weights: 0 for throughput, larger for fairness (equation 8).
+    levels
+        Caps, watts, ascending.
+    sizes
+        How many sizes, evenly spaced from the fewest to the most nodes; ``max`` for the most alone.
+    f_se
+        Seconds after a change of size in which there is no other.
+    """
+
+    version: str
+    alpha: float
+    levels: tuple[float, ...]
+    sizes: int | str
+    f_se: int
+
+    def sizes_of(self, profile: Profile) -> list[int]:
+        """The sizes a job of that application may have, ascending."""
+        least, most = profile.min_nodes, profile.max_nodes
+        if self.version == NOMM:
+            return [least]
+        if self.sizes == MOST:
+            return [most]
+        return sorted({int(n) for n in np.linspace(least, most, int(self.sizes)).round()})
+
+    def levels_of(self, profile: Profile) -> list[float]:
+        """The caps it may have: none that its model does not know."""
+        return [level for level in self.levels if round(level * 1000) >= profile.lowest_mw]
+
+
+def decision_of(view: PowerView, now: int, rules: Rules, policy: str) -> dict[str, Any]:
+    """The decision at `now` as ``slurmsim parm`` reads it.
+
+    Idle nodes take their part of the budget: a node counts for what it draws more than without a job.
+
+    Raises
+    ------
+    PolicyError
+        No level is high enough for a job.
+    """
+    power = view.power
+    assert power is not None
+    if rules.levels[-1] > power.full_w:
+        raise PolicyError(policy, f"has a level of {rules.levels[-1]:g} W (expected at most {power.full_w:g})")
+    jobs = [_job(view, job, now, rules, policy, power) for job in (*view.running, *view.pending)]
+    held = sum(job.n_nodes for job in view.running)
+    nodes = max(1, view.free_nodes + held)
+    budget = power.budget_w
+    if budget is None:
+        budget = 2 * nodes * (power.base_w + power.full_w)  # never short: nodes alone decide
+    idle = power.idle_w * power.n_nodes
+    return {"nodes": nodes, "budget_w": max(0.0, budget - idle), "base_w": power.base_w - power.idle_w, "jobs": jobs}
+
+
+def _job(view: PowerView, job: JobView, now: int, rules: Rules, policy: str, power: PowerFacts) -> dict[str, Any]:
+    profile = view.profile(job)
+    if profile is None:
+        return _rigid(view, job, now, rules, power)
+    levels = rules.levels_of(profile)
+    if not levels:
+        low = profile.lowest_mw / 1000
+        raise PolicyError(policy, f"has no level for job {job.id} (expected one of {low:g} W or more in levels)")
+    sizes = rules.sizes_of(profile)
+    shape = None if job.start_time is None else view.shape(job)
+    slow = np.array([[profile.slowdown(n, round(w * 1000)) for w in levels] for n in sizes])
+    worst = slow[0, 0]
+    done = 0.0 if shape is None else shape.done_s
+    left = max(0.0, view.predicted_s(job) - done) * worst
+    weight = max(1.0, left + (now - job.submit_time)) ** rules.alpha
+    mine = sizes if shape is None else _sizes_now(job, profile, shape, now, rules, sizes)
+    options = []
+    for n in mine:
+        for watts in levels:
+            value = weight * worst / profile.slowdown(n, round(watts * 1000))
+            options.append([n, watts, value, _least(shape, n, now, power)])
+    found: dict[str, Any] = {"id": str(job.id), "options": options}
+    if shape is not None:
+        found["running"] = [shape.nodes, shape.cap_w]
+    return found
+
+
+def _rigid(view: PowerView, job: JobView, now: int, rules: Rules, power: PowerFacts) -> dict[str, Any]:
+    """A job without an application: the nodes it asks for at full power, which is worth its weight."""
+    waited = now - job.submit_time
+    weight = max(1.0, view.predicted_s(job) + waited) ** rules.alpha
+    found: dict[str, Any] = {"id": str(job.id), "options": [[job.n_nodes, power.full_w, weight]]}
+    if job.start_time is not None:
+        found["running"] = [job.n_nodes, power.full_w]
+    return found
+
+
+def _sizes_now(
+    job: JobView, profile: Profile, shape: ShapeView, now: int, rules: Rules, sizes: Sequence[int]
+) -> list[int]:
+    """The sizes a running job may have now (equation 6 for those that keep theirs)."""
+    rests = shape.resized_at is not None and now < shape.resized_at + rules.f_se
+    if rules.version != WSE or not profile.malleable or rests or now < shape.moving_until:
+        return [shape.nodes]
+    return sorted({*sizes, shape.nodes})
+
+
+def _least(shape: ShapeView | None, nodes: int, now: int, power: PowerFacts) -> float:
+    """What an option draws at least: of a job whose data move, what it draws until they have moved."""
+    if shape is None or now >= shape.moving_until:
+        return 0.0
+    return max(0.0, shape.charged_w - power.idle_w * nodes)

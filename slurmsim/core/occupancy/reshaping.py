@@ -1,0 +1,116 @@
+"""Nodes and caps of several running jobs changed together: all of a decision, or nothing.
+
+What is lowered goes first, so that no instant has more than before and after. All that are resized in a decision stand
+still for twice the longest change of size (PARM, section on costs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slurmsim.bitmap import Bitmap, lowest
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Reshaped
+from slurmsim.errors import InvariantError
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.core.occupancy.completing import Completing
+    from slurmsim.core.occupancy.power import PowerSaving
+    from slurmsim.core.occupancy.resize import Resizes
+    from slurmsim.core.occupancy.watts import Watts
+    from slurmsim.core.state.controller_state import ControllerState
+
+Wish = tuple[Job, int, int]
+"""A job, its nodes and its cap in milliwatts from now on."""
+
+
+class Reshaping:
+    """Carries such decisions out."""
+
+    def __init__(
+        self, state: ControllerState, watts: Watts, resizes: Resizes, completing: Completing, power: PowerSaving | None
+    ) -> None:
+        self.state, self.watts, self._resizes = state, watts, resizes
+        self._completing, self._power = completing, power
+
+    def apply(self, wishes: Sequence[Wish], among: Bitmap | None = None) -> bool:
+        """Give every job what is wished for it; False, and nothing has changed, if that cannot be.
+
+        Further nodes are taken out of `among`, None for all.
+        """
+        wishes = [one for one in wishes if self._differs(one)]
+        if not all(self._may_change(job, nodes) for job, nodes, _ in wishes):
+            return False
+        within = self._places(wishes, among)
+        if within is None or not self._affordable(wishes):
+            return False
+        shapes, spec = self.watts.shapes, self.watts.spec
+        self.watts.joint_s = 2 * max((spec.resize_s(shapes[job.id].nodes, n) for job, n, _ in wishes), default=0.0)
+        try:
+            for job, nodes, cap_mw in sorted(wishes, key=self._order):
+                if cap_mw < shapes[job.id].cap_mw:
+                    self.watts.set_cap(job, cap_mw)
+                if nodes != job.n_nodes and not self._resizes.to(job, nodes, within.get(job.id), any_size=True):
+                    raise InvariantError(f"job {job.id} does not get the {nodes} nodes that were found for it")
+                self.watts.set_cap(job, cap_mw)
+                self.state.actions.append(Reshaped(job))
+        finally:
+            self.watts.joint_s = None
+        if wishes:
+            self.state.changed()
+        return True
+
+    def _differs(self, wish: Wish) -> bool:
+        job, nodes, cap_mw = wish
+        shape = self.watts.shapes.get(job.id)
+        return shape is None or (shape.nodes, shape.cap_mw) != (nodes, cap_mw)
+
+    def _may_change(self, job: Job, nodes: int) -> bool:
+        if job.state != JobState.RUNNING or (self._power is not None and self._power.waits(job)):
+            return False
+        return nodes == job.n_nodes or self.state.now >= self.watts.shapes[job.id].moving_until
+
+    def _order(self, wish: Wish) -> tuple[bool, int]:
+        """Those that will draw less first, then by id."""
+        job, nodes, cap_mw = wish
+        each = cap_mw + self.watts.spec.base_mw
+        return nodes > job.n_nodes or nodes * each > self.watts.shapes[job.id].own_mw, job.id
+
+    def _places(self, wishes: Sequence[Wish], among: Bitmap | None) -> dict[int, Bitmap] | None:
+        """Where each job that grows finds its further nodes; None if one does not."""
+        table, found = self.state.table, dict[int, Bitmap]()
+        free = table.idle & ~self._completing.nodes
+        for job, nodes, _ in wishes:
+            if nodes < job.n_nodes:
+                free |= job.nodes & ~lowest(job.nodes, nodes)
+        free &= table.up if among is None else table.up & among
+        for job, nodes, _ in sorted(wishes, key=_by_id):
+            more = nodes - job.n_nodes
+            if more <= 0:
+                continue
+            assert job.alloc is not None
+            mine = free & job.request.candidates
+            if not job.alloc.whole or not job.request.by_count or mine.bit_count() < more:
+                return None
+            found[job.id] = lowest(mine, more)
+            free &= ~found[job.id]
+        return found
+
+    def _affordable(self, wishes: Sequence[Wish]) -> bool:
+        """Whether the budget bears what all will be charged at once; while data move the larger watts count."""
+        watts = self.watts
+        more_mw = more_nodes = 0
+        for job, nodes, cap_mw in wishes:
+            shape = watts.shapes[job.id]
+            own = nodes * (cap_mw + watts.spec.base_mw)
+            moves = nodes != shape.nodes and shape.profile is not None
+            moving = moves or self.state.now < shape.moving_until
+            more_mw += (max(own, shape.charged_mw) if moving else own) - shape.charged_mw
+            more_nodes += nodes - shape.nodes
+        return more_mw <= 0 or watts.room(more_mw, more_nodes)
+
+
+def _by_id(wish: Wish) -> int:
+    return wish[0].id

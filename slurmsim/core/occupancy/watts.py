@@ -1,0 +1,265 @@
+"""What jobs draw, and how far each of them is: the watts of a cluster, and its budget (PARM, equation 5).
+
+The budget is a limit like any other: whoever starts or changes a job asks here first. Jobs are charged their caps and
+what their nodes draw beside, each node in full also where they share it.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from slurmsim.core.records.shape import Shape
+from slurmsim.core.state.interfaces import RunWay, WattsWay
+from slurmsim.errors import InvariantError
+from slurmsim.model.power import SCALE, PowerSpec
+
+if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
+    from slurmsim.core.records.node_table import Allocation
+    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.energy.profile import Profile
+
+Phase = tuple[int, int, int | None, int, int, int, int]
+ONE_YEAR_S = 365 * 86400  # a limit of that long is none
+
+
+class Watts(WattsWay):
+    """The shapes of all jobs that run or are suspended, and sums over them.
+
+    Attributes
+    ----------
+    shapes
+        By job id.
+    charged_mw, drawn_mw
+        Of all nodes with jobs: what counts against the budget, and what they draw by the model.
+    spent_mj
+        What jobs have used up so far, millijoules by the model; until somebody takes it.
+    phases
+        Rows of the trace (job, start, end, nodes, cap, charged, drawn) since somebody took them.
+    joint_s
+        Seconds every job stands still that is resized in the decision now carried out; None: by itself.
+    at_once
+        Who is resized now is charged his new size at once.
+    """
+
+    def __init__(self, state: ControllerState, spec: PowerSpec, runs: RunWay) -> None:
+        self.state, self.spec, self._runs = state, spec, runs
+        self.limited = bool(spec.budget)
+        self.shapes: dict[int, Shape] = {}
+        self.charged_mw = self.drawn_mw = 0
+        self.spent_mj: dict[int, int] = {}
+        self.phases: list[Phase] = []
+        self.joint_s: float | None = None
+        self.at_once = False
+        self._wanted: dict[int, int] = {}
+        for time in [step for step, _ in spec.budget if step > state.start_time]:
+            state.timers.set(time, self._budget_changed)
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    @property
+    def budget_mw(self) -> int | None:
+        """The budget in force; None for none."""
+        if not self.limited:
+            return None
+        return self.spec.budget_at(self.state.now)
+
+    @property
+    def idle_mw(self) -> int:
+        """What nodes without a job draw."""
+        if not self.spec.idle_mw:
+            return 0
+        return self._awake(self.state.usage.whole.nodes) * self.spec.idle_mw
+
+    @property
+    def total_mw(self) -> int:
+        """What is charged to the budget now."""
+        return self.charged_mw + self.idle_mw
+
+    def _awake(self, busy: int) -> int:
+        state = self.state
+        return state.table.n - busy - (state.power.off & state.table.idle).bit_count()
+
+    def room(self, more_mw: int, more_nodes: int) -> bool:
+        """Whether jobs may be charged so much more, on so many more nodes."""
+        budget = self.budget_mw
+        return budget is None or self.total_mw + more_mw - more_nodes * self.spec.idle_mw <= budget
+
+    def want(self, job: Job, cap_mw: int | None) -> None:
+        """Under which cap `job` is to start, if it does; None for the one of everybody."""
+        if cap_mw is None:
+            self._wanted.pop(job.id, None)
+        else:
+            self._wanted[job.id] = cap_mw
+
+    def cap_of(self, job: Job) -> int:
+        """Under which cap `job` would start now."""
+        profile = job.sub.profile
+        return self._wanted.get(job.id) or self.spec.default_cap(0 if profile is None else profile.lowest_mw)
+
+    def allows(self, job: Job, alloc: Allocation) -> bool:
+        """Whether the budget lets `job` start on that."""
+        if not self.spec.budget:
+            return True
+        fresh = (alloc.mask & self.state.table.idle & ~self.state.power.off).bit_count()
+        return self.room(alloc.n_nodes * (self.cap_of(job) + self.spec.base_mw), fresh)
+
+    # -- what happens to jobs -----------------------------------------------------------------------------------------
+
+    def started(self, job: Job, now: int) -> None:
+        profile = job.sub.profile
+        shape = self.shapes[job.id] = Shape(profile, job.n_nodes, self.cap_of(job), self.spec.base_mw, now)
+        self._wanted.pop(job.id, None)
+        self._charge(shape.charged_mw, shape.drawn_mw)
+        if profile is not None and self.spec.limit == SCALE and job.time_limit_s < ONE_YEAR_S:
+            shape.limit_s = job.time_limit_s / self.asked_slowdown(job, profile)
+            self._move_limit(job, shape)
+
+    def asked_slowdown(self, job: Job, profile: Profile) -> float:
+        """How slow `job` is as it asks for it, which is what its limit is about."""
+        return profile.slowdown(job.sub.request.min_nodes, self.spec.default_cap(profile.lowest_mw))
+
+    def ready(self, job: Job) -> None:
+        """The nodes of `job` have booted: it begins only now."""
+        shape = self.shapes[job.id]
+        shape.since, shape.done_s = self.state.now, 0.0
+
+    def released(self, job: Job, now: int) -> None:
+        shape = self.shapes.pop(job.id)
+        self._close(job.id, shape, now)
+        self._charge(-shape.charged_mw, -shape.drawn_mw)
+
+    def resized(self, job: Job, now: int) -> None:
+        shape = self.shapes[job.id]
+        if shape.nodes == job.n_nodes:
+            return
+        lost_s = self.joint_s
+        if lost_s is None:
+            lost_s = 0.0 if shape.profile is None else 2 * self.spec.resize_s(shape.nodes, job.n_nodes)
+        shape.resized_at = now
+        self._alter(job, shape, job.n_nodes, shape.cap_mw, lost_s)
+
+    def set_cap(self, job: Job, cap_mw: int) -> None:
+        """The cap of running `job` changes now."""
+        shape = self.shapes[job.id]
+        if shape.cap_mw != cap_mw:
+            self._alter(job, shape, shape.nodes, cap_mw, 0.0)
+            self.state.record("CAP", job, value=cap_mw)
+
+    def pause(self, job: Job) -> None:
+        """`job` is suspended: it draws nothing, and nothing of it is done."""
+        shape, now = self.shapes[job.id], self.state.now
+        self._close(job.id, shape, now)
+        shape.advance(now)
+        shape.paused = True
+        self._charge(-shape.charged_mw, -shape.drawn_mw)
+        shape.charged_mw = shape.drawn_mw = 0
+
+    def go_on(self, job: Job) -> None:
+        """Suspended `job` runs again."""
+        shape, now = self.shapes[job.id], self.state.now
+        shape.paused = shape.by_budget = False
+        shape.since = shape.phase_since = now
+        shape.charged_mw, shape.drawn_mw = shape.own_mw, shape.own_drawn_mw
+        self._charge(shape.charged_mw, shape.drawn_mw)
+
+    # -- bookkeeping --------------------------------------------------------------------------------------------------
+
+    def _alter(self, job: Job, shape: Shape, nodes: int, cap_mw: int, lost_s: float) -> None:
+        now = self.state.now
+        self._close(job.id, shape, now)
+        shape.advance(now)
+        charged, drawn = shape.charged_mw, shape.drawn_mw
+        shape.take(nodes, cap_mw, self.spec.base_mw)
+        if lost_s and not shape.paused:
+            shape.lost_s += lost_s
+            shape.moving_until = now + ceil(shape.lost_s)
+            self.state.timers.set(shape.moving_until, self._moved, job.id)
+        if not shape.paused:
+            moving = now < shape.moving_until and not self.at_once
+            shape.charged_mw = max(charged, shape.own_mw) if moving else shape.own_mw
+            shape.drawn_mw = max(drawn, shape.own_drawn_mw) if moving else shape.own_drawn_mw
+            self._charge(shape.charged_mw - charged, shape.drawn_mw - drawn)
+        self._move_limit(job, shape)
+
+    def _moved(self, job_id: int) -> None:
+        """What moved has moved: a job draws what its own nodes draw."""
+        shape, now = self.shapes.get(job_id), self.state.now
+        if shape is None or shape.paused or shape.moving_until != now:
+            return
+        if shape.charged_mw != shape.own_mw or shape.drawn_mw != shape.own_drawn_mw:
+            self._close(job_id, shape, now)
+            self._charge(shape.own_mw - shape.charged_mw, shape.own_drawn_mw - shape.drawn_mw)
+            shape.charged_mw, shape.drawn_mw = shape.own_mw, shape.own_drawn_mw
+        self.state.look_again()
+
+    def _charge(self, charged: int, drawn: int) -> None:
+        self.charged_mw += charged
+        self.drawn_mw += drawn
+        self.state.usage.whole.touched = True
+
+    def _close(self, job_id: int, shape: Shape, now: int) -> None:
+        """The phase of `shape` ends now; one of no length was none."""
+        seconds = now - shape.phase_since
+        if seconds and not shape.paused:
+            self.spent_mj[job_id] = self.spent_mj.get(job_id, 0) + seconds * shape.drawn_mw
+            self.phases.append(
+                (job_id, shape.phase_since, now, shape.nodes, shape.cap_mw, shape.charged_mw, shape.drawn_mw)
+            )
+        shape.phase_since = now
+
+    def _move_limit(self, job: Job, shape: Shape) -> None:
+        """The limit of `job` is what its work takes in the shape it has."""
+        if shape.limit_s is None or shape.paused:
+            return
+        end = shape.end_of(shape.limit_s)
+        assert job.start_time is not None
+        if end != job.end_limit:
+            job.time_limit_s = end - job.start_time - job.suspended_s
+            self._runs.move_end(job, end)
+            self.state.record("LIMIT", job, value=job.time_limit_s)
+
+    def _budget_changed(self) -> None:
+        state = self.state
+        state.events.append((state.now, "BUDGET", None, "", "", "", "", self.budget_mw, ""))
+        state.usage.whole.touched = True
+        state.look_again()
+
+    # -- for the trace ------------------------------------------------------------------------------------------------
+
+    def still_open(self) -> None:
+        """The run is cut off now: phases that have not ended are rows without an end."""
+        for job_id, shape in sorted(self.shapes.items()):
+            if not shape.paused:
+                seconds = self.state.now - shape.phase_since
+                self.spent_mj[job_id] = self.spent_mj.get(job_id, 0) + seconds * shape.drawn_mw
+                self.phases.append(
+                    (job_id, shape.phase_since, None, shape.nodes, shape.cap_mw, shape.charged_mw, shape.drawn_mw)
+                )
+
+    def joules(self, job_id: int) -> int:
+        """What the job has used up in all its runs, to the nearest joule."""
+        return (self.spent_mj.get(job_id, 0) + 500) // 1000
+
+    def gone(self, job: Job) -> None:
+        """Nothing: its joules are kept until its row has been written (`forget`)."""
+
+    def forget(self, job_id: int) -> None:
+        """The row of the job has been written."""
+        self.spent_mj.pop(job_id, None)
+
+    def check(self) -> None:
+        """Recount; raises InvariantError on any difference."""
+        entries = [*self.state.running, *self.state.suspended]
+        jobs = {job.id: job for _, _, job in entries}
+        if jobs.keys() != self.shapes.keys():
+            raise InvariantError("jobs with a shape are not those that run or are suspended")
+        for job_id, shape in self.shapes.items():
+            if shape.nodes != jobs[job_id].n_nodes:
+                raise InvariantError(f"job {job_id} has {jobs[job_id].n_nodes} nodes, its shape {shape.nodes}")
+        if sum(shape.charged_mw for shape in self.shapes.values()) != self.charged_mw:
+            raise InvariantError("watts charged differ from a recount")
+        budget = self.budget_mw
+        if budget is not None and self.total_mw > budget:
+            raise InvariantError(f"{self.total_mw} mW are charged, the budget is {budget}")

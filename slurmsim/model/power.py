@@ -1,0 +1,71 @@
+"""What is known of the watts of a cluster: of its nodes, its budget, and what it costs a job to change its size."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+SCALE, KEEP = "scale", "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class PowerSpec:
+    """Power as a quantity of a run. Watts are whole milliwatts, so that sums of them are exact.
+
+    Attributes
+    ----------
+    base_mw
+        What a node with a job draws beside its processor: 38 W and 18 W of memory.
+    full_mw
+        The most a processor draws: the cap of a job that has none.
+    idle_mw
+        What a node without a job draws that is not powered down; the paper charges none.
+    cap_mw
+        The cap of every job to which nobody gives another one; None for none.
+    budget
+        (from this second on, milliwatts), ascending; nothing is limited before the first. Empty: no budget.
+    limit
+        What becomes of time limits: ``scale``, they are meant for the most nodes at full power; or ``keep``.
+    memory_mb, link_mb_s
+        Memory of a job that moves when it is resized, MB a node, and what a link carries (m and b of equation 20).
+    boot_s, boot_node_s
+        What it takes to start on further nodes, and on each of them (equation 21).
+    """
+
+    base_mw: int = 56_000
+    full_mw: int = 60_000
+    idle_mw: int = 0
+    cap_mw: int | None = None
+    budget: tuple[tuple[int, int], ...] = ()
+    limit: str = SCALE
+    memory_mb: float = 1024.0
+    link_mb_s: float = 425.0
+    boot_s: float = 72.73
+    boot_node_s: float = 0.01904
+
+    def budget_at(self, now: int) -> int | None:
+        """The budget in force at `now`, milliwatts; None for none."""
+        at = bisect_right(self.budget, now, key=_begin)
+        return self.budget[at - 1][1] if at else None
+
+    def default_cap(self, lowest_mw: int) -> int:
+        """The cap of a job to which nobody gives another: no lower than its application has one."""
+        return max(self.full_mw if self.cap_mw is None else self.cap_mw, lowest_mw)
+
+    def resize_s(self, before: int, after: int) -> float:
+        """Seconds a job stands still when it goes from `before` nodes to `after`: t_c + t_b (equations 20 and 21).
+
+        Data move on a 3-D torus whose cuboid has `before` nodes when it grows. The paper has no formula for shrinking:
+        what the nodes that go hold moves into the cuboid that stays.
+        """
+        each, two_links = self.memory_mb, 2 * self.link_mb_s
+        if after == before:
+            return 0.0
+        if after < before:
+            return float(each * (before - after) / (two_links * after ** (2 / 3)))
+        data_s = (each - each * before / after) * before / (two_links * before ** (2 / 3))
+        return float(data_s + (after - before) * self.boot_node_s + self.boot_s)
+
+
+def _begin(step: tuple[int, int]) -> int:
+    return step[0]
