@@ -77,7 +77,7 @@ def test_senseless_option_is_refused(case: Case, tmp_path: Path, monkeypatch: py
     [
         ((), ()),
         (("dance",), ("dance",)),
-        (("run",), ("--workload",)),
+        (("run",), ("--out",)),
         (("run", "--workload", "log.swf"), ("--out",)),
         (("run", "--out", "out"), ("--workload",)),
         (("run", "--workload"), ("--workload",)),
