@@ -30,7 +30,7 @@ from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.group_data import with_groups
-from slurmsim.sim.impossible_jobs import settle_impossible, settle_refused
+from slurmsim.sim.impossible_jobs import settle_impossible, settle_overdrawn, settle_refused
 from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.simulation import Timed
@@ -143,6 +143,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     _check_times(options, policy)
     if (power := power_spec(options, policy, workload, cluster)) is not None:
         cluster = replace(cluster, power=power)
+        workload = settle_overdrawn(workload, cluster, options.impossible_jobs, options.workload)
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
     drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])

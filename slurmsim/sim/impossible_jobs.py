@@ -16,6 +16,7 @@ from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Discipline, Sight
+from slurmsim.sim.applications import Applications
 from slurmsim.workload import Workload
 
 CHOICES = ("stop", "drop")
@@ -56,6 +57,42 @@ def settle_refused(
 ) -> Workload:  # fmt: skip
     """The jobs of `workload` that `discipline` lets in at some time; `choice`, `file` and errors as above."""
     return _settled(workload, _refused(workload, cluster, discipline), choice, file, "the policy")
+
+
+def settle_overdrawn(workload: Workload, cluster: ClusterSpec, choice: str, file: str) -> Workload:
+    """The jobs of `workload` for which the power budget is large enough at some time; others as above.
+
+    Of a job with an application its least size and cap count, be it that a policy chooses them.
+    """
+    spec = cluster.power
+    if spec is None or not spec.budget or not len(workload):
+        return workload
+    if spec.budget[0][0] > int(workload.ints["submit"].min()):
+        return workload  # nothing is limited at first
+    most = max(watts for _, watts in spec.budget)
+    nodes = _nodes(workload, cluster)
+    each = np.full(len(workload), spec.base_mw + spec.full_mw)
+    applications = Applications(workload, spec)
+    for row in range(len(workload)) if applications.told else ():
+        profile = applications.of(row)
+        if profile is not None:
+            nodes[row], each[row] = profile.min_nodes, spec.base_mw + profile.drawn_mw(profile.lowest_mw)
+    least = nodes * each + (len(cluster.nodes) - nodes) * spec.idle_mw
+    rows = np.flatnonzero(least > most)
+    asked = partial(_overdraws, least, most)
+    found = Misfit(rows, "nodes", asked, "draws more than the power budget ever is", "--power-budget for every job")
+    return _settled(workload, iter([found]), choice, file, "the power budget")
+
+
+def _overdraws(least: npt.NDArray[np.int64], most: int, row: int) -> str:
+    return f"draws {least[row] / 1000:g} W at least, the power budget is never more than {most / 1000:g} W"
+
+
+def _nodes(workload: Workload, cluster: ClusterSpec) -> npt.NDArray[np.int64]:
+    """Nodes each job needs at least."""
+    each = max((node.cpus for node in cluster.nodes), default=1)
+    cpus = np.maximum(workload.ints["tasks"], 1) * workload.ints["cpus_per_task"]
+    return np.asarray(np.maximum(workload.ints["nodes"], -(-cpus // each)))
 
 
 def _settled(workload: Workload, misfits: Iterator[Misfit], choice: str, file: str, who: str) -> Workload:
@@ -107,9 +144,7 @@ def _misfits(workload: Workload, cluster: ClusterSpec) -> Iterator[Misfit]:
 
 def _refused(workload: Workload, cluster: ClusterSpec, discipline: Discipline) -> Iterator[Misfit]:
     """Jobs `discipline` never lets in, by reason."""
-    each = max((node.cpus for node in cluster.nodes), default=1)
-    cpus = np.maximum(workload.ints["tasks"], 1) * workload.ints["cpus_per_task"]
-    nodes = np.maximum(workload.ints["nodes"], -(-cpus // each))
+    nodes = _nodes(workload, cluster)
     limit = np.where(workload.ints["time_limit"] == -2, ONE_YEAR_S, workload.ints["time_limit"])
     shapes, shape_of = np.unique(np.stack([nodes, limit]), axis=1, return_inverse=True)
     reasons = [discipline.refusal(Sight(n, at, "")) for n, at in shapes.T.tolist()]

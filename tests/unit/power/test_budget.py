@@ -210,6 +210,21 @@ def test_budgets_that_cannot_be(tmp_path: Path, text: str, message: str) -> None
     assert message in str(wrong.value)
 
 
+def test_jobs_no_budget_is_enough_for(tmp_path: Path) -> None:
+    """Named, or left out and counted; of an application the least size at the lowest cap counts."""
+    plain = {"nodes": 8, "min_nodes": -1, "max_nodes": -1, "malleable": 0, "app": ""}
+    frame = jobs({"nodes": 7}, plain, {**plain, "nodes": 2})
+    said = "job 2 draws 928 W at least, the power budget is never more than 900 W"
+    with pytest.raises(SlurmSimError, match=said):
+        run(tmp_path, frame, power_budget="900")
+    with pytest.raises(SlurmSimError, match="job 1 draws 344 W at least"):
+        run(tmp_path, frame, power_budget="300")
+    with pytest.raises(SlurmSimError, match=r"job 2 draws 952 W at least, the power budget is never more than 940 W"):
+        run(tmp_path, frame, power_budget=steps(tmp_path, (0, 940), (60, 500)), idle_w="1")
+    trace = run(tmp_path, frame, power_budget=steps(tmp_path, (0, 900), (60, 500)), impossible_jobs="drop")
+    assert sorted(ends(trace)) == [1, 3]
+
+
 def test_options_that_would_change_nothing(tmp_path: Path) -> None:
     plain = pd.DataFrame({"job_id": [1], "submit": [0], "run_time": [60], "nodes": [2]})
     with pytest.raises(SlurmSimError, match="--limit: changes nothing: no job has an application"):
