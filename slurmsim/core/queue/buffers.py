@@ -34,7 +34,7 @@ class Buffers(Observer):
         Of each job that is in the queue, or was set aside: its turn, the second it entered less what it was given, and
         the number of its entry.
     held
-        By user: ids of those in the buffer, oldest first.
+        By user: ids of those in the buffer, oldest first (a dict, as a user may have 100,000 there).
     inside
         By user: how many are in the queue.
     entries
@@ -44,7 +44,7 @@ class Buffers(Observer):
     def __init__(self, state: ControllerState, discipline: Discipline, queue_way: QueueWay) -> None:
         self.state, self.discipline, self._queue_way = state, discipline, queue_way
         self.places: dict[int, tuple[int, int]] = {}
-        self.held: dict[str, list[int]] = {}
+        self.held: dict[str, dict[int, None]] = {}
         self.inside: dict[str, int] = {}
         self.entries = 0
         self._last = -1 << 62  # the latest turn anybody in the queue was given
@@ -60,9 +60,7 @@ class Buffers(Observer):
             return False
         limit, user = self.discipline.limit, job.user
         if limit is not None and self.inside.get(user, 0) >= limit:
-            buffer = self.held.setdefault(user, [])
-            if job.id not in buffer:
-                buffer.append(job.id)
+            self.held.setdefault(user, {}).setdefault(job.id, None)
             self.state.set_reason(job, OVER_LIMIT)
             return False
         self._out_of_buffer(job)
@@ -89,7 +87,7 @@ class Buffers(Observer):
             self._last = -1 << 62
         buffer = self.held.get(user)
         if buffer:
-            following = self.state.jobs[buffer[0]]
+            following = self.state.jobs[next(iter(buffer))]
             self._queue_way.enqueue(following)
             self.state.triggers.changed = True
 
@@ -99,7 +97,7 @@ class Buffers(Observer):
     def _out_of_buffer(self, job: Job) -> None:
         buffer = self.held.get(job.user)
         if buffer is not None and job.id in buffer:
-            buffer.remove(job.id)
+            del buffer[job.id]
             if not buffer:
                 del self.held[job.user]
 
