@@ -166,17 +166,6 @@ class Result:
         return [rows[name] for key, rows in self.rows.items() if key.startswith(f"batch{number}-") and name in rows]
 
 
-def parse_names(text: str, known: Sequence[str], option: str) -> tuple[str, ...]:
-    """Comma-separated names. Raises ConfigError."""
-    if text == "all":
-        return tuple(known)
-    found = tuple(text.split(","))
-    for name in found:
-        if name not in known:
-            raise ConfigError(f"unknown name {name!r}", field=option, expected="all, or of " + ", ".join(known))
-    return found
-
-
 def experiment(
     folder: Path, log: Path, *, numbers: Sequence[int] = (1, 2, 3), seeds: int = 1,
     names: Sequence[str] = tuple(POLICIES), workers: int = 0, fresh: bool = False, progress: Progress | None = None,

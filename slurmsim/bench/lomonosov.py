@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from slurmsim.bench.names import parse_names
 from slurmsim.bench.runs import Cell, Progress, run_all
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.metrics.columns import BoolArray, IntArray
@@ -52,13 +53,8 @@ DEFAULT_PARTS = tuple(p for p in PARTS if str(p) in ("regular4-easy", "log-easy"
 
 def parse_parts(text: str) -> tuple[Part, ...]:
     """``regular4-easy,log-backfill`` or ``all``. Raises ConfigError."""
-    if text == "all":
-        return PARTS
     by_name = {str(part): part for part in PARTS}
-    for name in text.split(","):
-        if name not in by_name:
-            raise ConfigError(f"unknown part {name!r}", field="--parts", expected="all, or of " + ", ".join(by_name))
-    return tuple(by_name[name] for name in text.split(","))
+    return tuple(by_name[name] for name in parse_names(text, list(by_name), "--parts", "part"))
 
 
 def measure(trace: Trace) -> dict[str, Any]:

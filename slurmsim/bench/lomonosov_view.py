@@ -11,7 +11,7 @@ import numpy as np
 
 from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim
 from slurmsim.bench.lomonosov import BASE, DEFAULT, LIMITS, Part, Result
-from slurmsim.bench.output import write_results
+from slurmsim.bench.output import estimate_facts, write_results
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.metrics.packing import MEASURES
 from slurmsim.report import style
@@ -128,7 +128,7 @@ def as_dict(found: Result) -> dict[str, Any]:
             str(part): {
                 "claims": [asdict(claim) for claim in claims(found, part)],
                 "changes_percent": {
-                    limit: {key: _plain(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
+                    limit: {key: estimate_facts(found.change(part, limit, key, percent=True)) for key, _ in _WAITS}
                     for limit in LIMITS
                 },
                 "same_as_base": found.same_as_base(part),
@@ -138,10 +138,6 @@ def as_dict(found: Result) -> dict[str, Any]:
         "not_attempted": [str(part) for part in found.left_out],
         "runs": found.runs,
     }
-
-
-def _plain(e: Estimate | None) -> dict[str, Any] | None:
-    return None if e is None else {"mean": e.mean, "half_width_95": e.half, "n": e.n}
 
 
 @style.styled

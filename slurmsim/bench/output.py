@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.metrics.estimate import Estimate
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -46,3 +48,8 @@ def write_results(
         written.append(write_file(folder / "results.parquet", buffer.getvalue()))
     drawn = ((name, render(figure, name.rpartition(".")[2])) for name, figure in figures.items())
     return written + [write_file(folder / name, image) for name, image in drawn]
+
+
+def estimate_facts(e: Estimate | None) -> dict[str, Any] | None:
+    """A mean and its interval for programs."""
+    return None if e is None else {"mean": e.mean, "half_width_95": e.half, "n": e.n}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.bench.eurora_data import LOG as EURORA_LOG
+from slurmsim.bench.names import parse_names
 from slurmsim.bench.pcp20_work import PREDICTORS, InstanceCell, RunCell, predictors, work
 from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS
 from slurmsim.bench.runs import Progress, work_all
@@ -33,12 +34,7 @@ SAVED_BY = {"eurora": "pcp19", "kit": "pcp20"}
 
 def parse_parts(text: str) -> tuple[str, ...]:
     """``instances-eurora,quality-kth`` or ``all``. Raises ConfigError."""
-    if text == "all":
-        return PARTS
-    for name in text.split(","):
-        if name not in PARTS:
-            raise ConfigError(f"unknown part {name!r}", field="--parts", expected="all, or of " + ", ".join(PARTS))
-    return tuple(text.split(","))
+    return parse_names(text, PARTS, "--parts", "part")
 
 
 @dataclass(frozen=True, slots=True)

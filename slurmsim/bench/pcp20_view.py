@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim, verdict
-from slurmsim.bench.output import write_results
+from slurmsim.bench.output import estimate_facts, write_results
 from slurmsim.bench.pcp20 import DISPATCHERS, SAVED_BY, SCHEDULERS, Result
 from slurmsim.bench.pcp20_work import PREDICTORS
-from slurmsim.metrics.estimate import Estimate
 from slurmsim.report import style
 from slurmsim.report.text import table
 
@@ -210,15 +209,11 @@ def as_dict(found: Result) -> dict[str, Any]:
             parts[part]["claims"] = [asdict(claim) for claim in system_claims(found, part)]
         elif kind == "quality":
             parts[part]["schedulers"] = {
-                name: {measure: _plain(found.estimate(part, name, measure)) for measure, _ in MEASURES}
+                name: {measure: estimate_facts(found.estimate(part, name, measure)) for measure, _ in MEASURES}
                 for name in SCHEDULERS
             }
             parts[part]["gain"] = gain_sentence(found, part)
     return {"sizes": asdict(found.sizes), "parts": parts, "not_attempted": found.left_out, "cells": found.cells}
-
-
-def _plain(e: Estimate) -> dict[str, Any]:
-    return {"mean": e.mean, "half_width_95": e.half, "n": e.n}
 
 
 @style.styled

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from slurmsim.allocation import Moments, expected_use, normal_probability, probability, spread_of_use, use_per_job
+from slurmsim.bench.names import parse_names
 from slurmsim.bench.runs import Cell, Progress, run_all, work_all
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.estimate import Estimate
@@ -40,12 +41,8 @@ GRID_S = 600
 
 def parse_parts(text: str) -> tuple[str, ...]:
     """``model,queue`` or ``all``. Raises ConfigError."""
-    if text == "all":
-        return PARTS
-    for name in text.split(","):
-        if name not in PARTS:
-            raise ConfigError(f"unknown part {name!r}", field="--parts", expected="all, or of " + ", ".join(PARTS))
-    return tuple(name for name in PARTS if name in text.split(","))
+    asked = parse_names(text, PARTS, "--parts", "part")
+    return tuple(name for name in PARTS if name in asked)
 
 
 def model_figures() -> dict[str, float]:

@@ -10,9 +10,8 @@ import numpy as np
 
 from slurmsim.allocation import probability
 from slurmsim.bench.claims import CLAIM_TITLES, MISSING, Claim, verdict
-from slurmsim.bench.output import write_results
+from slurmsim.bench.output import estimate_facts, write_results
 from slurmsim.bench.titan import BIN_LOWS, NODES, PERIOD_H, VARIANTS, Result
-from slurmsim.metrics.estimate import Estimate
 from slurmsim.report.text import table
 
 QUARTER_H = 2190
@@ -145,14 +144,10 @@ def as_dict(found: Result) -> dict[str, Any]:
     return {
         "seeds": found.seeds, "jobs": found.jobs, "claims": [asdict(claim) for claim in claims(found)],
         "model": found.model, "use": found.use,
-        "queue": {name: {key: _plain(found.estimate(name, key)) for key in figures} for name in VARIANTS},
-        "changes": {name: {key: _plain(found.change(name, key)) for key in figures} for name in VARIANTS},
+        "queue": {name: {key: estimate_facts(found.estimate(name, key)) for key in figures} for name in VARIANTS},
+        "changes": {name: {key: estimate_facts(found.change(name, key)) for key in figures} for name in VARIANTS},
         "runs": found.runs,
     }  # fmt: skip
-
-
-def _plain(e: Estimate | None) -> dict[str, Any] | None:
-    return None if e is None else {"mean": e.mean, "half_width_95": e.half, "n": e.n}
 
 
 def write(found: Result, folder: Path) -> list[Path]:

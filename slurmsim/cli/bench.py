@@ -142,8 +142,9 @@ def _add_eurora(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def eurora(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
     from slurmsim.bench import eurora_view
-    from slurmsim.bench.eurora import POLICIES, experiment, parse_names
+    from slurmsim.bench.eurora import POLICIES, experiment
     from slurmsim.bench.eurora_data import BEGINS, LOG
+    from slurmsim.bench.names import parse_names
     from slurmsim.cli.progress import counting_bar
     from slurmsim.errors import ConfigError
 
