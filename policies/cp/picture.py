@@ -20,6 +20,7 @@ from slurmsim.policy import Holding, JobUnits, JobView, LayoutsView, Unit
 from slurmsim_policies.cp.instance_data import DEFAULT_EWT_S
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.problem import Instance
+from slurmsim_policies.cp.watts import budget_of
 
 CORE, MEMORY = "core", "mem"
 LONGEST_S = 10 * 365 * 86400
@@ -74,6 +75,7 @@ class _Painter:
         self.resources = [CORE, *([MEMORY] if memory else []), *names]
         self.amounts = np.array([self._row(unit) for unit in self.capacities], np.int64)
         self.amounts = self.amounts.reshape(len(self.machine), len(self.resources))
+        self.budget = budget_of(view)
 
     def picture(self) -> Picture:
         running = [entry for job in self.view.running for entry in self._running(job)]
@@ -92,6 +94,9 @@ class _Painter:
         reservations = list(self._reservations())
         if reservations:
             plain["reservations"] = reservations
+        if self.budget is not None:
+            drawn = sum(entry.get("power_w", 0) for entry in running)
+            plain["power"] = max(1, drawn, self.budget.power)  # it may just have fallen
         return Picture(plain, self.machine, waiting, refused)
 
     # -- nodes --------------------------------------------------------------------------------------------------------
@@ -130,6 +135,7 @@ class _Painter:
             yield {
                 **self._about(job, f"{job.id}/{k}" if k else str(job.id), demand), "rn": len(nodes),
                 "start": start, "nodes": nodes,
+                **({"power_w": self.budget.running(job)} if self.budget is not None and not k else {}),
             }  # fmt: skip
 
     def _share(self, held: Holding) -> tuple[int, ...]:
@@ -161,20 +167,26 @@ class _Painter:
         return known[0] if known else tried[0]
 
     def _waiting(self, job: JobView, units: JobUnits) -> dict[str, Any] | None:
-        """None where the nodes that are up could not hold it, were they empty."""
+        """None where the nodes that are up, or the watts there are, would not do for it alone."""
         demand = self._row(units.unit)
         allowed = units.nodes & self.up & self.view.open_to(job)
         if any(name not in self.resources for name, _ in units.unit.gres):
             return None  # no node that is up has such GRES
         room = _room(self.amounts, demand, units.per_node or units.count)
         within = None if allowed == self.up else self._indices(allowed)
-        if (int(room.sum()) if within is None else int(room[within].sum())) < units.count:
+        if within is not None:
+            room = room[within]
+        if int(room.sum()) < units.count:
             return None
         entry = {**self._about(job, str(job.id), demand), "rn": units.count}
         if within is not None:
             entry["within"] = within
         if units.per_node:
             entry["per_node"] = units.per_node
+        if self.budget is not None:
+            entry["power_w"] = self.budget.waiting(job, units.count, room)
+            if entry["power_w"] > self.budget.power:
+                return None
         return entry
 
     def _fit_what_runs(self, running: Sequence[Mapping[str, Any]]) -> None:

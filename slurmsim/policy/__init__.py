@@ -12,8 +12,8 @@ The view has layers, each with all of the one before; stop at the first that is 
 - `plans`: what will be free when, node by node (`PlansView`);
 - `slurm`: limits, reservations, licenses, deadlines (`SlurmView`): all there is.
 
-Beside plans stand, each on top of pools, `power` (`PowerView`: watts, and jobs that change their size and cap) and
-`layouts` (`LayoutsView`: nodes one by one, and jobs as units on them).
+Beside plans stand, on top of pools, `power` (`PowerView`: watts, and jobs that change their size and cap) and, on top
+of that, `layouts` (`LayoutsView`: nodes one by one, and jobs as units on them).
 
 A `Predictor` is a plug-in of its own: it says how long jobs will run, to whichever policy takes one.
 A `Discipline` is a policy's own: it says who is let into the queue that the policy sees, and in which order.

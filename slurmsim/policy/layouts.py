@@ -7,11 +7,11 @@ from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.policy.cluster import JobView, PartitionView
-from slurmsim.policy.pools import PoolsView
+from slurmsim.policy.power import PowerView
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 
-class LayoutsView(PoolsView, Protocol):
+class LayoutsView(PowerView, Protocol):
     """The cluster node by node. Nodes are numbered from 0, as bits of a `Bitmap` are."""
 
     def units(self, job: JobView, partition: PartitionView | None = None) -> JobUnits:
@@ -28,7 +28,3 @@ class LayoutsView(PoolsView, Protocol):
 
     def closed(self) -> Sequence[tuple[int, int, Bitmap]]:
         """Reservations and maintenance, now and to come: (start, end, nodes)."""
-
-    @property
-    def solving(self) -> bool:
-        """Whether an answer to a `Solve` is awaited."""

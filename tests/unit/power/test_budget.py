@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,30 @@ def test_kept_under_every_policy(tmp_path: Path, policy: str) -> None:
     trace = run(tmp_path, frame, policy, power_budget="2000W")
     assert set(column(trace, "state").values()) == {"COMPLETED"} and peak(trace) == 2 * 8 * 116 * W
     assert max(ends(trace).values()) >= 3 * 600
+
+
+@pytest.mark.parametrize("policy", ["list:scheme=serial", "pcp20", "hcp19", "cp_classes", "cp_eurora:model=mks"])
+def test_dispatchers_plan_watts(tmp_path: Path, policy: str) -> None:
+    """2,400 W, of which 32 idle nodes draw 64: watts are an amount of the instance, and it is kept."""
+    sizes = [12, 4, 8, 6, 20, 3, 24]
+    frame = pd.DataFrame([{"job_id": k + 1, "submit": 10 * k, "run_time": 600 + 37 * k, "time_limit": 1200, "nodes": n}
+                          for k, n in enumerate(sizes)])  # fmt: skip
+    (tmp_path / "watts.csv").write_text("time,watts\n0,2400\n5000,2900\n")
+    budget = {"power_budget": str(tmp_path / "watts.csv"), "idle_w": "2"}
+    saved = {} if policy.startswith("list") else {"save_instances": str(tmp_path / "saved")}
+    trace = run(tmp_path, frame, policy, **budget, **saved)
+    assert set(column(trace, "state").values()) == {"COMPLETED"}
+    assert column(trace, "start")[7] == 5000  # 24 nodes want more than there is before
+    usage = trace.usage_frame()
+    assert (usage["charged_mw"] + usage["idle_mw"]).where(usage["time"] < 5000).max() <= 2400 * W
+    if saved:
+        instance = json.loads(next(iter(sorted((tmp_path / "saved").iterdir()))).read_text("utf-8"))
+        drawn = {job["id"]: job["power_w"] for job in instance["jobs"]}
+        assert instance["power"] == 2400 - 64
+        assert drawn == {str(k + 1): n * (116 - 2) for k, n in enumerate(sizes) if str(k + 1) in drawn}
+    else:
+        starts = column(trace, "start")
+        assert starts[6] >= starts[5]  # three nodes are free long before, their watts are promised to the twenty
 
 
 def test_idle_nodes_are_charged(tmp_path: Path) -> None:
