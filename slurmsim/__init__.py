@@ -6,14 +6,16 @@ cluster; all are loaded when first used, because commands that need none of them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from slurmsim.version import __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.live.cluster import Cluster, cluster
     from slurmsim.replaying.replay import run
     from slurmsim.trace.reader import Trace, read_trace
+
 
 __all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "run"]
 

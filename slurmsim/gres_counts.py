@@ -6,11 +6,14 @@ _test_gres_cnt (common/gres.c, 22.05). GRES that nodes have are written in anoth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from slurmsim.numerals import is_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 
 class Disagreement(ValueError):

@@ -7,9 +7,13 @@ number of a name is compressed on output; zero padding is significant. Fast enou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from slurmsim.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 MAX_HOSTS = 1 << 20
 """Most names one expression may stand for; a longer one is a typing mistake that would eat the memory."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 PATTERN = re.compile(r"%(\d*)([%AabjJNnstux])", re.ASCII)
 NUMBERS = frozenset("AabjJnt")

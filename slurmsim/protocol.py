@@ -11,8 +11,12 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Mapping
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 MAX_REQUEST = 16 << 20
 """Bytes of one request: a script of 4 MiB, escaped at worst, and its environment."""

@@ -6,8 +6,11 @@ taken (`slurmsim.release_changes.since`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
 
 RELEASES: tuple[str, ...] = ("22.05", "24.11", "26.05")
 """Short names; they compare as text."""

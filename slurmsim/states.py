@@ -6,7 +6,9 @@ plain strings grouped in classes: traces, commands and the core compare and hash
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class JobState:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TextIO
 
 from slurmsim.protocol import Client, Refusal, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TextIO
+
 
 FAILED_CALLS = (Refusal, Unreachable)
 UNREACHABLE = "Unable to contact slurm controller (connect failure)"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json import openapi_sacct
 from slurmsim.commands.json.frame import number
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from slurmsim.commands.sacctmgr.words import Session
 
-Record = dict[str, Any]
+
+if TYPE_CHECKING:
+    Record = dict[str, Any]
 _LEVELS = {"None": "None", "Operator": "Operator", "Administrator": "Administrator"}
 _RPC = {"24.11": 10752, "26.05": 11520}
 _FLAGS = {"denyonlimit": "DENY_LIMIT", "enforceusagethreshold": "ENFORCE_USAGE_THRESHOLD", "nodecay": "NO_DECAY",

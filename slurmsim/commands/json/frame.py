@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from slurmsim import releases
 from slurmsim.commands.json.data_text import as_json, as_yaml
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.io import Io
+
 
 PARSERS = {"24.11": "data_parser/v0.0.42", "26.05": "data_parser/v0.0.45"}
 

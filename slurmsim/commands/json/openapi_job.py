@@ -6,16 +6,20 @@ a CPU frequency was asked for) are those of the recordings.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.json.data_text import NO_TEXT, as_json, as_yaml
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import state_text
 
-Record = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Record = dict[str, Any]
 
 
 def frame(release: str, key: str, entries: list[Any]) -> dict[str, Any]:

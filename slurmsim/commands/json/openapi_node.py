@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.json.openapi_job import frame, number, same, text, write
 from slurmsim.commands.text.node_state_text import BASES, listed_flags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 def dump_nodes(form: str, io: Io, release: str) -> int:

@@ -7,17 +7,21 @@ Keys, order and oddities are those of the recordings: OpenAPI v0.0.38 here (22.0
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json.data_text import as_json, as_yaml
 from slurmsim.commands.json.openapi_job import frame
 from slurmsim.commands.text import array_text
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.io import Io
     from slurmsim.commands.sacct.options import Asked
 
-Record = dict[str, Any]
+
+if TYPE_CHECKING:
+    Record = dict[str, Any]
 TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 GOVERNORS = ["Conservative", "Performance", "PowerSave", "OnDemand", "UserSpace"]
 _FLAGS = {"SchedMain": "STARTED_ON_SCHEDULE", "SchedBackfill": "STARTED_ON_BACKFILL",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json import openapi_sacct
@@ -12,11 +11,16 @@ from slurmsim.commands.sacct.fields import expanded
 from slurmsim.commands.text import array_text
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.io import Io
     from slurmsim.commands.sacct.options import Asked
 
-Record = dict[str, Any]
+
+if TYPE_CHECKING:
+    Record = dict[str, Any]
 _SIGNALS = ("", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
             "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP")  # fmt: skip
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json.frame import number
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.io import Io
 
-Record = dict[str, Any]
+
+if TYPE_CHECKING:
+    Record = dict[str, Any]
 _UNSET_SHARE = 2.3283064376228985e-10  # what stands for the share of the root, which has none
 _ENDLESS = 1.8446744073709552e19  # 26.05 writes this for infinity, and warns
 

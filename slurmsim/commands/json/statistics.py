@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json.frame import number
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from slurmsim.commands.io import Io
+
 
 _ZERO = frozenset(
     ["agent_queue_size", "agent_count", "agent_thread_count", "dbd_agent_queue_size", "gettimeofday_latency",

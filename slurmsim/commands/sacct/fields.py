@@ -7,18 +7,27 @@ gives the text, or None for an empty cell.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
 from slurmsim.commands.text import array_text
-from slurmsim.commands.text.clock_text import Dates, long_clock
+from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
 from slurmsim.commands.text.units import quantity
+from slurmsim.light import NamedTuple
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
-Record = Mapping[str, Any]
-Maker = Callable[["Show", Record], str | None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from slurmsim.commands.text.clock_text import Dates
+
+
+if TYPE_CHECKING:
+    Record = Mapping[str, Any]
+if TYPE_CHECKING:
+    Maker = Callable[["Show", Record], str | None]
 _NEVER = 0xFFFFFFFE  # what stands for the start of a job that never did
 
 

@@ -9,12 +9,11 @@ import contextlib
 import os
 import re
 import time
-from typing import Any, NoReturn
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io
-from slurmsim.commands.sacct.fields import BRIEF, DEFAULT, LONG, Field, fields_of
-from slurmsim.commands.sacct.words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, Step, known_reason
+from slurmsim.commands.io import FAILED_CALLS
+from slurmsim.commands.sacct.fields import BRIEF, DEFAULT, LONG, fields_of
+from slurmsim.commands.sacct.words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, known_reason
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, PADDED, Style
 from slurmsim.commands.text.dates import BadDate, parse_date
@@ -26,6 +25,15 @@ from slurmsim.commands.text.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.sacct.fields import Field
+    from slurmsim.commands.sacct.words import Step
+
 
 _PLUGIN = {"22.05": ("accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded",), "24.11": ()}
 

@@ -7,18 +7,25 @@ in `fields`; here rows are made complete and printed.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from slurmsim import sluid
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.sacct import fields as sacct_fields
-from slurmsim.commands.sacct.options import Asked, read
+from slurmsim.commands.sacct.options import read
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import Head, heading, line
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.release import release_of
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.sacct.options import Asked
+
 
 _AT_A_TIME = 500
 """Rows the daemon looks at for one answer."""

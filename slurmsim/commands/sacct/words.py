@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
-from slurmsim.commands.sacct.fields import Field
 from slurmsim.commands.text.dashed_table import Style
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.sacct.fields import Field
+
 
 _O = LongOption
 OPTIONS: tuple[tuple[LongOption, str], ...] = (

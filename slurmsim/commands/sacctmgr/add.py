@@ -6,15 +6,18 @@ replies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from slurmsim.commands.sacctmgr.coordinators import add_coordinator
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.requests import cluster_name, commit, dispatch, level_of, lines_of, plain, refuse, reply
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 _ADD = ('No valid entity in add command\nInput line must include "Account", "Cluster", "Coordinator", "Federation", '
         '"QOS", "Resource", or "User"')  # fmt: skip

@@ -6,13 +6,14 @@ There is no slurmdbd here; its part shows the defaults, with the port from slurm
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from slurmsim import releases
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from slurmsim.commands.sacctmgr.words import Session
+
 
 _PLUGINS = "/usr/lib/x86_64-linux-gnu/slurm-wlm"
 _NULL = "(null)"

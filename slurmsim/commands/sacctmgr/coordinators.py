@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from slurmsim.commands.sacctmgr.requests import commit, lines_of, plain, reply, tell_refusal, user_condition
 from slurmsim.commands.sacctmgr.words import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _coordinators(session: Session, words: list[str], *, both: bool) -> dict[str, Any] | None:

@@ -5,9 +5,6 @@ Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from slurmsim.commands.sacctmgr.coordinators import delete_coordinator
 from slurmsim.commands.sacctmgr.requests import (
     USER,
@@ -24,6 +21,12 @@ from slurmsim.commands.sacctmgr.requests import (
 )
 from slurmsim.commands.sacctmgr.words import Session, Word
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
 
 _DELETE = ('No valid entity in delete command\nInput line must include "Account", "Cluster", "Coordinator", '
            '"Federation", "QOS", "Resource", or "User"')  # fmt: skip

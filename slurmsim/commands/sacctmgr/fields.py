@@ -6,9 +6,8 @@ name is ``Whole:N``, which may be shortened to N characters.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
+from slurmsim.light import NamedTuple
 from slurmsim.releases import has
 
 DOUBLE = "double"

@@ -5,9 +5,6 @@ Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.requests import (
     ASSOC,
@@ -27,12 +24,19 @@ from slurmsim.commands.sacctmgr.requests import (
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
 _NO_CONDITIONS = "You didn't set any conditions with 'WHERE'.\nAre you sure you want to continue?"
 _MODIFY = ('No valid entity in modify command\nInput line must include "Account", "Cluster", "Federation", "Job", '
            '"QOS", "Resource" or "User"')  # fmt: skip
 
 
-Take = Callable[[Word], int]  # USER, ASSOC, or 0 for a word that means nothing
+if TYPE_CHECKING:
+    Take = Callable[[Word], int]  # USER, ASSOC, or 0 for a word that means nothing
 
 
 def modify(session: Session, words: list[str]) -> None:

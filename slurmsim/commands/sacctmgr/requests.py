@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.words import Session, Word, association_condition, names_in, word_of
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
 COMMIT = "Would you like to commit changes?"
 _LEVELS = ("None", "Operator", "Administrator")
 NOT_ALLOWED = "Access/permission denied"
 _LOOP = "QOS Preemption loop detected"
-Answer = Mapping[str, Any]
+if TYPE_CHECKING:
+    Answer = Mapping[str, Any]
 USER, ASSOC = 1, 2
 
 

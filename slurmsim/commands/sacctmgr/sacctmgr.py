@@ -10,7 +10,7 @@ import shlex
 import sys
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command
+from slurmsim.commands.io import FAILED_CALLS, run_command
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, Style
@@ -18,6 +18,11 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
+
 
 _O = LongOption
 _OPTIONS = (

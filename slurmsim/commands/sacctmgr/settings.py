@@ -6,17 +6,21 @@ Mirrors sacctmgr_set_assoc_rec, _set_rec of qos_functions.c and the print of lim
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
 
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.table import tres_text
 from slurmsim.commands.sacctmgr.words import Session, Word, known_qos
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.light import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.tres import TresError, parse_tres
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 COUNT, TIME, TRES, SHARES, QOS, QOS_ONE, NAME, FLAGS, MODE, SECONDS, FACTOR, EXEMPT = (
     "count", "time", "tres", "shares", "qos", "qos_one", "name", "flags", "mode", "seconds", "factor", "exempt",

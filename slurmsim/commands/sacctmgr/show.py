@@ -5,9 +5,6 @@ Mirrors the list functions of sacctmgr (22.05; later rows from 24.11 and 26.05).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.table import (
@@ -28,6 +25,12 @@ from slurmsim.commands.small.sshare import tree_name
 from slurmsim.commands.text.clock_text import date_line, long_clock
 from slurmsim.release_changes import since
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
 
 _WITHASSOC = (
     "You requested options that are only valid when querying with the withassoc option.\n"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-
 from slurmsim.commands.sacctmgr.fields import DOUBLE, F, find, matches
 from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
 from slurmsim.commands.text.clock_text import Dates, long_clock
@@ -13,8 +10,16 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.units import quantity
 from slurmsim.commands.text.widths import width_of
 
-Record = Mapping[str, Any]
-Getter = Callable[[Record], Any]  # text, number or None
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Record = Mapping[str, Any]
+if TYPE_CHECKING:
+    Getter = Callable[[Record], Any]  # text, number or None
 
 
 def tres_text(counts: Mapping[str, int] | None) -> str:

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE, Io
+from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.text.dashed_table import Style
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import leading_number
+from slurmsim.light import NamedTuple
 from slurmsim.protocol import DENIED, Refusal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _NO_PRIVILEGE = "Your user doesn't have privilege to perform this action"
 _OPTION = re.compile(r"(.*?)([+-]?)=(.*)", re.DOTALL)

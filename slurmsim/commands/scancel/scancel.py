@@ -8,12 +8,10 @@ and an id that means none of them is an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
@@ -24,6 +22,14 @@ from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _NAME = "scancel"
 _OPTIONS = tuple(
@@ -84,7 +90,8 @@ class Asked:
         return not chosen and not any("." in word for word in self.ids)
 
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    Row = dict[str, Any]
 
 
 class _Done(Exception):

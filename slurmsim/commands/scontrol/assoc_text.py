@@ -5,15 +5,20 @@ Mirrors info_assoc_mgr.c (scontrol, 22.05).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.release_changes import since
 
-Words = Sequence[str]
-Row = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
+if TYPE_CHECKING:
+    Row = dict[str, Any]
 _TRES = ("cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages")
 _KINDS = ("users", "assoc", "qos")
 _FILTERS = ("accounts", "flags", "qos", "users")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from slurmsim.commands.scontrol import config_rows as table
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import INFINITE, minutes_of
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 _UNIT = re.compile(r"\d+( \D+)", re.ASCII)
 _CLOCK = re.compile(r"(?:\d+-)?\d\d:\d\d:\d\d", re.ASCII)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 _WORDS = {
     "abort": "stop the daemon at once", "all": "show hidden partitions too, from now on",

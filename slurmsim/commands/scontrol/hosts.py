@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 
 from slurmsim.commands.scontrol.session import Session
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 _SUFFIX = re.compile(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a name
 
 

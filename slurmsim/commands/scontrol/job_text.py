@@ -5,9 +5,6 @@ Mirrors slurm_sprint_job_info (22.05) and what became of it in scontrol itself (
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.job_state_text import state_text
@@ -16,8 +13,16 @@ from slurmsim.commands.text.values import MAIL_BITS, THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
-Row = dict[str, Any]
-Line = Callable[[Row, "View"], "str | None"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Row = dict[str, Any]
+if TYPE_CHECKING:
+    Line = Callable[[Row, "View"], "str | None"]
 _RAN = ("RUNNING", "SUSPENDED")
 _SHARED = {"YES": "YES", "NO": "NO", "OK": "OK", "USER": "USER", "MCS": "MCS", "TOPO": "TOPO"}
 

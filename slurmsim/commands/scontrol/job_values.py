@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, MAIL_BITS, NICE_LIMIT, leading_number, minutes_of, seconds_of
 from slurmsim.release_changes import since
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 NO_SIGN = "Option {} does not accept [+|-]= syntax"
 
 
@@ -43,7 +47,8 @@ class Request:
         return Abort()
 
 
-Reader = Callable[[Request, str, str], Any]
+if TYPE_CHECKING:
+    Reader = Callable[[Request, str, str], Any]
 
 
 # -- readers ---------------------------------------------------------------------------------------------------------

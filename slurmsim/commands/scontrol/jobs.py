@@ -7,8 +7,6 @@ an array is printed as Slurm does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
@@ -18,7 +16,14 @@ from slurmsim.hostlist import HostlistError
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 INVALID_JOB = "Invalid job id specified"
 NO_ERROR = "No error"
 POLL_S = 3  # between two looks of wait_job

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Sequence
-from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.values import leading_number
 from slurmsim.release_changes import since
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _DEBUG_FLAGS = frozenset({
     "accrue", "agent", "audittls", "backfill", "backfillmap", "burstbuffer", "cgroup", "conmgr", "cpu_bind",

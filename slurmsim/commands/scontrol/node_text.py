@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.node_state_text import complete
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
-Row = dict[str, Any]
-Line = Callable[[Row, Session, Dates], "str | None"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Row = dict[str, Any]
+if TYPE_CHECKING:
+    Line = Callable[[Row, Session, Dates], "str | None"]
 
 
 def null(value: Any) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 
 
@@ -19,7 +23,8 @@ class _Wrong(Exception):
 
 
 _MODES = frozenset({"OFF", "CANCEL", "GANG", "REQUEUE", "SUSPEND", "WITHIN", "PRIORITY"})
-Reader = Callable[[Session, str, str, str], Any]
+if TYPE_CHECKING:
+    Reader = Callable[[Session, str, str, str], Any]
 
 
 def _text(session: Session, value: str, name: str, word: str) -> str:

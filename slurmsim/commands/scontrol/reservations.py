@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
 
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
@@ -14,7 +12,14 @@ from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, 
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 _BUSY = ("Requested node configuration is not available", "Requested nodes are busy")
 _NOTE = (

@@ -6,15 +6,20 @@ What the requests do is in the modules beside this one: `show`, `jobs`, `update`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.scontrol.session import Quit, Session
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.numerals import is_number
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from slurmsim.commands.io import Io
+
 
 _NAME = "scontrol"
 _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
@@ -30,8 +35,10 @@ _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
 """Long name, argument, key, first release and the first one without it."""
 MOST_WORDS = 128  # of one line of a session
 
-Words = Sequence[str]
-Handler = Callable[[Session, Words], None]
+if TYPE_CHECKING:
+    Words = Sequence[str]
+if TYPE_CHECKING:
+    Handler = Callable[[Session, Words], None]
 
 
 def main(argv: list[str] | None = None) -> int:

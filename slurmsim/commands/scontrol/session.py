@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from slurmsim.commands.io import FAILED_CALLS, Io
+from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmsim.commands.io import Io
 
 
 class Quit(Exception):

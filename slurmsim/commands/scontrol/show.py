@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.hosts import host_list, host_names
 from slurmsim.commands.scontrol.session import Session
@@ -12,7 +9,14 @@ from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 _OPTIONS_MAY_FOLLOW = ("assoc_mgr", "bbstat", "dwstat", "topology")
 
 
@@ -359,7 +363,8 @@ def _say_update(session: Session, dates: Dates, count: int) -> None:
         session.io.out(f"last_update_time={dates(session.now)}, records={count}\n")
 
 
-Entity = tuple[str, int, str, str, Callable[[Session, str | None, Words], None]]
+if TYPE_CHECKING:
+    Entity = tuple[str, int, str, str, Callable[[Session, str | None, Words], None]]
 ENTITIES: tuple[Entity, ...] = (
     ("aliases", 1, "", "", _aliases), ("bbstat", 2, "", "", _buffer_status), ("dwstat", 2, "", "", _buffer_status),
     ("burstbuffer", 2, "", "", _burst_buffers), ("assoc_mgr", 2, "", "", _assoc_mgr), ("cache", 2, "", "", _assoc_mgr),

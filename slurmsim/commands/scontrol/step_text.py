@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import leading_number
+from slurmsim.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 NO_STEP = 0xFFFFFFFE
 _NAMES = {NO_STEP: "TBD", -5: "batch", -4: "extern", -6: "interactive"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.typed_hosts import typed_hosts
 from slurmsim.commands.text.values import leading_number
 from slurmsim.hostlist import expand
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def show_topology(session: Session, value: str | None) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
 NO_ERROR = "No error"  # what a word that cannot be read leaves for perror
 
-Words = Sequence[str]
+if TYPE_CHECKING:
+    Words = Sequence[str]
 
 # tag, how much of it must be there, kind
 _TAGS: tuple[tuple[str, int, str], ...] = (

@@ -6,9 +6,6 @@ reader of its value and the field of the request; the first row that matches cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.job_values import NO_SIGN, ROWS, Abort, Request
 from slurmsim.commands.scontrol.jobs import INVALID_JOB, ask, job_ids
@@ -17,7 +14,14 @@ from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
 from slurmsim.release_changes import since
 
-Words = Sequence[str]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+
+if TYPE_CHECKING:
+    Words = Sequence[str]
 
 # -- the request -----------------------------------------------------------------------------------------------------
 

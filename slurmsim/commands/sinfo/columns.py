@@ -7,12 +7,16 @@ Mirrors sinfo 22.05; rows with `since` came later. A column's fields say how a g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from slurmsim.commands.text import node_state_text
-from slurmsim.commands.text.clock_text import Dates, clock
+from slurmsim.commands.text.clock_text import clock
 from slurmsim.commands.text.print_fields import NULL, Column
 from slurmsim.commands.text.units import quantity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmsim.commands.text.clock_text import Dates
 
 
 class Show:

@@ -6,12 +6,16 @@ in what is printed; sizes need to agree only with --exact. With -N every node of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
-
 from slurmsim.commands.text import node_state_text
-from slurmsim.commands.text.print_fields import Table
 from slurmsim.hostlist import compress, expand, natural_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from slurmsim.commands.text.print_fields import Table
+
 
 # node fields that must agree where a column of that kind is printed
 _APART: dict[str, tuple[str, ...]] = {

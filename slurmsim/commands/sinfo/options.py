@@ -6,15 +6,21 @@ Mirrors the option parsing of sinfo (22.05, later rows from 24.11 and 26.05).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 
 from slurmsim import releases
-from slurmsim.commands.io import Io
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser, Rows
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.release_changes import since
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.text.option_reader import Rows
+
 
 ROWS: Rows = (
     ("all", NO, "a", "", ""),

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any
 
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
-from slurmsim.commands.sinfo.options import Asked, read
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.sinfo.options import read
 from slurmsim.commands.text import print_fields
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
-from slurmsim.commands.text.print_fields import Layout, Table
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.sinfo.options import Asked
+    from slurmsim.commands.text.print_fields import Layout, Table
+
 
 _MIN_PARTITION_WIDTH, _MIN_NODE_WIDTH = 9, 9
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from slurmsim.commands.sinfo.options import Asked
 from slurmsim.commands.text.verbose_text import RULE, block, joined
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 _KINDS = (
     ("alloc_mem_flag  ", "alloc_mem"), ("avail_flag      ", "avail"), ("comment_flag    ", "comment"),

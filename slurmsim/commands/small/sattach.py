@@ -8,11 +8,16 @@ from __future__ import annotations
 import re
 
 from slurmsim import releases
-from slurmsim.commands.io import Io, run_command, text_of
+from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.protocol import Refusal, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
+
 
 _NAME = "sattach"
 _OPTIONS = tuple(

@@ -6,9 +6,14 @@ The command line is read as src/sbcast of Slurm 22.05 reads it, so that its own 
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import Io, run_command
+from slurmsim.commands.io import run_command
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
+
 
 _NAME = "sbcast"
 _OPTIONS = tuple(

@@ -6,16 +6,22 @@ Mirrors sdiag 22.05 (later lines from 24.11 and 26.05). Counters that nobody kee
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text.clock_text import date_line
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _O = LongOption
 _OPTIONS = (

@@ -6,17 +6,24 @@ Mirrors sprio 22.05 (later columns from 24.11 and 26.05): formats, sorting, mess
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.print_fields import fit, parse_letters
 from slurmsim.commands.text.release import release_of
+from slurmsim.light import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _O = LongOption
 _OPTIONS = (
@@ -38,7 +45,8 @@ _LONG_NORM = {
     "22.05": "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t",
     "24.11": "%.15i %9r %.8u %.8o %10y %10a %10b %10f %10j %10p %10n %10q %20t",
 }
-Record = Mapping[str, Any]
+if TYPE_CHECKING:
+    Record = Mapping[str, Any]
 
 
 def _listed(items: Sequence[object] | None) -> str | None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, heading, line
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
@@ -21,7 +19,16 @@ from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, Optio
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
 
-Share = tuple[str, str | None, Mapping[str, int]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
+
+if TYPE_CHECKING:
+    Share = tuple[str, str | None, Mapping[str, int]]
 _O = LongOption
 _OPTIONS = (
     _O("all_clusters", NO, "a"), _O("cluster", REQUIRED, "M"), _O("help", NO, "h"), _O("immediate", NO, "i"),

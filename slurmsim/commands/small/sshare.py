@@ -6,11 +6,9 @@ Mirrors sshare 22.05 (later rows from 24.11 and 26.05).
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text.cluster_facts import named_cluster
 from slurmsim.commands.text.dashed_table import (
     ENDING,
@@ -31,6 +29,14 @@ from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _O = LongOption
 _OPTIONS = (
@@ -65,7 +71,8 @@ Usage:  sshare [OPTION]
   -v, --verbose          say more
   -V, --version          the release
 """
-Row = Mapping[str, Any]
+if TYPE_CHECKING:
+    Row = Mapping[str, Any]
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -6,14 +6,20 @@ Mirrors src/sstat of Slurm 22.05; columns 24.11 and 26.05 have more of are rows.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command
+from slurmsim.commands.io import FAILED_CALLS, run_command
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.widths import width_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _NAME = "sstat"
 _OPTIONS = tuple(

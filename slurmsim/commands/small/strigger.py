@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from slurmsim import releases
-from slurmsim.commands.io import Io, run_command
+from slurmsim.commands.io import run_command
 from slurmsim.commands.text.release import release_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
+
 
 _NAME = "strigger"
 

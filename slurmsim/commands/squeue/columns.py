@@ -6,12 +6,18 @@ Mirrors the columns of squeue 22.05; rows with `since` or `until` are those that
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from slurmsim.commands.text.clock_text import Dates, bounded_clock
+from slurmsim.commands.text.clock_text import bounded_clock
 from slurmsim.commands.text.job_state_text import state_code, state_text
 from slurmsim.commands.text.print_fields import NULL, Column, Uncut
 from slurmsim.commands.text.units import quantity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slurmsim.commands.text.clock_text import Dates
+
 
 _ID_LENGTH = 31  # of an array's line, unless SLURM_BITSTR_LEN is set
 

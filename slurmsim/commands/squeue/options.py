@@ -7,17 +7,23 @@ SQUEUE_* variables, and which of two wrong things is told first is as there.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
 
 from slurmsim import releases
-from slurmsim.commands.io import Io
 from slurmsim.commands.squeue.rows import JobId
 from slurmsim.commands.text.job_state_text import accepted, parse_state
 from slurmsim.commands.text.messages import Stop
-from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser, Rows
+from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.release_changes import since
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.text.option_reader import Rows
+
 
 ROWS: Rows = (
     ("accounts", REQUIRED, "A", "", ""),

@@ -6,14 +6,20 @@ of their start, latest first, which decides ties.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
-
-from slurmsim.commands.squeue.columns import Show, seconds_used
+from slurmsim.commands.squeue.columns import seconds_used
 from slurmsim.commands.squeue.rows import take
 from slurmsim.commands.text.job_state_text import state_code, state_text
-from slurmsim.commands.text.print_fields import Table
+from slurmsim.light import NamedTuple
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from slurmsim.commands.squeue.columns import Show
+    from slurmsim.commands.text.print_fields import Table
+
 
 _INFINITE, _NOT_SET = 0xFFFFFFFF, 0xFFFFFFFE
 

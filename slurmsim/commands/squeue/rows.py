@@ -5,12 +5,16 @@ Mirrors the filters of squeue (22.05) and how it joins pending tasks of an array
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
-
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import FLAGS
-from slurmsim.commands.text.print_fields import Table
+from slurmsim.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from slurmsim.commands.text.print_fields import Table
+
 
 _LIVE = frozenset({"PENDING", "RUNNING", "SUSPENDED"})
 

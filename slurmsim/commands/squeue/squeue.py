@@ -10,11 +10,10 @@ import os
 import re
 import sys
 from functools import partial
-from typing import Any
 
-from slurmsim.commands.io import FAILED_CALLS, Io, run_command, text_of
+from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.squeue import rows as job_rows
-from slurmsim.commands.squeue.options import Asked, read
+from slurmsim.commands.squeue.options import read
 from slurmsim.commands.squeue.order import SortError, sort_fields, sort_jobs, sort_letters, sort_steps
 from slurmsim.commands.squeue.rows import Wanted
 from slurmsim.commands.text import array_text, print_fields
@@ -23,10 +22,18 @@ from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
-from slurmsim.commands.text.print_fields import Column, Layout, Table
 from slurmsim.commands.text.release import release_of
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.squeue.options import Asked
+    from slurmsim.commands.text.print_fields import Column, Layout, Table
+
 
 _DEFAULT = (
     "jobarrayid:.18 ,partition:.9 ,name:.8 ,username:.8 ,statecompact:.2 ,timeused:.10 ,numnodes:.6 ,reasonlist:0"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.squeue.columns import Show
 from slurmsim.commands.text.clock_text import bounded_clock
 from slurmsim.commands.text.print_fields import Column, Uncut
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.squeue.columns import Show
+
 
 SPECIAL_STEPS: dict[int, str] = {
     0xFFFFFFFD: "TDB", 0xFFFFFFFC: "extern", 0xFFFFFFFB: "batch", 0xFFFFFFFA: "interactive"

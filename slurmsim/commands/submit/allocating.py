@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any
 
-from slurmsim.commands.io import UNREACHABLE, Io
-from slurmsim.commands.submit.allocation_options import Part, read_allocation
+from slurmsim.commands.io import UNREACHABLE
+from slurmsim.commands.submit.allocation_options import read_allocation
 from slurmsim.commands.submit.chosen_options import error_code
 from slurmsim.commands.submit.submission import Failed, ask
 from slurmsim.commands.text.cluster_facts import Cluster
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Stop
 from slurmsim.protocol import Refusal, Unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.text.messages import Messages
+
 
 NO_STATUS = 0xFFFFFFFE
 """Given back by a client that did not get to use it."""

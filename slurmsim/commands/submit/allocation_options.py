@@ -7,17 +7,24 @@ becomes of the request is for the commands themselves.
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
 
-from slurmsim.commands.io import Io
 from slurmsim.commands.submit import sbatch_usage
 from slurmsim.commands.submit.chosen_options import Chosen, error_code, said
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.option_display import show_options
-from slurmsim.commands.text.cluster_facts import Cluster
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import Context
+from slurmsim.light import NamedTuple
 from slurmsim.releases import row, version_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.text.cluster_facts import Cluster
+    from slurmsim.commands.text.messages import Messages
+
 
 _TOO_MANY_NODES = (
     "Required nodelist includes more nodes than permitted by max-node count ({count} > {most}). "

@@ -8,8 +8,13 @@ slurmsim's own (how long a simulated job lasts) and no options; to a real sbatch
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+
+from slurmsim.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
 
 MAX_SCRIPT_BYTES = 4 << 20
 """The controller's default limit; a longer script is refused by it."""

@@ -6,15 +6,22 @@ whether an option came from a variable or was written by the user (a script coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-
-from slurmsim.commands.io import Io
-from slurmsim.commands.submit.job_options import REFUSED, Option, long_options, options_of
+from slurmsim.commands.submit.job_options import REFUSED, long_options, options_of
 from slurmsim.commands.submit.job_variables import variables_of
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, OptionError, Parser
-from slurmsim.commands.text.values import BadValue, Context, leading_number, natural
+from slurmsim.commands.text.values import BadValue, leading_number, natural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.submit.job_options import Option
+    from slurmsim.commands.text.messages import Messages
+    from slurmsim.commands.text.values import Context
+
 
 BAD_OPTION = 255
 

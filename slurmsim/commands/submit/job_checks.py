@@ -5,12 +5,16 @@ Mirrors the checks sbatch, srun and salloc share (22.05; later ones from 24.11),
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from slurmsim.commands.submit.chosen_options import Chosen
-from slurmsim.commands.text.messages import Messages
 from slurmsim.commands.text.values import THREAD_FLAG
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from slurmsim.commands.submit.chosen_options import Chosen
+    from slurmsim.commands.text.messages import Messages
+
 
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 _GPU_RIVALS = ("gpus-per-task", "gpus-per-socket", "ntasks-per-node")

@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 
 from slurmsim.commands.submit.batch_script import exported
-from slurmsim.commands.submit.chosen_options import Chosen
-from slurmsim.commands.submit.job_request import Builder
 from slurmsim.numerals import is_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.submit.chosen_options import Chosen
+    from slurmsim.commands.submit.job_request import Builder
+
 
 _FROM_OPTIONS = (
     ("SLURM_CPUS_PER_GPU", "cpus_per_gpu"),

@@ -9,17 +9,21 @@ Mirrors the option table the three commands share in Slurm 22.05, 24.11 and 26.0
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 from slurmsim.commands.submit import layout_values as layout
 from slurmsim.commands.text import values
 from slurmsim.commands.text import values as v
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
 from slurmsim.commands.text.values import BadValue, Context
+from slurmsim.light import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 SUPPORTED = "supported"
 """The option does here what it does in Slurm, as far as the request goes."""
@@ -32,7 +36,8 @@ ALL = ("sbatch", "srun", "salloc")
 BATCH, RUN, ALLOC = ("sbatch",), ("srun",), ("salloc",)
 BATCH_RUN, BATCH_ALLOC, RUN_ALLOC = ("sbatch", "srun"), ("sbatch", "salloc"), ("srun", "salloc")
 
-Reader = Callable[[Any, str, Context], Any]
+if TYPE_CHECKING:
+    Reader = Callable[[Any, str, Context], Any]
 
 
 class Option(NamedTuple):

@@ -8,17 +8,23 @@ structure: what was not asked for is absent or None, flags are booleans, texts s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
 
-from slurmsim.commands.submit.chosen_options import Chosen
 from slurmsim.commands.submit.job_checks import check_together, hint_counts
 from slurmsim.commands.submit.layout_values import HINT_HELP, hint_settings
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
 from slurmsim.gres_counts import Counts, Disagreement, agree, gres_items
 from slurmsim.release_changes import since
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmsim.commands.submit.chosen_options import Chosen
+    from slurmsim.commands.text.messages import Messages
+
 
 _HOST_FILE_MOST = 1 << 20
 _TOO_WIDE = {

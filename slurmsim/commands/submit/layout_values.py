@@ -6,12 +6,17 @@ Slurm's words. Mirrors 22.05.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from slurmsim.commands.text.values import INFINITE, NO_VALUE, BadValue, Context, int32, invalid, leading_number
+from slurmsim.commands.text.values import INFINITE, NO_VALUE, BadValue, int32, invalid, leading_number
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmsim.commands.text.values import Context
+
 
 _FIRST = ("block", "cyclic")
 _NEXT = ("block", "cyclic", "fcyclic")

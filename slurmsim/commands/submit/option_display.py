@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
 
-from slurmsim.commands.submit.chosen_options import Chosen
-from slurmsim.commands.text.messages import Messages
 from slurmsim.commands.text.values import INFINITE, MAIL_BITS, SIGNALS, THREAD_FLAG, int32
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmsim.commands.submit.chosen_options import Chosen
+    from slurmsim.commands.text.messages import Messages
+
 
 _RULE = "-------------------- --------------------"
 

@@ -10,16 +10,23 @@ import os
 import selectors
 import signal
 from contextlib import suppress
-from typing import Any
 
-from slurmsim.commands.io import Io, run_command
+from slurmsim.commands.io import run_command
 from slurmsim.commands.submit.allocating import AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.step_environment import allocation_environment
 from slurmsim.commands.submit.submission import Failed
 from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.numerals import is_number
-from slurmsim.protocol import Client, Refusal, Unreachable
+from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.protocol import Client
+
 
 _NAME = "salloc"
 _READY = {"22.05": None, "24.11": "Nodes {nodes} are ready for job"}

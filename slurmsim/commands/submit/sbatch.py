@@ -7,10 +7,8 @@ about the call itself and the script, then over the script's options and the env
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
 
-from slurmsim.commands.io import Io, run_command
+from slurmsim.commands.io import run_command
 from slurmsim.commands.submit import batch_script, job_environment, sbatch_usage
 from slurmsim.commands.submit.batch_script import BadScript
 from slurmsim.commands.submit.chosen_options import BAD_OPTION, Chosen, error_code, said
@@ -23,6 +21,14 @@ from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.values import Context
 from slurmsim.releases import row, version_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _NAME = "sbatch"
 _BAD_GRES = "Invalid generic resource (gres) specification"

@@ -11,9 +11,8 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from typing import Any
 
-from slurmsim.commands.io import UNREACHABLE, Io, run_command, text_of
+from slurmsim.commands.io import UNREACHABLE, run_command, text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.multi_prog import BadFile, find_file
 from slurmsim.commands.submit.step_launch import Launch
@@ -24,6 +23,13 @@ from slurmsim.commands.text.messages import Messages, Stop
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
 
 _NAME = "srun"
 _BUSY = "Requested nodes are busy"

@@ -6,12 +6,17 @@ Mirrors env_array_for_job, setup_env and env_array_for_step (src/common/env.c) a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-from slurmsim.commands.submit.allocation_options import Part
 from slurmsim.release_changes import since
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from slurmsim.commands.submit.allocation_options import Part
+
 
 # variable, the fact it shows (or a text after "="), first release that has it, first without it
 _ALLOCATION = """

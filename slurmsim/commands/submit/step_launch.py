@@ -7,19 +7,26 @@ import selectors
 import signal
 import time
 from contextlib import suppress
-from typing import Any
 
 from slurmsim import stepd_notices
-from slurmsim.commands.io import Io
-from slurmsim.commands.submit.allocation_options import Part
 from slurmsim.commands.submit.multi_prog import BadFile, read_programs
 from slurmsim.commands.submit.step_environment import exported, step_environment, task_environment
-from slurmsim.commands.submit.task_files import ALL, EACH, ONE, Target, target
+from slurmsim.commands.submit.task_files import ALL, EACH, ONE, target
 from slurmsim.commands.submit.task_runner import Runner, Task
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Stop
 from slurmsim.path_patterns import NUMBERS, filled
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.submit.task_files import Target
+    from slurmsim.commands.text.messages import Messages
+
 
 _ABORT_S = 2
 _EXEC_LATE = {"22.05": True, "26.05": False}

@@ -6,12 +6,18 @@ Mirrors job_step_create_allocation (srun_job.c) and _create_job_step_create_requ
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
-from slurmsim.commands.submit.allocation_options import Part
-from slurmsim.commands.text.messages import Messages, Stop
+from slurmsim.commands.text.messages import Stop
 from slurmsim.hostlist import HostlistError, compress, expand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from slurmsim.commands.submit.allocation_options import Part
+    from slurmsim.commands.text.messages import Messages
+
 
 _NAMES = {"block": "Block", "cyclic": "Cyclic", "plane": "Plane", "arbitrary": "Arbitrary"}
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
-from slurmsim.commands.io import UNREACHABLE, Io
+from slurmsim.commands.io import UNREACHABLE
 from slurmsim.commands.submit.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
-from slurmsim.commands.text.messages import Messages
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.text.messages import Messages
+
 
 MAX_RETRIES = 15
 _POLL_S, _LONGEST_POLL_S = 0.05, 2.0

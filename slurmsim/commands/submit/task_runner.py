@@ -10,9 +10,13 @@ import os
 import selectors
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
 
 _CHUNK = 1 << 16
 _TOGETHER_S = 0.03  # tasks that end within that time are told of together

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from itertools import pairwise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
 
 DEFAULT_LENGTH = 64
 """Characters of a list unless SLURM_BITSTR_LEN says otherwise; 0 is no bound."""

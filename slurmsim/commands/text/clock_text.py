@@ -7,7 +7,11 @@ fields, the *long* form never does, dates follow SLURM_TIME_FORMAT.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 YEAR_S = 365 * 86400
 _LONGEST = 31  # characters of a date: the buffers of 22.05

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 
-from slurmsim.commands.io import FAILED_CALLS, Io, text_of
+from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.text.release import release_of
 from slurmsim.release_changes import since
 from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
+
 
 NO_CLUSTER = "Could not get cluster information"
 

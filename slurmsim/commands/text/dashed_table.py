@@ -6,8 +6,12 @@ Mirrors print_fields.c (22.05). A cell's text is cut to its width and ends in ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from slurmsim.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 
 PADDED, ENDING, NO_ENDING = 0, 1, 2
 """How cells are set apart: by blanks, by delimiters after each, by delimiters between them."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-
 from slurmsim import releases
 from slurmsim.commands.text.option_reader import Rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def option_help(command: str, rows: Rows, words: Mapping[str, str], release: str) -> str:

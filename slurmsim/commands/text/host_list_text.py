@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from slurmsim.hostlist import natural_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL | re.ASCII)
 _Range = tuple[int, int, int]  # low, high, digits

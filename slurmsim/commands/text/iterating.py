@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Protocol
 
-from slurmsim.commands.io import Io
 from slurmsim.commands.text.clock_text import date_line
 from slurmsim.commands.text.cluster_facts import Cluster
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from slurmsim.commands.io import Io
 
 
 class Repeated(Protocol):

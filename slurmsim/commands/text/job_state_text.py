@@ -5,11 +5,14 @@ Mirrors ``job_state_string`` and ``job_state_num`` (22.05; the later rows from 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from slurmsim import releases
 from slurmsim.release_changes import since
 from slurmsim.states import COMPACT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 BASES: dict[str, str] = COMPACT
 """Compact code of every base state, in Slurm's order."""

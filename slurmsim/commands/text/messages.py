@@ -5,9 +5,12 @@ Slurm's levels: fatal, error and information are shown by default; each ``-Q`` t
 
 from __future__ import annotations
 
-from typing import NoReturn
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
-from slurmsim.commands.io import Io
+    from slurmsim.commands.io import Io
+
 
 _FATAL, _ERROR, _INFO, _VERBOSE = 1, 2, 3, 4
 

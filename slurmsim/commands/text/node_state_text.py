@@ -6,11 +6,15 @@ state is its base and the names of its flags, as ``scontrol show node`` has them
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from slurmsim import releases
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 BASES: dict[str, int] = {
     "UNKNOWN": 0, "DOWN": 1, "IDLE": 2, "ALLOCATED": 3, "ERROR": 4, "MIXED": 5, "FUTURE": 6,

@@ -7,8 +7,12 @@ Slurm's option strings).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from slurmsim.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 
 NO, REQUIRED, OPTIONAL = "no", "required", "optional"
 Rows = tuple[tuple[str, str, str, str, str], ...]

@@ -15,18 +15,24 @@ Rendering is by column: the values of one column are turned into texts together,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from slurmsim.commands.text.widths import width_of
+from slurmsim.light import NamedTuple
 from slurmsim.releases import has
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
 
 NULL = "(null)"
 """What C prints for a missing text. Compared by identity: a comment may well be "(null)"."""
 LONG_WIDTH = 20
 
-Table = dict[str, list[Any]]
-"""Records by column, all of one length."""
+if TYPE_CHECKING:
+    Table = dict[str, list[Any]]
+    """Records by column, all of one length."""
 
 _NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS, Io
+from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.releases import RELEASES, VERSION_VARIABLE, short
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.io import Io
 
 
 def release_of(io: Io) -> str:

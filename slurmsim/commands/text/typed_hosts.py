@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from slurmsim.hostlist import MAX_RANGE, BadRange, expand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def typed_hosts(text: str, complain: Callable[[str], None]) -> list[str]:

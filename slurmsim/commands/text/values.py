@@ -7,10 +7,13 @@ a sign are fine, what fits no 32-bit integer wraps. Each reader takes the text, 
 
 from __future__ import annotations
 
-from typing import Any
-
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.releases import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 INFINITE = 0xFFFFFFFF
 NO_VALUE = 0xFFFFFFFE
