@@ -6,15 +6,12 @@ Formats (22.05): ``M``, ``M:S``, ``H:M:S``, ``D-H``, ``D-H:M``, ``D-H:M:S``, and
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.errors import InputError
+from slurmsim.numerals import is_number
 
 FORMATS = "minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S or UNLIMITED"
 
 _UNLIMITED = frozenset({"-1", "infinite", "unlimited"})
-_PLAIN = re.compile(r"(\d{1,18})(?::(\d{1,18}))?(?::(\d{1,18}))?", re.ASCII)
-_DAYS = re.compile(r"(\d{1,18})-(\d{1,18})(?::(\d{1,18}))?(?::(\d{1,18}))?", re.ASCII)
 
 
 class DurationError(InputError, ValueError):
@@ -37,14 +34,15 @@ def parse_duration(text: str) -> int | None:
     stripped = text.strip()
     if stripped.lower() in _UNLIMITED:
         return None
-    if match := _DAYS.fullmatch(stripped):
-        days, hours, minutes, seconds = (int(field or 0) for field in match.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    if match := _PLAIN.fullmatch(stripped):
-        first, second, third = match.groups()
-        if third is not None:
-            return (int(first) * 60 + int(second)) * 60 + int(third)
-        return int(first) * 60 + int(second or 0)
+    days, dash, clock = stripped.rpartition("-")
+    fields = clock.split(":")
+    if len(fields) <= 3 and all(map(is_number, [days, *fields] if dash else fields)):
+        if dash:
+            hours, minutes, seconds = (*map(int, fields), 0, 0)[:3]
+            return ((int(days) * 24 + hours) * 60 + minutes) * 60 + seconds
+        if len(fields) == 3:
+            return (int(fields[0]) * 60 + int(fields[1])) * 60 + int(fields[2])
+        return int(fields[0]) * 60 + (int(fields[1]) if len(fields) == 2 else 0)
     raise DurationError(f"{text!r} is not a time", expected=FORMATS)
 
 

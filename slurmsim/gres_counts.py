@@ -6,9 +6,9 @@ _test_gres_cnt (common/gres.c, 22.05). GRES that nodes have are written in anoth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from slurmsim.light import dataclass, field
 from slurmsim.numerals import is_number
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ class Disagreement(ValueError):
     """The counts contradict each other; the text is what Slurm logs."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Counts:
     """What a job asks for; None is what nobody said."""
 

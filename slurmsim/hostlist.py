@@ -6,12 +6,12 @@ number of a name is compressed on output; zero padding is significant. Fast enou
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.errors import InputError
+from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
 
@@ -20,9 +20,9 @@ MAX_HOSTS = 1 << 20
 MAX_RANGE = 1 << 16
 """Most names of one range for Slurm's own commands and daemons (hostlist.c, MAX_RANGE)."""
 
-_DIGITS = re.compile(r"\d+")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
-_TAIL = re.compile(r"(.*?)(\d*)", re.DOTALL)
+_DIGITS = pattern(r"\d+")
+_RANGE = pattern(r"(?a)(\d+)(?:-(\d+))?")
+_TAIL = pattern(r"(?s)(.*?)(\d*)")
 _MAX_DIGITS = 18  # of a number in brackets: more do not fit Slurm's 64-bit range either
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
 
-PATTERN = re.compile(r"%(\d*)([%AabjJNnstux])", re.ASCII)
+PATTERN = pattern(r"(?a)%(\d*)([%AabjJNnstux])")
 NUMBERS = frozenset("AabjJnt")
 """Those that a width fills up with zeros."""
 

@@ -6,22 +6,24 @@ A request is ``{"call": name, "args": {…}, "user": who to act as or null}``; a
 
 from __future__ import annotations
 
-import json
 import os
-import socket
-import struct
 import time
+
+from slurmsim import wire_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Mapping
     from typing import Any
+else:
+    import _socket as socket  # of which the standard module is a wrapper that takes as long to load as Python to start
 
 
 MAX_REQUEST = 16 << 20
 """Bytes of one request: a script of 4 MiB, escaped at worst, and its environment."""
 MAX_ANSWER = 1 << 30
-_LENGTH = struct.Struct(">I")
+_LENGTH = 4  # bytes of a length, the highest first
 SOCKET = "slurmctld.sock"
 FOLDER_VARIABLE, USER_VARIABLE = "SLURMSIM_CLUSTER_DIR", "SLURMSIM_USER"
 PATIENCE_VARIABLE = "SLURMSIM_MESSAGE_TIMEOUT"
@@ -60,22 +62,22 @@ class Refusal(Exception):
 
 def pack(message: Mapping[str, Any]) -> bytes:
     """One message as it goes over the wire."""
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    text = wire_json.dumps(message)
     try:
         body = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a character that somebody made up
         body = text.encode("utf-8", "surrogatepass")
-    return _LENGTH.pack(len(body)) + body
+    return len(body).to_bytes(_LENGTH, "big") + body
 
 
 def unpack(body: bytes) -> Any:
     """The message in `body`, without its length. Raises ValueError for what is no message."""
-    return json.loads(body.decode("utf-8", "surrogateescape"))
+    return wire_json.loads(body.decode("utf-8", "surrogateescape"))
 
 
 def length_of(header: bytes) -> int:
     """Length of the body that follows the four bytes `header`."""
-    return int(_LENGTH.unpack(header)[0])
+    return int.from_bytes(header, "big")
 
 
 def state_folder(environ: Mapping[str, str]) -> str:
@@ -211,7 +213,7 @@ class Client:
 
     @staticmethod
     def _read(connection: socket.socket) -> bytes:
-        length = length_of(_exactly(connection, _LENGTH.size))
+        length = length_of(_exactly(connection, _LENGTH))
         if length > MAX_ANSWER:
             raise ValueError("answer too long")
         return _exactly(connection, length)

@@ -6,8 +6,6 @@ and one for the `small` ones; what they share is in `text` and `json`, what they
 
 from __future__ import annotations
 
-from importlib import import_module
-
 _ROOMS = {
     "submit": ("salloc", "sbatch", "srun"),
     "squeue": ("squeue",),
@@ -24,5 +22,5 @@ MODULES = {name: f"slurmsim.commands.{room}.{name}" for room, names in _ROOMS.it
 
 def main(name: str) -> int:
     """Be the command `name`; its exit code. Programs in clusters' folders call this, wherever its module is by then."""
-    code: int = import_module(MODULES[name]).main()
+    code: int = __import__(MODULES[name], fromlist=["main"]).main()
     return code

@@ -50,6 +50,7 @@ LAYERS: dict[str, Layer] = {
                 "errors",
                 "states",
                 "hostlist",
+                "light",
                 "numerals",
                 "tres",
                 "gres_counts",
@@ -102,7 +103,7 @@ LAYERS: dict[str, Layer] = {
         ("slurmsim.validate*",), _set("vocabulary schema trace model config workload"), _set("numpy pyarrow pandas")
     ),
     # What the fake commands are made of: nothing that takes long to load.
-    "protocol": Layer(("slurmsim.protocol",)),
+    "protocol": Layer(("slurmsim.protocol", "slurmsim.wire_json")),
     # What slurmstepd prints, of real jobs (the daemon) and of steps (srun).
     "stepd": Layer(("slurmsim.stepd_notices",), _set("vocabulary")),
     "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd")),

@@ -6,7 +6,8 @@ A text that is NULL in Slurm is "" in JSON but null in YAML; `NO_TEXT` stands fo
 from __future__ import annotations
 
 import json
-import re
+
+from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def _json_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("/", "\\/")
 
 
-_PLAIN = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^\n:#]|:(?=\S)|(?<=\S)#)*")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\\]")
+_PLAIN = pattern(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^\n:#]|:(?=\S)|(?<=\S)#)*")
+_CONTROL = pattern(r"[\x00-\x08\x0a-\x1f\x7f\\]")
 
 
 def as_yaml(value: Any) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 
 from slurmsim import releases
@@ -23,6 +22,7 @@ from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOpt
 from slurmsim.commands.text.values import leading_number
 from slurmsim.commands.text.widths import width_of
 from slurmsim.duration import DurationError, parse_time_limit
+from slurmsim.light import pattern
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 
 _PLUGIN = {"22.05": ("accounting_storage/slurmdbd: init: Accounting storage SLURMDBD plugin loaded",), "24.11": ()}
+
+
+_RANGE = pattern(r"(?a)\s*(-?\d+)([kKmM]?)(?:-\s*(\d+)([kKmM]?)(?:-.*)?)?")
 
 
 def _split(text: str) -> list[str]:
@@ -209,7 +212,7 @@ class Reader:
         """``2``, ``2-20``, ``1k``; everything for ``*``."""
         if not text or text[0] == "*":
             return 1, 0x7FFFFFFF
-        match = re.fullmatch(r"\s*(-?\d+)([kKmM]?)(?:-\s*(\d+)([kKmM]?)(?:-.*)?)?", text, re.ASCII)
+        match = _RANGE.fullmatch(text)
         if match is None or int(match[1]) < 0 or (match[3] is not None and int(match[3]) <= 0):
             self.error(f'Invalid numeric value "{text}" for {what}.')
         factor = {"": 1, "k": 1024, "m": 1024 * 1024}

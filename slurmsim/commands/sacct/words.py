@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-
 from slurmsim.commands.text.dashed_table import Style
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption
+from slurmsim.light import dataclass, field, pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ _REASONS = frozenset(
     AccountingPolicy FedJobLock OutOfMemory ReservationDeleted ReservationInvalid Constraints MpiPortsBusy
     """.lower().split()
 )  # fmt: skip
-_LIMITS = re.compile(r"(assoc|qos|max)\w+")
+_LIMITS = pattern(r"(assoc|qos|max)\w+")
 
 
 def known_reason(word: str) -> bool:

@@ -5,21 +5,19 @@ Mirrors sacctmgr_set_assoc_rec, _set_rec of qos_functions.c and the print of lim
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.table import tres_text
 from slurmsim.commands.sacctmgr.words import Session, Word, known_qos
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.duration import DurationError, parse_time_limit
-from slurmsim.light import NamedTuple
+from slurmsim.light import NamedTuple, pattern
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.tres import TresError, parse_tres
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 
 COUNT, TIME, TRES, SHARES, QOS, QOS_ONE, NAME, FLAGS, MODE, SECONDS, FACTOR, EXEMPT = (
@@ -184,8 +182,11 @@ def _names(s: S, session: Session) -> str:
 Read = tuple[str, str] | None
 
 
+_NUMBER = pattern(r"\s*([+-]?\d+)")
+
+
 def _count(session: Session, s: S, word: Word, value: str) -> Read:
-    match = re.match(r"\s*([+-]?\d+)", value)
+    match = _NUMBER.match(value)
     if match is None and value:
         session.note(f"sacctmgr: error: Invalid value for {s.names.partition(':')[0]} ({value})")
         return None
@@ -311,4 +312,4 @@ def _factor(session: Session, s: S, word: Word, value: str) -> Read:
 
 _READERS = {COUNT: _count, SHARES: _shares, TIME: _time, TRES: _tres, QOS: _qos, QOS_ONE: _qos_one, NAME: _name,
             FLAGS: _flags, MODE: _mode, SECONDS: _seconds, EXEMPT: _exempt, FACTOR: _factor}  # fmt: skip
-__all__ = ["ASSOCIATION", "QOS_SETTINGS", "Mapping", "Settings"]
+__all__ = ["ASSOCIATION", "QOS_SETTINGS", "Settings"]

@@ -12,7 +12,6 @@ from slurmsim.commands.sacctmgr.table import (
     PAIRS,
     QOS,
     Asked,
-    Getter,
     associations,
     columns,
     of,
@@ -30,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+    from slurmsim.commands.sacctmgr.table import Getter
 
 
 _WITHASSOC = (

@@ -6,15 +6,12 @@ Mirrors the _set_cond and _set_rec of sacctmgr (22.05): names may be shortened, 
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-
 from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.text.dashed_table import Style
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import leading_number
-from slurmsim.light import NamedTuple
+from slurmsim.light import NamedTuple, dataclass, field, pattern
 from slurmsim.protocol import DENIED, Refusal
 
 TYPE_CHECKING = False
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _NO_PRIVILEGE = "Your user doesn't have privilege to perform this action"
-_OPTION = re.compile(r"(.*?)([+-]?)=(.*)", re.DOTALL)
+_OPTION = pattern(r"(?s)(.*?)([+-]?)=(.*)")
 
 
 class Word(NamedTuple):

@@ -7,9 +7,6 @@ and an id that means none of them is an error.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
 from slurmsim.commands.text import array_text
@@ -19,6 +16,7 @@ from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.typed_hosts import typed_hosts
 from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
+from slurmsim.light import dataclass, field, pattern
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.states import COMPACT
@@ -55,7 +53,8 @@ _NAMED = (
     ("A", "account"), ("n", "job_name"), ("w", "nodelist"), ("p", "partition"), ("q", "qos"), ("R", "reservation"),
     ("t", "state"), ("u", "user_name"), ("wckey", "wckey"),
 )  # fmt: skip
-_ID = re.compile(r"(\d+)(?:_(\d+|\*|\[[\d,:%-]+\]))?(?:\+\d+)?(?:\.(\d+))?", re.ASCII)
+_BETWEEN = pattern(r",(?![^\[]*\])")
+_ID = pattern(r"(?a)(\d+)(?:_(\d+|\*|\[[\d,:%-]+\]))?(?:\+\d+)?(?:\.(\d+))?")
 _SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "ALRM": 14, "TERM": 15, "USR1": 10, "USR2": 12, "URG": 23,
     "CONT": 18, "STOP": 19, "TSTP": 20, "TTIN": 21, "TTOU": 22,
@@ -142,7 +141,7 @@ def _read(argv: Sequence[str], io: Io) -> Asked:
 
 def _split(words: str) -> list[str]:
     """Ids are separated by commas, but not inside brackets."""
-    return [part for part in re.split(r",(?![^\[]*\])", words) if part]
+    return [part for part in _BETWEEN.split(words) if part]
 
 
 def _may_be_tasks(text: str, io: Io) -> bool:

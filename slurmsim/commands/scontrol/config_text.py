@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.commands.scontrol import config_rows as table
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.values import INFINITE, minutes_of
+from slurmsim.light import pattern
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
@@ -16,10 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_UNIT = re.compile(r"\d+( \D+)", re.ASCII)
-_CLOCK = re.compile(r"(?:\d+-)?\d\d:\d\d:\d\d", re.ASCII)
+_UNIT = pattern(r"(?a)\d+( \D+)")
+_CLOCK = pattern(r"(?a)(?:\d+-)?\d\d:\d\d:\d\d")
 _UPPER = ("SelectTypeParameters", "HealthCheckNodeState")
-_MULTIFACTOR = re.compile(
+_MULTIFACTOR = pattern(
     r"Priority(?:Parameters|SiteFactor\w*|DecayHalfLife|CalcPeriod|FavorSmall|Flags|MaxAge|UsageResetPeriod|Weight\w+)"
     r"|FairShareDampeningFactor"
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.commands.scontrol.session import Session
+from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Words = Sequence[str]
-_SUFFIX = re.compile(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a name
+_SUFFIX = pattern(r"\][^,\[]+(?:,|$)")  # text behind the last brackets of a name
 
 
 def host_names(session: Session, value: str | None, words: Words) -> None:

@@ -224,7 +224,8 @@ def _mem_per_node(request: Request, value: str, name: str) -> dict[str, Any]:
     return {"pn_min_memory": _u64(request, value, name), "mem_per_cpu": False}
 
 
-Row = tuple[str, int, str, Reader, str]
+if TYPE_CHECKING:
+    Row = tuple[str, int, str, Reader, str]
 ROWS: tuple[Row, ...] = (
     ("SiteFactor", 5, "", _nice, "site_factor"), ("ArrayTaskThrottle", 10, "", _throttle, "array_inx"),
     ("Comment", 3, "", _text, "comment"), ("Clusters", 8, "", _text, "clusters"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.commands.io import FAILED_CALLS, text_of
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.scontrol.tags import tag_matches
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of, seconds_of
+from slurmsim.light import pattern
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -51,6 +50,9 @@ _FLAGS: tuple[tuple[str, int, str, bool], ...] = (
     ("Replace_Down", 8, "REPLACE_DOWN", False),
     ("NO_HOLD_JOBS_AFTER_END", 1, "NO_HOLD_JOBS_AFTER", False),
 )  # fmt: skip
+
+
+_BETWEEN = pattern(r",(?!\d)")  # names, not the numbers of one
 
 
 class _Wrong(Exception):
@@ -152,7 +154,7 @@ def _set(session: Session, request: dict[str, Any], field: str, value: str, sign
                 raise _bad(session, f"Parameter {word} specified more than once")
             request[field] = ",".join(sign + one for one in value.split(",")) if sign else value
         case "node_list" if sign:
-            request[field] = ",".join(sign + one for one in re.split(r",(?!\d)", value))
+            request[field] = ",".join(sign + one for one in _BETWEEN.split(value))
         case "flags":
             request["flags"] += _flags(session, request, value, sign, tail)
         case "start_time" | "end_time":

@@ -5,12 +5,11 @@ Mirrors the option parsing of sinfo (22.05, later rows from 24.11 and 26.05).
 
 from __future__ import annotations
 
-import re
-
 from slurmsim import releases
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.light import pattern
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -62,7 +61,7 @@ ROWS: Rows = (
 _USAGE = """Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]
              [-S fields] [-o format] [-O Format] [--federation] [--local]
 """
-_NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
+_NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
 
 _SUMMARY = "partition:9 ,available:.5 ,time:.10 ,nodeaiot:.16 ,nodelist:0"
 _NODES = "nodelist:0 ,nodes:.6 ,partition:.9 ,statecompact:6"
@@ -235,7 +234,7 @@ def _take_states(asked: Asked, io: Io, text: str) -> None:
         return
     asked.every_state = "&" in text
     found = []
-    for word in re.split("[,&]", text):
+    for word in text.replace("&", ",").split(","):
         if not word:
             continue
         meaning = parse_filter(word, asked.release)

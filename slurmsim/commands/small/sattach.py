@@ -5,13 +5,12 @@ Mirrors src/sattach of Slurm 22.05.
 
 from __future__ import annotations
 
-import re
-
 from slurmsim import releases
 from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
+from slurmsim.light import pattern
 from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
@@ -30,7 +29,7 @@ _OPTIONS = tuple(
     )
 )  # fmt: skip
 _USAGE = "Usage: sattach [options] <jobid.stepid>\n"
-_STEP = re.compile(r"(\d+)\.(\d+|batch|extern|interactive)", re.ASCII)
+_STEP = pattern(r"(?a)(\d+)\.(\d+|batch|extern|interactive)")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass, field
 
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
@@ -17,6 +16,7 @@ from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
+from slurmsim.light import dataclass, field
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False

@@ -5,14 +5,13 @@ Mirrors src/sstat of Slurm 22.05; columns 24.11 and 26.05 have more of are rows.
 
 from __future__ import annotations
 
-import re
-
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS, run_command
 from slurmsim.commands.squeue.step_columns import SPECIAL_STEPS
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.commands.text.widths import width_of
+from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +102,8 @@ _UNMEASURED = {
 }  # fmt: skip
 """What sstat shows where nothing was gathered; the time is the largest its counter holds."""
 _USAGE = "Usage: sstat [options] -j <job(.stepid)>\n\tUse --help for help\n"
-_ID = re.compile(r"(\d+(?:_\d+)?)(?:\.(\w+))?", re.ASCII)
+_WIDTH = pattern(r"-?\d+")
+_ID = pattern(r"(?a)(\d+(?:_\d+)?)(?:\.(\w+))?")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -143,7 +143,7 @@ def run(argv: list[str], io: Io) -> int:
         if found is None:
             io.error(f'sstat: error: Invalid field requested: "{name}"')
             return 1
-        digits = re.match(r"-?\d+", width)
+        digits = _WIDTH.match(width)
         fields.append((found, (width_of(digits[0]) if digits else 0) or int(known[found])))
     asked = [word for words in [*given.get("j", []), *parser.rest[:1]] for word in words.split(",") if word]
     if not asked:

@@ -6,13 +6,12 @@ SQUEUE_* variables, and which of two wrong things is told first is as there.
 
 from __future__ import annotations
 
-import re
-
 from slurmsim import releases
 from slurmsim.commands.squeue.rows import JobId
 from slurmsim.commands.text.job_state_text import accepted, parse_state
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
+from slurmsim.light import pattern
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -77,7 +76,7 @@ ROWS: Rows = (
 )
 _START_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 _DIGITS = 18  # that surely fit a long
-_NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
+_NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
 _USAGE = {
     "22.05": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
               [-n name] [-o format] [-p partitions] [--qos qos]

@@ -7,7 +7,6 @@ order in which things happen. What can be shown is in `columns` and `step_column
 from __future__ import annotations
 
 import os
-import re
 import sys
 from functools import partial
 
@@ -23,6 +22,7 @@ from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.release import release_of
+from slurmsim.light import pattern
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 
@@ -215,7 +215,7 @@ def _whole_names(asked: Asked, *names: tuple[str, str]) -> str:
     text = asked.long_format or ""
     if not since(asked.release, "whole_field_names"):
         for whole, begin in names:
-            text = re.sub(rf"(^|,){begin}[^,:]*", rf"\g<1>{whole}", text, flags=re.IGNORECASE)
+            text = pattern(rf"(?i)(^|,){begin}[^,:]*").sub(rf"\g<1>{whole}", text)
     return text
 
 

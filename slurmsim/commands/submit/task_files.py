@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from slurmsim.light import NamedTuple
 from slurmsim.numerals import is_number
 from slurmsim.path_patterns import PATTERN
 
@@ -11,8 +10,7 @@ ALL, EACH, ONE = "all", "each", "one"
 _OF_TASKS = frozenset("nNtu")
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """Where one stream goes: srun's own (`name` None), one file for all, a file for each task, or only task `task`."""
 
     kind: str

@@ -11,7 +11,8 @@ import selectors
 import signal
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from slurmsim.light import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

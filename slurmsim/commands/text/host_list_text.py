@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.hostlist import natural_key
+from slurmsim.light import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL | re.ASCII)
+_NUMBERED = pattern(r"(?as)(.*?)(\d+)")
 _Range = tuple[int, int, int]  # low, high, digits
 
 

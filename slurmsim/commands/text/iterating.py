@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.io import Io
 
+    class Repeated(Protocol):
+        """The options that say so; `iterate` in seconds, 0 for once."""
 
-class Repeated(Protocol):
-    """The options that say so; `iterate` in seconds, 0 for once."""
-
-    no_header: bool
-    iterate: int
-    verbose: int
-    long: bool
-    clusters: str | None
+        no_header: bool
+        iterate: int
+        verbose: int
+        long: bool
+        clusters: str | None
 
 
 def print_repeatedly(asked: Repeated, io: Io, once: Callable[[], int]) -> int:

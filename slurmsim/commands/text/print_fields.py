@@ -14,10 +14,8 @@ Rendering is by column: the values of one column are turned into texts together,
 
 from __future__ import annotations
 
-import re
-
 from slurmsim.commands.text.widths import width_of
-from slurmsim.light import NamedTuple
+from slurmsim.light import NamedTuple, pattern
 from slurmsim.releases import has
 
 TYPE_CHECKING = False
@@ -34,7 +32,8 @@ if TYPE_CHECKING:
     Table = dict[str, list[Any]]
     """Records by column, all of one length."""
 
-_NUMBER = re.compile(r"\s*([+-]?\d+)", re.ASCII)
+_DIGITS = "0123456789"
+_NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
 
 
 class Column(NamedTuple):
@@ -139,13 +138,11 @@ def parse_letters(text: str, columns: Mapping[str, Column], *, all_upper_blank: 
         if not token:
             continue  # signs in a row
         right = token[0] == "."
-        digits = re.match(r"\d*", token[right:], re.ASCII)
-        assert digits is not None
-        at = right + digits.end()
+        at = right + len(token[right:]) - len(token[right:].lstrip(_DIGITS))
         letter = token[at : at + 1]
         column = columns.get(letter)
         if column is not None:
-            specs.append(Spec(column, width_of(digits[0] or "0"), right, token[at + 1 :]))
+            specs.append(Spec(column, width_of(token[right:at] or "0"), right, token[at + 1 :]))
         elif not everything:
             specs.append(Spec(None, 0, False, f"%{token}"))
             unknown.append(letter)

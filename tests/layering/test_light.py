@@ -1,0 +1,81 @@
+"""Commands start fast: what takes longer to load than they have is loaded only where it is used (`slurmsim.light`)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import slurmsim
+from slurmsim import light, wire_json
+from slurmsim.commands import MODULES
+
+HEAVY = frozenset({
+    "argparse", "dataclasses", "datetime", "decimal", "inspect", "json", "pathlib", "re", "shlex", "socket",
+    "subprocess", "tempfile", "typing",
+})  # fmt: skip
+MAY = {"srun": {"re", "shlex"}, "sacctmgr": {"re", "shlex"}}
+"""Shell words are split by the standard module."""
+ROOT = str(Path(slurmsim.__file__).parents[1])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_loads_nothing_heavy(name: str) -> None:
+    code = f"import sys; sys.path[:0] = [{ROOT!r}]; import {MODULES[name]}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-IS", "-c", code], capture_output=True, text=True, check=True)
+    assert (HEAVY & set(done.stdout.split())) - MAY.get(name, set()) == set()
+
+
+def test_named_tuple() -> None:
+    class Pair(light.NamedTuple):
+        """Two."""
+
+        first: int
+        second: str = "b"
+
+        def text(self) -> str:
+            return f"{self.first}{self.second}"
+
+    assert Pair(1) == (1, "b") and Pair(1).text() == "1b" and Pair(second="c", first=2)._replace(first=3) == (3, "c")
+    assert Pair.__doc__ == "Two." and Pair._fields == ("first", "second") and not hasattr(Pair(1), "__dict__")
+
+
+def test_dataclass() -> None:
+    @light.dataclass
+    class Asked:
+        release: str
+        words: list[str] = light.field(default_factory=list)
+        long: bool = False
+
+    one, other = Asked("22.05"), Asked("22.05", ["a"])
+    one.words.append("a")
+    assert one == other and one.words is not other.words and one != Asked("22.05", ["a"], long=True)
+    assert repr(other) == "Asked(release='22.05', words=['a'], long=False)"
+    for wrong in ((), ("a", [], True, 4)):
+        with pytest.raises(TypeError):
+            Asked(*wrong)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError):
+        Asked("a", lonk=True)  # type: ignore[call-arg]
+
+
+def test_pattern() -> None:
+    words = light.pattern(r"(?a)(\d+)x")
+    found = words.match("12x")
+    assert found is not None and found[1] == "12" and words.sub("-", "1x2x") == "--" and words.fullmatch("1") is None
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_json(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wire_json._own  # the accelerators are as expected in this Python
+    monkeypatch.setattr(wire_json, "_own", own)
+    value = {"a": [1, -2.5, None, True, {"é\n\ud800": "\U0001f600"}], "b": 10**30}
+    assert wire_json.dumps(value) == '{"a":[1,-2.5,null,true,{"é\\n\ud800":"\U0001f600"}],"b":1' + "0" * 30 + "}"
+    assert wire_json.loads(f" \n{wire_json.dumps(value)}\t") == value
+    assert wire_json.loads("[NaN, Infinity, -Infinity]")[1:] == [float("inf"), float("-inf")]
+    for wrong in ("", "  ", "{", '{"a":1}}', "[1,]", "nul", '"\n"', "\x00"):
+        with pytest.raises(ValueError):
+            wire_json.loads(wrong)
+    with pytest.raises(TypeError):
+        wire_json.dumps({1, 2})
