@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class Live:
         self.folder = folder / "cluster"
         daemon.start(self.folder, daemon.prepare(self.folder, Settings(jobs="simulate", **settings)))
         self.client = Client(str(self.folder), timeout_s=None)
-        with connect(str(self.folder / SOCKET), 10) as connection:
+        with closing(connect(str(self.folder / SOCKET), 10)) as connection:
             peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         self.pid = int(struct.unpack("3i", peer)[0])
 

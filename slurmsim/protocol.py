@@ -220,7 +220,10 @@ class Client:
 
 
 def connect(path: str, timeout_s: float | None) -> socket.socket:
-    """A connected socket. A path too long for a socket's name is reached through its folder's descriptor."""
+    """A connected socket, at run time the plain one of `_socket`, which is no context manager.
+
+    A path too long for a socket's name is reached through its folder's descriptor.
+    """
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.settimeout(timeout_s)
     last = None if timeout_s is None else time.monotonic() + timeout_s

@@ -43,7 +43,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def raw(folder: Path) -> socket.socket:
-    return connect(str(folder / SOCKET), 30)
+    found = socket.socket(fileno=connect(str(folder / SOCKET), 30).detach())
+    found.settimeout(30)
+    return found
 
 
 def answers(folder: Path) -> float:
