@@ -120,14 +120,20 @@ class Stage:
     bound: int | None
 
 
-def solve_one(task: Task, criterion: str, hint: Plan, make: Callable[[], ScheduleModel], effort: Effort) -> Stage:
+def solve_one(
+    task: Task, criterion: str, hint: Plan, make: Callable[[], ScheduleModel], effort: Effort, reading: float = 0.0
+) -> Stage:
     """Minimise `criterion`; nothing worse than `hint`, and no solver if that meets the lower bound.
 
-    If everything that waits can start now, the hint is such a plan for every criterion.
+    If everything that waits can start now, the hint is such a plan for every criterion. A model that takes `reading`
+    deterministic seconds to be read in, and has no more in any call, is not built: the hint is the answer.
     """
     lower = task.lower_bound(criterion)
     if task.value(criterion, hint) <= lower:
         return Stage(hint, Status.OPTIMAL, lower)
+    if task.options["hint"] and reading >= max(effort.limits.each()):
+        task.note = f"the solver was not asked: reading the model in takes longer than its limit ({reading:.3f})"
+        return Stage(hint, Status.FALLBACK, lower)
     model = make()
     model.objective.minimise(criterion)
     if task.options["hint"]:

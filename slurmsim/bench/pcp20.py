@@ -27,7 +27,10 @@ DISPATCHERS = ("hcp19", "pcp19", "pcp20", "cp_classes")
 SCHEDULERS = {
     "easy": "easy", "conservative": "conservative", "backfill": "backfill",
     "list": "list:order=slowdown,scheme=serial", "pcp20": "pcp20", "cp_classes": "cp_classes",
+    "easy.L2": "easy:predictor=last_two", "list.L2": "list:order=slowdown,scheme=serial,predictor=last_two",
+    "pcp20.L2": "pcp20:predictor=last_two", "pcp20.R": "pcp20:predictor=real",
 }  # fmt: skip
+"""By the name in the tables; behind the dot the paper's letter for how durations are predicted."""
 SAVED_BY = {"eurora": "pcp19", "kit": "pcp20"}
 """Whose run the instances are saved from: PCP'19's as in the paper, but not on the system on which it stalls."""
 

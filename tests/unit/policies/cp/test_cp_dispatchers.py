@@ -99,6 +99,14 @@ def test_without_a_hint_and_time_the_list_schedule_is_fallen_back_on() -> None:
     assert answer["solves"] == 4  # one and three more while there is no solution
 
 
+def test_a_model_that_cannot_be_read_in_is_not_built() -> None:
+    """Within 1e-9 deterministic seconds nothing is found; within 0.05 it is."""
+    small, whole = (asked(contested(), "cp_eurora", model="wt", limit=limit) for limit in (1e-9, 0.05))
+    assert small["status"] == "fallback" and not small["asked"] and small["solver_variables"] == 0
+    assert small["objective"] == small["hint_objective"] and "not asked" in small["note"]
+    assert whole["asked"] and whole["note"] == "" and whole["objective"] <= small["objective"]
+
+
 def test_the_solver_is_not_asked_when_everything_can_start() -> None:
     data = plain_from(made([{"count": 4, "core": 4}], [{"core": 4, "duration": n + 1, "q": -n} for n in range(4)]))
     for dispatcher, options in ALL:
