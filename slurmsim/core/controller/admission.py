@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slurmsim.core.accounting.partition_access import NOT_IN_GROUP, PartitionAccess
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, CompiledRequest
 from slurmsim.core.queue.top_priority import is_top
 from slurmsim.core.records.job import Job
@@ -15,7 +16,6 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.partition_access import PartitionAccess
     from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.controller.waiting import Waiting
     from slurmsim.core.queue.eligibility import Eligibility
@@ -173,8 +173,9 @@ class Admission:
         if not (job.queued or job.sub.hold):
             return  # the pass will say what else it waits for
         found = [bar for p in job.partitions if (bar := (job.bars or {}).get(p.index)) is not None and bar.text]
-        if len(found) == len(job.partitions):
-            self.state.set_reason(job, found[0].text)
+        shut_out = [bar for bar in found if bar.text.startswith(NOT_IN_GROUP)]
+        if len(found) == len(job.partitions) or shut_out:
+            self.state.set_reason(job, (shut_out or found)[0].text)
 
     def _check_partitions(self, job: Job) -> None:
         """What its partitions refuse a submission for, before any limit of an association does. Raises SubmitError."""
@@ -197,6 +198,14 @@ class Admission:
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.state.edits
+
+    def waits_for_limits(self, sub: Submission) -> bool:
+        """Whether limits of partitions would let a job wait that no nodes can serve. Raises SubmitError."""
+        job = Job(sub, *self.state.cluster.compiled(sub), self.state.now)
+        self._waiting.set_time_limit(job)
+        pairs = zip(job.partitions, job.requests, strict=True)
+        broken = {self.partition_limits.limit_reason(job, p, r) for p, r in pairs} - {None}
+        return bool(broken & self.state.rules.but_limits if self.state.rules.tries_over_limits else broken)
 
     def _waits_without_nodes(
         self, job: Job, partition: Partition, request: CompiledRequest, broken: str | None

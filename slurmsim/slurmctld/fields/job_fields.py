@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
@@ -36,6 +37,7 @@ _LONG = {
     "job requeued": Reason.HELD_ADMIN,
     "Reservation ": "ReservationDeleted",
     "Job's ": Reason.PARTITION_CONFIG,  # account or QOS is not one the partition takes
+    NOT_IN_GROUP: Reason.PARTITION_CONFIG,  # nor is a group of its user
 }
 
 
@@ -281,7 +283,8 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
         return str(core.partition.name)
     names = [p.name for p in core.partitions]
     asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
-    looked = bool(core.priority) and asked and core.partition.state == "UP"
+    barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
+    looked = bool(core.priority) and asked and core.partition.state == "UP" and not barred
     return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)
 
 

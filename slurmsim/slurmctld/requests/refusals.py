@@ -21,7 +21,7 @@ from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
 from slurmsim.releases import row
-from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of
+from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of, submission
 
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
@@ -76,11 +76,10 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
-    if not get("hold") and not _layout_fits(cluster, asked):
-        raise SubmitError(NOT_AVAILABLE)
-    disk = int(get("pn_min_tmp_disk") or 0)
-    if not get("hold") and disk > _most(cluster, asked, "tmp_disk_mib"):
-        raise SubmitError(NOT_AVAILABLE)
+    if not get("hold") and not (_layout_fits(cluster, asked) and _disk_fits(cluster, asked)):
+        sub = submission(0, asked, person.name, cluster.now, True)
+        if not cluster.controller.admission.waits_for_limits(sub):
+            raise SubmitError(NOT_AVAILABLE)
 
 
 def _check_access(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
@@ -184,9 +183,20 @@ def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any
         return []  # a limit's reason has been told apart by who asks
     said: list[str] = []
     memory = _memory(cluster, asked)
-    for spec in sorted(_members(cluster, asked), key=lambda spec: spec.weight):
+    for spec in sorted(_featured(cluster, asked), key=lambda spec: spec.weight):
         said = _lacks(spec, asked, memory) or said
     return said
+
+
+def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
+    """Nodes of the asked partitions that have the features asked for; counts and brackets keep none out."""
+    members = _members(cluster, asked)
+    if not asked.get("features"):
+        return members
+    constraint = parse_constraint(str(asked["features"]), cluster.controller.state.table.known_features())
+    if constraint.kinds or constraint.counts:
+        return members
+    return [spec for spec in members if constraint.test(frozenset(spec.features))]
 
 
 def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
@@ -209,9 +219,10 @@ def _layout_fits(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
     return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(cluster, asked))
 
 
-def _most(cluster: LiveCluster, asked: Mapping[str, Any], attribute: str) -> int:
-    """The largest value any node of the asked partitions has."""
-    return max((int(getattr(s, attribute)) for s in _members(cluster, asked)), default=0)
+def _disk_fits(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
+    """Whether any node of the asked partitions has so much temporary disk."""
+    disk = int(asked.get("pn_min_tmp_disk") or 0)
+    return not disk or any(s.tmp_disk_mib >= disk for s in _members(cluster, asked))
 
 
 def _memory(cluster: LiveCluster, asked: Mapping[str, Any]) -> int:
