@@ -7,6 +7,7 @@ id has been taken, which is then never used.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.accounting.limits import REFUSED as OVER_LIMIT
@@ -21,7 +22,7 @@ from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
 from slurmsim.release_changes import since
 from slurmsim.releases import row
-from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of, submission
+from slurmsim.slurmctld.requests.submit_request import BAD_NODES, names_of
 
 if TYPE_CHECKING:
     from slurmsim.core.records.partition import Partition
@@ -41,6 +42,7 @@ DENIED = "Access/permission denied"
 _LAYOUT = (
     ("sockets_per_node", "sockets"), ("cores_per_socket", "cores_per_socket"), ("threads_per_core", "threads_per_core"),
 )  # fmt: skip
+_DISK = ("pn_min_tmp_disk", "tmp_disk_mib")
 TAKES_ID = frozenset(
     {
         NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
@@ -76,10 +78,6 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
-    if not get("hold") and not (_layout_fits(cluster, asked) and _disk_fits(cluster, asked)):
-        sub = submission(0, asked, person.name, cluster.now, True)
-        if not cluster.controller.admission.waits_for_limits(sub):
-            raise SubmitError(NOT_AVAILABLE)
 
 
 def _check_access(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
@@ -213,16 +211,13 @@ def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
     return []
 
 
-def _layout_fits(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
-    """Whether any node of the asked partitions has that many sockets, cores a socket and threads a core."""
-    wanted = [(name, int(asked[field])) for field, name in _LAYOUT if asked.get(field)]
-    return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(cluster, asked))
-
-
-def _disk_fits(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
-    """Whether any node of the asked partitions has so much temporary disk."""
-    disk = int(asked.get("pn_min_tmp_disk") or 0)
-    return not disk or any(s.tmp_disk_mib >= disk for s in _members(cluster, asked))
+def serving(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[str, Any]) -> ResourceRequest:
+    """`request` without the nodes whose layout or temporary disk, of which the core knows nothing, is too small."""
+    wanted = [(name, int(asked[field])) for field, name in (*_LAYOUT, _DISK) if asked.get(field)]
+    if not wanted:
+        return request
+    small = (s.name for s in cluster.controller.state.table.specs if any(getattr(s, name) < n for name, n in wanted))
+    return replace(request, exclude=tuple(dict.fromkeys((*request.exclude, *small))))
 
 
 def _memory(cluster: LiveCluster, asked: Mapping[str, Any]) -> int:
