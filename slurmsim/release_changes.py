@@ -72,6 +72,9 @@ CHANGES: dict[str, Change] = {
         "squeue",
         "`NumTasks` and `Container` of `-O` are written out; anything that began like them was taken.",
     ),
+    "last_task_in_brackets": Change(
+        "26.05", "squeue, scontrol", "The last waiting task of an array is shown as `7_[5%2]`; it was `7_5`."
+    ),
     "job_id_ends_there": Change(
         "26.05", "squeue", "A job id of `-j` with anything but a task or step after it is refused."
     ),

@@ -260,13 +260,15 @@ def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     return flags
 
 
-def _is_list(row: Row) -> bool:
-    """Whether it is shown as a list of tasks: the last one left of several is shown as itself."""
+def _is_list(row: Row, cluster: LiveCluster) -> bool:
+    """Whether it is shown as a list of tasks: before 26.05 the last one left of several is shown as itself."""
+    if len(row.tasks) == 1 and since(cluster.release, "last_task_in_brackets") and row.job.own_id is None:
+        return True
     return len(row.tasks) > 1 or bool(row.tasks and row.job.array is not None and len(row.job.array.tasks) == 1)
 
 
 def _task_text(row: Row, cluster: LiveCluster) -> str | None:
-    if not _is_list(row):
+    if not _is_list(row, cluster):
         return None
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
@@ -341,7 +343,7 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
 FIELDS: dict[str, Getter] = {
     "job_id": lambda r, c: r.job.id,
     "array_job_id": lambda r, c: r.job.array.id if r.job.array is not None else 0,
-    "array_task_id": lambda r, c: None if _is_list(r) or r.job.emptied else r.job.task,
+    "array_task_id": lambda r, c: None if _is_list(r, c) or r.job.emptied else r.job.task,
     "array_task_str": _task_text,
     "array_max_tasks": lambda r, c: r.core.array_limit or 0,
     "name": lambda r, c: r.job.asked.get("name"),
