@@ -72,6 +72,9 @@ CHANGES: dict[str, Change] = {
         "squeue",
         "`NumTasks` and `Container` of `-O` are written out; anything that began like them was taken.",
     ),
+    "last_task_in_brackets": Change(
+        "26.05", "squeue, scontrol", "The last waiting task of an array is shown as `7_[5%2]`; it was `7_5`."
+    ),
     "job_id_ends_there": Change(
         "26.05", "squeue", "A job id of `-j` with anything but a task or step after it is refused."
     ),
@@ -155,6 +158,22 @@ CHANGES: dict[str, Change] = {
     "no_empty_settings": Change(
         "24.11", "sacctmgr", "`add user` prints `Non Default Settings` only where it has some."
     ),
+    "new_users_checked_first": Change(
+        "24.11", "sacctmgr", "`add user` shows what it adds once that is known to be allowed."
+    ),
+    "who_may_add_told": Change("26.05", "sacctmgr", "A refused `add user` says who may add."),
+    "nothing_modified_is_an_error": Change(
+        "24.11",
+        "sacctmgr",
+        "`modify` of accounts and users nobody knows is an error; it said `Nothing modified`.",
+    ),
+    "modified_told_first": Change(
+        "26.05", "sacctmgr", "`modify` of accounts and users says what it modifies before it is known to be allowed."
+    ),
+    "indented_nothing_modified": Change(
+        "26.05", "sacctmgr", "`Nothing modified` is indented by two blanks; it was one."
+    ),
+    "resources_consumed": Change("24.11", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
     "wckeys_by_name": Change("24.11", "sacctmgr", "`show wckey` heads its first column WCKey; it was Name."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
     "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
@@ -232,6 +251,9 @@ CHANGES: dict[str, Change] = {
     ),
     "partitions_once": Change(
         "24.11", "scontrol, squeue", "A partition named twice by a job is told once, as soon as nodes were looked for."
+    ),
+    "partition_qos_lists_known": Change(
+        "26.05", "scontrol", "QOS a partition allows or denies must be known; any were taken."
     ),
     "partition_qos_known": Change(
         "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken."
@@ -311,9 +333,6 @@ CHANGES: dict[str, Change] = {
     "invalid_transition": Change("26.05", "scontrol", "An impossible state of a node is an invalid transition."),
     "invalid_group": Change("24.11", "scontrol", "A reservation's unknown group is named so; it was an invalid user."),
     "unspecified_user_error": Change("26.05", "scontrol", "A reservation's unknown user is an unspecified error."),
-    "script_denied": Change(
-        "24.11", "scontrol", "`write batch_script` of another user's job is denied; it was an invalid user."
-    ),
     "owners_suspend": Change(
         "26.05", "scontrol", "`suspend` and `resume` are for the owner of a job, too; only operators could."
     ),

@@ -267,8 +267,7 @@ class Reader:
             self.fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.")
         self.window()
         if self.completion:
-            self.io.error(JOBCOMP)
-            raise Stop(1)
+            self.completions()
         self.check_enabled()
         if self.verbose:
             self.tell_window()
@@ -317,6 +316,17 @@ class Reader:
         except FAILED_CALLS:
             self.error("Problem talking to the database: Connection refused")
         self.io.error("Slurm accounting storage is disabled")
+        raise Stop(1)
+
+    def completions(self) -> NoReturn:
+        """``-c``: the log of ended jobs, which slurmctld's user alone may read."""
+        told = self.io.client.call("config", names=["JobCompType", "JobCompLoc"])["values"]
+        if str(told.get("JobCompType")).removeprefix("jobcomp/") != "filetxt":
+            self.io.error(JOBCOMP)
+        elif int(self.me["uid"]):
+            self.fatal(f"open {told.get('JobCompLoc')}: Permission denied")
+        else:
+            self.io.error("sacct: error: slurmsim does not read the log of ended jobs: -c is not modelled")
         raise Stop(1)
 
     def check_qos(self) -> None:

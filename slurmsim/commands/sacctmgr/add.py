@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.coordinators import add_coordinator
 from slurmsim.commands.sacctmgr.fields import matches
-from slurmsim.commands.sacctmgr.requests import cluster_name, commit, dispatch, level_of, lines_of, plain, refuse, reply
+from slurmsim.commands.sacctmgr.requests import (
+    NOT_ALLOWED,
+    cluster_name,
+    commit,
+    dispatch,
+    level_of,
+    lines_of,
+    plain,
+    refuse,
+    reply,
+)
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, association_condition, names_in, word_of
 from slurmsim.release_changes import since
@@ -181,9 +191,12 @@ def _add_user(session: Session, words: list[str]) -> None:
             io.out(" Nothing new added.\n")
             session.code = 1
         return
-    _show_new_user(session, users, associations, default, level, settings, limit_set)
     answer = reply(session, "account_check", arguments)
+    if not (isinstance(answer, str) and since(session.release, "new_users_checked_first")):
+        _show_new_user(session, users, associations, default, level, settings, limit_set)
     if isinstance(answer, str):
+        if answer == NOT_ALLOWED and since(session.release, "who_may_add_told"):
+            answer += " (Only admins/operators/coordinators can add accounts)"
         associated = since(session.release, "user_associations_refused")
         session.wrong(f" error: Problem adding user associations: {answer}" if associated
                       else f" Problem adding users: {answer}")  # fmt: skip

@@ -23,6 +23,7 @@ from slurmsim.commands.sacctmgr.requests import (
 )
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS_SETTINGS, Settings
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def _ready(session: Session, conditions: int, settings: int) -> bool:
 
 def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> bool:
     """Tell what would be modified; whether there is anything to commit."""
+    first = since(session.release, "modified_told_first") and arguments["action"] != "modify_qos"
+    if first:
+        session.io.out(f" {title}...\n")
     answer = reply(session, "account_check", arguments)
     if isinstance(answer, str):
         tell_refusal(session, answer)
@@ -86,8 +90,7 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
             session.note(" If you are changing a users name you can only specify 1 user at a time.")
         return False
     if not answer["objects"]:
-        session.io.out(" Nothing modified\n")
-        session.code = 1
+        _nothing_modified(session, arguments)
         return False
     if answer.get("error") == "no_association":
         session.code = 1
@@ -95,8 +98,19 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
                        f"'{answer['account']}'...\n  U = {answer['user']} C = {cluster_name(session, [])}\n"
                        )  # fmt: skip
         return False
-    session.io.out(f" {title}...\n{lines_of(list(answer['objects']))}")
+    session.io.out(("" if first else f" {title}...\n") + lines_of(list(answer["objects"])))
     return True
+
+
+def _nothing_modified(session: Session, arguments: Mapping[str, Any]) -> None:
+    session.code = 1
+    if since(session.release, "indented_nothing_modified"):
+        session.io.out("  Nothing modified\n")
+    elif since(session.release, "nothing_modified_is_an_error") and arguments["action"] != "modify_qos":
+        session.note("sacctmgr: error: Request didn't affect anything")
+        session.wrong(" Error with request: Data has not changed since time specified")
+    else:
+        session.io.out(" Nothing modified\n")
 
 
 def _commit_all(session: Session, requests: list[Mapping[str, Any]]) -> None:

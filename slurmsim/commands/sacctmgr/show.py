@@ -309,6 +309,14 @@ def show_runaway(session: Session, words: list[str]) -> None:
     session.io.out(f"Runaway Jobs: No runaway jobs found on cluster {cluster}\n")
 
 
+def _show_resource(session: Session, words: list[str]) -> None:
+    """There are none."""
+    text = "Name,Server,Type,Count,Allocated,ServerType"
+    if since(session.release, "resources_consumed"):
+        text = "Name,Server,Type,Count,LastConsumed,Allocated,ServerType,Flags"
+    _empty(text)(session, words)
+
+
 def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], None]:
     def show(session: Session, words: list[str]) -> None:
         asked = Asked(session, words, "Names:1", "Tree:4 WithDeleted:5 WithClusters:5", {})
@@ -351,7 +359,7 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("Federation:1", _empty("Federation,Cluster,ID%2,Features,FedState"), ""),
     ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "24.11"),
     ("Problems:1", show_problem, ""), ("RunawayJobs:2 OrphanJobs:1 LostJobs:1", show_runaway, ""),
-    ("QOS:1", show_qos, ""), ("Resource:4", _empty("Name,Server,Type,Count,Allocated,ServerType"), ""),
+    ("QOS:1", show_qos, ""), ("Resource:4", _show_resource, ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
     ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
     ("WCKeys:1", show_wckey, ""), ("tres:2", show_tres, ""),

@@ -32,12 +32,15 @@ class Show:
         Most characters of a plain number (the buffers of 22.05 are shorter).
     cluster
         The cluster's name if it was asked for by name.
+    exclusive
+        How a partition whose jobs have their nodes to themselves shares them.
     """
 
-    __slots__ = ("cluster", "convert", "dates", "digits")
+    __slots__ = ("cluster", "convert", "dates", "digits", "exclusive")
 
-    def __init__(self, dates: Dates, *, convert: bool, digits: int, cluster: str | None) -> None:
+    def __init__(self, dates: Dates, *, convert: bool, digits: int, cluster: str | None, exclusive: str) -> None:
         self.dates, self.convert, self.digits, self.cluster = dates, convert, digits, cluster
+        self.exclusive = exclusive
 
 
 def _least(show: Show, low: int | None, high: int | None) -> str:
@@ -101,9 +104,9 @@ def _yes(_: Show, value: object) -> str:
     return "yes" if value else "no"
 
 
-def _oversubscribe(_: Show, word: str | None, share: int | None) -> str:
+def _oversubscribe(show: Show, word: str | None, share: int | None) -> str:
     if word == "EXCLUSIVE" or share == 0:
-        return "EXCLUSIVE"
+        return show.exclusive
     if word == "FORCE":
         return f"FORCE:{share or 1}"
     return "NO" if word in (None, "NO") or share == 1 else f"YES:{share}"

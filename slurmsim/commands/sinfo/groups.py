@@ -27,7 +27,8 @@ _APART: dict[str, tuple[str, ...]] = {
 _APART_EXACTLY: dict[str, tuple[str, ...]] = {
     "cpus": ("cpus",), "sockets": ("sockets",), "cores": ("cores",), "threads": ("threads",),
     "sct": ("sockets", "cores", "threads"), "disk": ("tmp_disk",), "memory": ("real_memory",), "weight": ("weight",),
-    "cpu_load": ("cpu_load",), "free_mem": ("free_mem",), "port": ("port",), "version": ("version",),
+    "cpu_load": ("cpu_load",), "free_mem": ("free_mem",), "port": ("port",),
+    "version": ("name",),  # slurmctld compares where two texts are, not what they say
 }  # fmt: skip
 _PARTITION_APART: dict[str, tuple[str, ...]] = {
     "partition": ("name",), "avail": ("state_up",), "groups": ("allow_groups",),

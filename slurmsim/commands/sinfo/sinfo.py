@@ -180,7 +180,8 @@ def _print_table(asked: Asked, layout: Layout, values: Table, labels: list[str],
         widths["NODELIST"] = widths["HOSTNAMES"] = max([_MIN_NODE_WIDTH, *map(len, values["list:name"])])
     dates = Dates(io.environ, now, unset="Unknown")
     digits = 10 if since(asked.release, "ten_digits") else 7
-    show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters)
+    exclusive = "NO" if since(asked.release, "exclusive_of_partitions") else "EXCLUSIVE"
+    show = Show(dates, convert=asked.convert, digits=digits, cluster=asked.clusters, exclusive=exclusive)
     layout = _starred(layout, widths)
     if not asked.no_header:
         io.out(print_fields.header(layout, widths) + "\n")

@@ -31,8 +31,8 @@ def _used(_: Show, seconds: int | None) -> str:
     return Uncut(bounded_clock(seconds or 0))
 
 
-def _array_job(_: Show, array: int | None, job: int) -> str:
-    return str(array or job)
+def _array_job(_: Show, array: int | None) -> str:
+    return str(array or 0)
 
 
 def _or_na(_: Show, value: int | None) -> str:
@@ -68,7 +68,7 @@ COLUMNS: tuple[Column, ...] = (
     C("START_TIME", "start_time", render=_date, letter="S", names=("starttime",), header_left=True),
     C("UID", "user_id", letter="U", names=("userid",)),
     C("USER", "user_name", letter="u", names=("username",)),
-    C("ARRAY_JOB_ID", "array_job_id", "job_id", render=_array_job, names=("arrayjobid",)),
+    C("ARRAY_JOB_ID", "array_job_id", render=_array_job, names=("arrayjobid",)),
     C("ARRAY_TASK_ID", "array_task_id", render=_or_na, names=("arraytaskid",)),
     C("JOB_ID", "job_id", names=("jobid",)),
     C("NETWORK", "network", names=("network",)),

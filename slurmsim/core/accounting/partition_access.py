@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DENIED = "Access/permission denied"
 NO_ROOT = "Invalid user id"
+NOT_IN_GROUP = "uid "  # how the reason of a job begins that waits for its user's groups to be let in
 NO_GROUP = "User's group not permitted to use this partition"
 NOT_AVAILABLE = "Required partition not available (inactive or drain)"
 
@@ -141,7 +142,7 @@ class PartitionAccess:
     def _closed_to(self, user: str, partition: Partition) -> str:
         """What squeue shows while a job waits for its user's groups to be let in."""
         return (
-            f"uid {self.uid_of(user)} not in group permitted to use this partition ({partition.name}). "
+            f"{NOT_IN_GROUP}{self.uid_of(user)} not in group permitted to use this partition ({partition.name}). "
             f"groups allowed: {','.join(partition.spec.allow_groups)}"
         )
 

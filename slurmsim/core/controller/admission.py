@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from slurmsim.core.accounting.partition_access import NOT_IN_GROUP, PartitionAccess
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE, CompiledRequest
 from slurmsim.core.queue.top_priority import is_top
 from slurmsim.core.records.job import Job
+from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Refused, Submit
 from slurmsim.core.records.partition import Partition
 from slurmsim.errors import SubmitError
@@ -15,7 +17,6 @@ from slurmsim.model.submission import Submission
 from slurmsim.states import REFUSED, Reason
 
 if TYPE_CHECKING:
-    from slurmsim.core.accounting.partition_access import PartitionAccess
     from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.controller.waiting import Waiting
     from slurmsim.core.queue.eligibility import Eligibility
@@ -117,7 +118,7 @@ class Admission:
             if not self.state.event_driven:
                 self._pending_reasons.show_busy(job)
                 down = self._goes_to_a_partition_that_is_down(job)
-                if down and (job.queued or (job.reason == Reason.NONE and not sub.dependency)):
+                if down and (job.queued or job.reason in (Reason.NONE, Reason.BEGIN_TIME, Reason.DEPENDENCY)):
                     self.state.set_reason(job, Reason.PARTITION_DOWN)
         if not self.state.event_driven:
             if not sub.hold:
@@ -173,8 +174,9 @@ class Admission:
         if not (job.queued or job.sub.hold):
             return  # the pass will say what else it waits for
         found = [bar for p in job.partitions if (bar := (job.bars or {}).get(p.index)) is not None and bar.text]
-        if len(found) == len(job.partitions):
-            self.state.set_reason(job, found[0].text)
+        shut_out = [bar for bar in found if bar.text.startswith(NOT_IN_GROUP)]
+        if len(found) == len(job.partitions) or shut_out:
+            self.state.set_reason(job, (shut_out or found)[0].text)
 
     def _check_partitions(self, job: Job) -> None:
         """What its partitions refuse a submission for, before any limit of an association does. Raises SubmitError."""
@@ -193,10 +195,19 @@ class Admission:
         broken = [self.partition_limits.limit_reason(job, p, r) for p, r in zip(partitions, requests, strict=True)]
         possible = [self.state.selector.possible(r) for r in requests]
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, requests, broken, strict=True)]
-        if not any(waits) and not any(possible) and not job.sub.hold:  # who is held is not tried
+        tried = not job.sub.hold and not self._over_limits(job)
+        if tried and not any(waits) and not any(possible):
             raise SubmitError(NOT_AVAILABLE)
         if not any(broken) and all(possible) and job.bars is None and not job.threshold:
             job.within_limits = self.state.edits
+
+    def _over_limits(self, job: Job) -> bool:
+        """Whether limits of its association or QOS keep anybody from looking for nodes (select_nodes)."""
+        limits = self._accounting.limits
+        if limits is None:
+            return False
+        pairs = zip(job.partitions, job.requests, strict=True)
+        return all(limits.before(Record(job, p, r, 0, False)) is not None for p, r in pairs)
 
     def _waits_without_nodes(
         self, job: Job, partition: Partition, request: CompiledRequest, broken: str | None
@@ -205,6 +216,8 @@ class Admission:
 
         Of several partitions the nodes are looked at even where a limit is broken (_select_nodes_parts_resvs).
         """
+        if partition.state == "DOWN" and job.bars is None:
+            return self.state.rules.waits_where_down
         if broken is None or not (self.state.rules.tries_over_limits or len(job.partitions) > 1):
             return broken is not None
         barred = job.bars is not None and partition.index in job.bars

@@ -177,7 +177,7 @@ class Controller:
         self.licenses = Licenses(state, waiting)
         self.deadlines = Deadlines(state, runs)
         self.switch_wait = SwitchWait(state, self.accounting)
-        reserved_jobs = ReservationJobs(state, waiting, self.accounting, self.priority)
+        reserved_jobs = ReservationJobs(state, waiting, self.accounting, self.priority, self.access)
         self.reservations = Reservations(state, (waiting, runs), self.licenses, reserved_jobs)
         waiting.eligibility = runs.eligibility = self.eligibility
         waiting.licenses = runs.licenses = self.licenses

@@ -28,13 +28,14 @@ class PartitionLimits:
     def check_partition_limits(self, job: Job) -> None:
         """EnforcePartLimits: refuse what the limits of all its partitions, or of any, keep out. Raises SubmitError.
 
-        A partition that starts nothing now has no limits (_part_access_check, job_mgr.c).
+        A partition that starts nothing now has no limits but that of time (_part_access_check, _valid_job_part).
         """
         enforce = self.state.spec.option("EnforcePartLimits")
         if enforce == "NO":
             return
         pairs = list(zip(job.partitions, job.requests, strict=True))
-        reasons = [self.limit_reason(job, p, r) if p.state == "UP" else None for p, r in pairs]
+        down = Reason.PARTITION_TIME_LIMIT if all(_too_long(job, r) for r in job.requests) else None
+        reasons = [self.limit_reason(job, p, r) if p.state == "UP" else down for p, r in pairs]
         reasons = [r if r in _ENFORCED else None for r in reasons]
         texts = [None if r is None else _ENFORCED[r] for r in reasons]
         for k, (p, s) in enumerate(pairs):
@@ -133,3 +134,8 @@ class PartitionLimits:
         """Per partition of `job`: whether limits, state and the cluster as configured let it start there at all."""
         pairs = zip(job.partitions, job.requests, strict=True)
         return tuple([self.keeps_out(job, p, r) is None and self.state.selector.possible(r) for p, r in pairs])
+
+
+def _too_long(job: Job, request: Any) -> bool:
+    most, least = request.part_max_time_s, job.time_min_s or job.time_limit_s
+    return most is not None and job.limit_fixed and least > most

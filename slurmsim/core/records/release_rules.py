@@ -55,6 +55,17 @@ class ReleaseRules(Value):
         (_get_one_res, job_test.c).
     spreads_by_weight
         --spread-job takes nodes of every weight, one each at least (_eval_nodes_spread).
+    waits_where_down
+        A submission to a partition that is down waits there; whether its nodes could ever serve it was asked at once.
+    reserves_as_for_jobs
+        A reservation gets the nodes and cores a job would: the lightest, of neighbours the tightest fit. It got the
+        first ones of the table (_pick_node_cnt, reservation.c).
+    reserves_idle_first
+        What is idle now is reserved as long as it is enough, before what is free once the reservation begins.
+    reservations_open_to_root
+        Root and SlurmUser may use any reservation (_valid_job_access_resv).
+    reserves_core_a_node
+        Cores without a number of nodes are spread over as many nodes as there are.
     """
 
     walks_job_table: bool = False
@@ -73,6 +84,11 @@ class ReleaseRules(Value):
     first_node_serves: bool = False
     spreads_by_weight: bool = False
     groups_late: bool = False
+    waits_where_down: bool = False
+    reserves_as_for_jobs: bool = False
+    reserves_idle_first: bool = False
+    reserves_core_a_node: bool = False
+    reservations_open_to_root: bool = False
 
 
 _ROWS = {
@@ -86,6 +102,10 @@ _ROWS = {
         groups_late=True,
         recalculates_always=True,
         tests_from_try=True,
+        waits_where_down=True,
+        reserves_as_for_jobs=True,
+        reservations_open_to_root=True,
+        reserves_idle_first=True,
     ),
     "26.05": ReleaseRules(
         tries_over_limits=True,
@@ -102,6 +122,10 @@ _ROWS = {
         tasks_reach_nodes=True,
         first_node_serves=True,
         spreads_by_weight=True,
+        waits_where_down=True,
+        reserves_as_for_jobs=True,
+        reservations_open_to_root=True,
+        reserves_core_a_node=True,
     ),
 }
 

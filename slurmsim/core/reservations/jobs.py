@@ -15,6 +15,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.states import Reason, deleted_reservation, shown_state
 
 if TYPE_CHECKING:
+    from slurmsim.core.accounting.partition_access import PartitionAccess
     from slurmsim.core.accounting.parts import AccountingParts
     from slurmsim.core.queue.priority import Basic, Multifactor
     from slurmsim.core.state.controller_state import ControllerState
@@ -48,9 +49,11 @@ class ReservationJobs:
     """
 
     def __init__(
-        self, state: ControllerState, queue_way: QueueWay, accounting: AccountingParts, plugin: Basic | Multifactor
-    ) -> None:
+        self, state: ControllerState, queue_way: QueueWay, accounting: AccountingParts, plugin: Basic | Multifactor,
+        access: PartitionAccess,
+    ) -> None:  # fmt: skip
         self.state, self._queue_way, self._accounting, self._plugin = state, queue_way, accounting, plugin
+        self._access = access
         self.waiting: dict[int, Job] = {}
         self.inside: dict[int, Job] = {}
         self.serve_due = False
@@ -62,11 +65,16 @@ class ReservationJobs:
             r = self.state.reserved.find(name)
             if r is None:
                 raise SubmitError(INVALID)
-            if not r.admits(job.user, self._accounts(job)):
+            if not self._admits(job, r):
                 raise SubmitError(ACCESS_DENIED)
             found.append(r)
         job.reservations = tuple(found)
         job.reservation_name = text
+
+    def _admits(self, job: Job, r: Reservation) -> bool:
+        if self.state.rules.reservations_open_to_root and job.user in self._access.privileged:
+            return True
+        return r.admits(job.user, self._accounts(job))
 
     def of(self, job: Job) -> tuple[Reservation | None, ...]:
         """Through which reservations `job` waits, one record each; None stands for none."""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_bools, from_indices, lowest, to_indices
+from slurmsim.core.placement.best_fit import Ask
+from slurmsim.core.placement.best_fit import choose as best_fit
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.placement.constraints import parse_constraint
-from slurmsim.core.records.node_table import grain_cpus
+from slurmsim.core.records.node_table import IntArray, grain_cpus
 from slurmsim.core.records.reservation import Reservation, collide
 from slurmsim.errors import SubmitError
 from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec
@@ -209,15 +211,42 @@ def _pick(state: ControllerState, spec: ReservationSpec, flags: frozenset[str], 
     free = pool
     for job in jobs:
         free &= ~job.nodes
+    idle = free & state.table.idle
+    if state.rules.reserves_idle_first and idle.bit_count() >= count:
+        return _best(state, idle, count)
     if free.bit_count() >= count:
-        return lowest(free, count)
+        return _best(state, free, count)
     if "IGNORE_JOBS" not in flags:
         return 0
     for job in jobs:
         free |= pool & job.nodes
         if free.bit_count() >= count:
-            return lowest(free, count)
+            return _best(state, free, count)
     return 0
+
+
+def _best(state: ControllerState, free: Bitmap, count: int) -> Bitmap:
+    """`count` nodes out of `free`: the first ones, or those a job would get."""
+    if not state.rules.reserves_as_for_jobs:
+        return lowest(free, count)
+    idx = to_indices(free)
+    return from_indices(sorted(_as_for_a_job(state, idx.tolist(), state.table.cpus[idx].tolist(), count, count)))
+
+
+def _as_for_a_job(
+    state: ControllerState, nodes: list[int], cpus: list[int], n_nodes: int, n_cpus: int
+) -> dict[int, int]:
+    """CPUs by node of a job of so many nodes (0: any number of them) and CPUs; empty if there are too few."""
+    least = max(n_nodes, 1)
+    ask = Ask(
+        min_nodes=least, target_nodes=least, max_nodes=n_nodes or len(nodes), min_cpus=n_cpus, exclusive=False,
+        pn_min_cpus=1, cpus_per_core=1, contiguous=False, node_floor=1, strict_one=False,
+    )  # fmt: skip
+    weights = [int(state.table.weight[node]) for node in nodes]
+    if n_nodes == 1 and state.rules.first_node_serves:
+        fitting = [(weight, node) for weight, node, room in zip(weights, nodes, cpus, strict=True) if room >= n_cpus]
+        return {min(fitting)[1]: n_cpus} if fitting else {}
+    return best_fit(ask, nodes, cpus, weights, set()) or {}
 
 
 def replaceable(r: Reservation) -> bool:
@@ -238,8 +267,8 @@ def replacements(state: ControllerState, r: Reservation, lost: Bitmap) -> Bitmap
 def _cores(
     state: ControllerState, spec: ReservationSpec, flags: set[str], base: Bitmap
 ) -> tuple[Bitmap, dict[int, int]]:
-    """CPUs on nodes of `base` for core counts (select plugin's _sequential_pick): in table order."""
-    table = state.table
+    """CPUs on nodes of `base` for core counts: in table order (_sequential_pick), or as a job would get them."""
+    table, rules = state.table, state.rules
     pool = base if "MAINT" in flags else base & ~state.unusable
     free = table.cpus.copy()
     for other in state.reserved.all:
@@ -250,10 +279,20 @@ def _cores(
         else:
             for node, cpus in other.cores.items():
                 free[node] -= cpus
+    now = free.copy()
     if "IGNORE_JOBS" not in flags:
         for job in _staying(state, spec.start):
             assert job.alloc is not None
             free[job.alloc.indices()] -= job.alloc.cpus
+        for _, _, job in state.running:
+            assert job.alloc is not None
+            now[job.alloc.indices()] -= job.alloc.cpus
+    if rules.reserves_as_for_jobs and not spec.nodes and len(spec.core_counts) == 1:
+        chosen = _cores_as_for_a_job(state, spec, pool, now) if rules.reserves_idle_first else {}
+        chosen = chosen or _cores_as_for_a_job(state, spec, pool, free)
+        if not chosen:
+            raise SubmitError(NODES_BUSY)
+        return from_indices(sorted(chosen)), chosen
     counts = list(spec.core_counts)
     n_nodes = sum(spec.node_counts)
     chosen: dict[int, int] = {}
@@ -279,3 +318,28 @@ def _cores(
     if len(chosen) < len(counts):
         raise SubmitError(NODES_BUSY)
     return from_indices(sorted(chosen)), chosen
+
+
+def _cores_as_for_a_job(state: ControllerState, spec: ReservationSpec, pool: Bitmap, free: IntArray) -> dict[int, int]:
+    """CPUs by node out of those `free`, whole cores."""
+    threads = {node: grain_cpus(state.table.specs[node], "core") for node in to_indices(pool).tolist()}
+    room = {node: int(free[node]) // each for node, each in threads.items() if free[node] >= each}
+    wanted, n_nodes = spec.core_counts[0], sum(spec.node_counts)
+    if state.rules.reserves_core_a_node and not n_nodes:
+        found = _a_core_a_node(state, room, wanted)
+    else:
+        found = _as_for_a_job(state, list(room), list(room.values()), n_nodes, wanted)
+    return {node: cores * threads[node] for node, cores in sorted(found.items())}
+
+
+def _a_core_a_node(state: ControllerState, room: dict[int, int], wanted: int) -> dict[int, int]:
+    """One core on each of the lightest nodes; what is left goes to the first of them."""
+    if sum(room.values()) < wanted:
+        return {}
+    left = max(wanted - len(room), 0)
+    found = {}
+    for node in sorted(room, key=lambda node: (int(state.table.weight[node]), node))[:wanted]:
+        more = min(left, room[node] - 1)
+        found[node] = 1 + more
+        left -= more
+    return found

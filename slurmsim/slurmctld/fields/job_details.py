@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim import sluid
+from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
@@ -85,11 +86,13 @@ def _nodes_of_tasks(row: Row) -> int:
 def _untried(row: Row) -> bool:
     """Whether nobody has looked for nodes, which says how many there will be (node_cnt_wag), and tasks alone tell.
 
-    Jobs that came held are not tried, and those over a limit of jobs before they get so far.
+    Jobs that came held are not tried, and those over a limit of jobs or of a user no partition lets in before they
+    get so far.
     """
     core, request = row.core, row.core.sub.request
     held = core.sub.hold and not core.priority
-    return (held or "Jobs" in core.reason) and not request.tasks_per_node and request.cpus_per_task == 1
+    shut_out = core.reason.startswith(NOT_IN_GROUP)
+    return (held or shut_out or "Jobs" in core.reason) and not request.tasks_per_node and request.cpus_per_task == 1
 
 
 def _tasks_unknown(row: Row, cluster: LiveCluster) -> bool:
@@ -144,10 +147,10 @@ def _error_file(row: Row, cluster: LiveCluster) -> str | None:
 
 
 def _per_task(row: Row, cluster: LiveCluster) -> str | None:
-    """What each task is given, --cpus-per-task among it where the release says so."""
+    """What each task is given, the --cpus-per-task it came with among it where the release says so."""
     asked = row.job.asked
     text = asked.get("tres_per_task") or None
-    count = asked.get("cpus_per_task")
+    count = asked.get("cpus_per_task_before", asked.get("cpus_per_task"))
     told = since(cluster.release, "cpus_per_task_as_tres")
     if not told or not count:
         return text

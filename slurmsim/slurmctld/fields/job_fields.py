@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
@@ -36,6 +37,7 @@ _LONG = {
     "job requeued": Reason.HELD_ADMIN,
     "Reservation ": "ReservationDeleted",
     "Job's ": Reason.PARTITION_CONFIG,  # account or QOS is not one the partition takes
+    NOT_IN_GROUP: Reason.PARTITION_CONFIG,  # nor is a group of its user
 }
 
 
@@ -258,13 +260,15 @@ def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     return flags
 
 
-def _is_list(row: Row) -> bool:
-    """Whether it is shown as a list of tasks: the last one left of several is shown as itself."""
+def _is_list(row: Row, cluster: LiveCluster) -> bool:
+    """Whether it is shown as a list of tasks: before 26.05 the last one left of several is shown as itself."""
+    if len(row.tasks) == 1 and since(cluster.release, "last_task_in_brackets") and row.job.own_id is None:
+        return True
     return len(row.tasks) > 1 or bool(row.tasks and row.job.array is not None and len(row.job.array.tasks) == 1)
 
 
 def _task_text(row: Row, cluster: LiveCluster) -> str | None:
-    if not _is_list(row):
+    if not _is_list(row, cluster):
         return None
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
@@ -281,7 +285,8 @@ def _partition_names(row: Row, cluster: LiveCluster) -> str:
         return str(core.partition.name)
     names = [p.name for p in core.partitions]
     asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
-    looked = bool(core.priority) and asked and core.partition.state == "UP"
+    barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
+    looked = bool(core.priority) and asked and core.partition.state == "UP" and not barred
     return ",".join(dict.fromkeys(names) if looked and since(cluster.release, "partitions_once") else names)
 
 
@@ -338,7 +343,7 @@ def _scheduler(row: Row, cluster: LiveCluster) -> str:
 FIELDS: dict[str, Getter] = {
     "job_id": lambda r, c: r.job.id,
     "array_job_id": lambda r, c: r.job.array.id if r.job.array is not None else 0,
-    "array_task_id": lambda r, c: None if _is_list(r) or r.job.emptied else r.job.task,
+    "array_task_id": lambda r, c: None if _is_list(r, c) or r.job.emptied else r.job.task,
     "array_task_str": _task_text,
     "array_max_tasks": lambda r, c: r.core.array_limit or 0,
     "name": lambda r, c: r.job.asked.get("name"),

@@ -14,6 +14,7 @@ from slurmsim.core.records.messages import (
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.requests.job_ids import Record
+from slurmsim.slurmctld.requests.refusals import serving
 from slurmsim.slurmctld.requests.submit_request import resources
 from slurmsim.states import JobState
 
@@ -102,7 +103,8 @@ class Update:
         if "requeue" in new:
             changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
-            changes["request"] = resources({**self.live.asked, **new})
+            asked = {**self.live.asked, **new}
+            changes["request"] = serving(self.cluster, resources(asked), asked)
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:

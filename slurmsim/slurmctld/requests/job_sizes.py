@@ -60,6 +60,8 @@ def sizes(u: Update) -> None:
     if most and most < u.new.get("min_cpus", u.core.request.min_cpus):
         u.new.pop("min_cpus", None)
         raise Refusal("CPU count specification invalid")
+    if u.get("cpus_per_task") is not None:  # TresPerTask goes on telling of what it came with
+        u.new["cpus_per_task_before"] = u.live.asked.get("cpus_per_task_before", u.live.asked.get("cpus_per_task"))
     u.set("pn_min_cpus", "max_cpus", "cpus_per_task")
     if u.get("pn_min_cpus") or u.get("cpus_per_task") is not None:
         keep_cpus_a_node(u)

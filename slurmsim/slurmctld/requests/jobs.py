@@ -95,18 +95,19 @@ class _Jobs:
     def suspend(self, arguments: Arguments, person: Person) -> Arguments:
         """Suspend or resume: operators alone, since 26.05 owners too (job_suspend2)."""
         job_id, stop = str(arguments["job_id"]), arguments["op"] == "suspend"
+        unreadable = Refusal("Unexpected message received")  # the command cannot read what slurmctld says
         if since(self.cluster.release, "owners_suspend"):
             found = self.cluster.find(job_id.partition("_")[0])
             if not found:
-                raise Refusal(INVALID_JOB, 2017)
+                raise unreadable
             if person.uid != found[0].person.uid and not self._operator(person):
                 raise Refusal(DENIED, 2002)
             named = records_of(self.cluster, job_id, split=False)
         else:
             try:
                 named = records_of(self.cluster, job_id, split=False)
-            except Refusal:  # the command cannot read what slurmctld says
-                raise Refusal("Unexpected message received") from None
+            except Refusal:
+                raise unreadable from None
             if not self._operator(person):
                 raise Refusal(DENIED, 2002)
         return for_each(self.cluster, named, lambda record: self._suspend(record, stop))
@@ -217,7 +218,7 @@ class _Jobs:
             raise Refusal(INVALID_JOB, 2017)
         live = found[0]
         if person.uid != live.person.uid and not self._operator(person):
-            raise Refusal(DENIED if since(self.cluster.release, "script_denied") else BAD_USER)
+            raise Refusal(BAD_USER)
         if not live.asked.get("script"):
             raise Refusal("Job has no batch script")
         return {"script": live.asked["script"]}

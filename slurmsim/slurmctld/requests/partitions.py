@@ -146,6 +146,9 @@ class _Partitions:
             if name in asked:
                 words = tuple(word for word in str(asked[name]).split(",") if word)
                 changes[name] = () if [word.upper() for word in words] == ["ALL"] else words
+                known = not name.endswith("qos") or all(self._knows_qos(word) for word in changes[name])
+                if not known and since(self.cluster.release, "partition_qos_lists_known"):
+                    raise Refusal("Invalid qos specification")
         for kind in ("def", "max"):
             for per, field in _MEMORY.items():
                 if f"{kind}_{per}" in asked:

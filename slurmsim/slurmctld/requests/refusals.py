@@ -7,6 +7,7 @@ id has been taken, which is then never used.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.accounting.limits import REFUSED as OVER_LIMIT
@@ -41,6 +42,7 @@ DENIED = "Access/permission denied"
 _LAYOUT = (
     ("sockets_per_node", "sockets"), ("cores_per_socket", "cores_per_socket"), ("threads_per_core", "threads_per_core"),
 )  # fmt: skip
+_DISK = ("pn_min_tmp_disk", "tmp_disk_mib")
 TAKES_ID = frozenset(
     {
         NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
@@ -76,11 +78,6 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
-    if not get("hold") and not _layout_fits(cluster, asked):
-        raise SubmitError(NOT_AVAILABLE)
-    disk = int(get("pn_min_tmp_disk") or 0)
-    if not get("hold") and disk > _most(cluster, asked, "tmp_disk_mib"):
-        raise SubmitError(NOT_AVAILABLE)
 
 
 def _check_access(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
@@ -184,9 +181,20 @@ def _before(cluster: LiveCluster, text: str, limit: str, asked: Mapping[str, Any
         return []  # a limit's reason has been told apart by who asks
     said: list[str] = []
     memory = _memory(cluster, asked)
-    for spec in sorted(_members(cluster, asked), key=lambda spec: spec.weight):
+    for spec in sorted(_featured(cluster, asked), key=lambda spec: spec.weight):
         said = _lacks(spec, asked, memory) or said
     return said
+
+
+def _featured(cluster: LiveCluster, asked: Mapping[str, Any]) -> list[NodeSpec]:
+    """Nodes of the asked partitions that have the features asked for; counts and brackets keep none out."""
+    members = _members(cluster, asked)
+    if not asked.get("features"):
+        return members
+    constraint = parse_constraint(str(asked["features"]), cluster.controller.state.table.known_features())
+    if constraint.kinds or constraint.counts:
+        return members
+    return [spec for spec in members if constraint.test(frozenset(spec.features))]
 
 
 def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
@@ -203,15 +211,13 @@ def _lacks(spec: NodeSpec, asked: Mapping[str, Any], memory: int) -> list[str]:
     return []
 
 
-def _layout_fits(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
-    """Whether any node of the asked partitions has that many sockets, cores a socket and threads a core."""
-    wanted = [(name, int(asked[field])) for field, name in _LAYOUT if asked.get(field)]
-    return not wanted or any(all(getattr(s, name) >= n for name, n in wanted) for s in _members(cluster, asked))
-
-
-def _most(cluster: LiveCluster, asked: Mapping[str, Any], attribute: str) -> int:
-    """The largest value any node of the asked partitions has."""
-    return max((int(getattr(s, attribute)) for s in _members(cluster, asked)), default=0)
+def serving(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[str, Any]) -> ResourceRequest:
+    """`request` without the nodes whose layout or temporary disk, of which the core knows nothing, is too small."""
+    wanted = [(name, int(asked[field])) for field, name in (*_LAYOUT, _DISK) if asked.get(field)]
+    if not wanted:
+        return request
+    small = (s.name for s in cluster.controller.state.table.specs if any(getattr(s, name) < n for name, n in wanted))
+    return replace(request, exclude=tuple(dict.fromkeys((*request.exclude, *small))))
 
 
 def _memory(cluster: LiveCluster, asked: Mapping[str, Any]) -> int:

@@ -499,3 +499,33 @@ def test_examples_are_few_and_counts_complete() -> None:
     tables = made([Made(i, 0, 10 * i, 10 * i + 10, "n1", cpus=5) for i in range(1, 10)])
     check = judge(tables).check("cpus_not_overbooked")
     assert (check.violations, len(check.examples)) == (9, 5)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "asked", "right"),
+    [
+        ("8,3", 12, True),  # 4 tasks of 3 CPUs, as slurmctld 22.05 gives them two nodes of 8
+        ("8,6", 15, True),
+        ("8(x2),1", 18, False),  # fewer by one: no size of a task from 2 on makes 1 of them
+        ("8,2", 12, False),
+        ("7,4", 12, False),  # no node is whole
+        ("8(x2)", 18, False),  # nothing was rounded
+        ("8", 9, False),
+    ],
+)
+def test_whole_nodes_and_tasks_rounded_down_meet_a_request(cpus: str, asked: int, right: bool) -> None:
+    counts = expand_counts(cpus)
+    columns = {
+        "job_id": [1], "submit": [0], "start": [0], "end": [9], "node_list": [f"n[1-{len(counts)}]"],
+        "nodes": [len(counts)], "cpus_per_node": [cpus], "cpus": [sum(counts)], "req_cpus": [asked],
+    }  # fmt: skip
+    report = validate_schedule(columns, cluster={"nodes": [["n[1-3]", 8, 8000, {}]], "partitions": {}})
+    assert ("request_met" not in report.failed) is right
+    if not right:
+        assert report.check("request_met").examples == [f"job 1 got {sum(counts)} cpus, it asked for {asked}"]
+
+
+def expand_counts(text: str) -> list[int]:
+    """``8(x2),3`` as numbers."""
+    parts = (part.rstrip(")").partition("(x") for part in text.split(","))
+    return [int(count) for count, _, times in parts for _ in range(int(times or 1))]
