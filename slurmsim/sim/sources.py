@@ -36,7 +36,7 @@ class Host(Protocol):
 
     env: Environment
 
-    def submit(self, item: Item) -> None: ...
+    def submit(self, item: Item, arrived: int) -> None: ...
     def source_dry(self) -> None: ...
 
 
@@ -51,7 +51,8 @@ class Source:
         self.following = 0  # the number of its next job
         self.queued = 0
         self.dropped = 0
-        self.waits: deque[tuple[int, Item]] = deque()  # its jobs in the buffer, oldest first, with their turns
+        # its jobs in the buffer, oldest first, with their turns and the seconds in which they came
+        self.waits: deque[tuple[int, int, Item]] = deque()
         self.chains = stream.chains if stream.follows != "gap" else 1  # that have not come to their end
         self._drawn = 0
         self._items: dict[int, Item] = {}  # drawn, and not submitted yet
@@ -192,25 +193,25 @@ class Sources:
         now = int(self._host.env.now)
         item = source.take(k, now)
         if self._room(source):
-            self._enter(source, item)
+            self._enter(source, item, now)
         elif source.stream.drops if source.full else self._drops:
             source.dropped += 1
         else:
-            self._buffer(source, item)
+            self._buffer(source, item, now)
         if source.stream.follows == "gap":
             self._arm(source, now)
 
     def _room(self, source: Source) -> bool:
         return not source.full and (self._limit is None or self._queued < self._limit)
 
-    def _enter(self, source: Source, item: Item) -> None:
+    def _enter(self, source: Source, item: Item, arrived: int) -> None:
         source.queued += 1
         self._queued += 1
         self._pending[item[0].job_id] = source
-        self._host.submit(item)
+        self._host.submit(item, arrived)
 
-    def _buffer(self, source: Source, item: Item) -> None:
-        source.waits.append((self._turns, item))
+    def _buffer(self, source: Source, item: Item, now: int) -> None:
+        source.waits.append((self._turns, now, item))
         self._turns += 1
         if len(source.waits) == 1:
             self._nominate(source)
@@ -232,6 +233,7 @@ class Sources:
             turn, number = heappop(self._heads)
             other = self.sources[number]
             if not other.full and other.waits and other.waits[0][0] == turn:
-                self._enter(other, other.waits.popleft()[1])
+                _, arrived, item = other.waits.popleft()
+                self._enter(other, item, arrived)
                 self._nominate(other)
                 return

@@ -152,7 +152,26 @@ BURST = '[[stream]]\nname = "a"\njobs = 5\ngap = 1\nrun = 100\n'
 )
 def test_a_limit_on_the_queue(tmp_path: Path, more: str, submits: list[int]) -> None:
     for text in (BURST + more, more + BURST):  # of the stream, and of all of them
-        assert run(tmp_path, text)["submit"].tolist() == submits
+        jobs = run(tmp_path, text)
+        assert jobs["submit"].tolist() == submits
+        assert jobs["arrived"].tolist() == [1, 2, 3, 4, 5][: len(submits)]
+
+
+def test_time_in_a_streams_buffer_is_told(tmp_path: Path) -> None:
+    """Where waits are, which begin with the submission that the buffer puts off; a log's own jobs are of no stream."""
+    (tmp_path / "log.swf").write_text("; MaxProcs: 1\n1 0 -1 5 1 -1 -1 1 5 -1 1 1 1 1 1 1 -1 -1\n", encoding="utf-8")
+    (tmp_path / "s.toml").write_text(BURST + "limit = 1\n", encoding="utf-8")
+    out = tmp_path / "out"
+    trace = slurmsim.run(tmp_path / "log.swf", streams=tmp_path / "s.toml", policy="fcfs", out=out)
+    jobs = trace.jobs_frame().sort_values("job_id")
+    assert jobs["arrived"].isna().tolist() == [True] + [False] * 5
+    buffered = (jobs["submit"] - jobs["arrived"]).dropna()
+    assert buffered.tolist() == [0, 3, 102, 201, 300]  # the log's job ran until 5
+    assert trace.summary["mean_buffer_s"] == buffered.mean() == 121.2
+    assert "mean time in a stream&#x27;s buffer" in (out / "report.html").read_text(encoding="utf-8")
+    assert validate_trace(out).failed == []
+    alone = slurmsim.run(tmp_path / "log.swf", policy="fcfs", out=tmp_path / "alone", report=False)
+    assert "mean_buffer_s" not in alone.summary
 
 
 def test_what_is_dropped_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
