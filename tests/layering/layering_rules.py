@@ -64,6 +64,8 @@ LAYERS: dict[str, Layer] = {
         sealed=True,
     ),
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
+    # Files of users that policies and workloads name.
+    "user files": Layer(("slurmsim.toml_file",), _set("vocabulary")),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
@@ -137,7 +139,7 @@ LAYERS: dict[str, Layer] = {
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
         ("slurmsim_policies",),
-        _set("vocabulary bitmap capacity model policy"),
+        _set("vocabulary bitmap capacity model policy") | {"user files"},
         _set("numpy"),
         sealed=True,
     ),
@@ -155,7 +157,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "workloads": Layer(
         ("slurmsim_workloads",),
-        _set("vocabulary model workload"),
+        _set("vocabulary model workload") | {"user files"},
         _set("numpy pyarrow scipy"),
         _set("pandas matplotlib scipy"),
     ),
