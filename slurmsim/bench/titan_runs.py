@@ -36,19 +36,21 @@ WARM_UP = 0.1  # of the span of submissions, discarded
 GRID_S = 600
 PROJECT = "hep110"
 
-# A second of age counts one; boosts of 15 and 5 days are priorities 3 and 1 of the QOS with a weight of 15 days.
-SLURM_CONF = """ClusterName=titan
+MACHINE = """ClusterName=titan
 SlurmctldHost=head
 SelectType=select/linear
 SchedulerType=sched/backfill
-SchedulerParameters=bf_continue,bf_max_job_test=1000,bf_window=2880
-AccountingStorageType=accounting_storage/slurmdbd
+SchedulerParameters=bf_continue,bf_interval=300,bf_max_job_test=500,bf_window=2880
+NodeName=titan[00001-18688] CPUs=16 CoresPerSocket=16 State=UNKNOWN
+"""
+PLAIN_CONF = f"{MACHINE}PartitionName=batch Nodes=ALL Default=YES MaxTime=1-0 State=UP\n"
+# A second of age counts one; boosts of 15 and 5 days are priorities 3 and 1 of the QOS with a weight of 15 days.
+SLURM_CONF = f"""{MACHINE}AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageEnforce=limits,qos
 PriorityType=priority/multifactor
 PriorityMaxAge=60-0
 PriorityWeightAge=5184000
 PriorityWeightQOS=1296000
-NodeName=titan[00001-18688] CPUs=16 CoresPerSocket=16 State=UNKNOWN
 PartitionName=batch Nodes=ALL Default=YES MaxTime=1-0 State=UP QOS=queue
 """
 ACCOUNTING = """cluster = "titan"
@@ -98,7 +100,7 @@ def slurm_cells(seeds: int, jobs: int) -> list[Cell]:
         cell for k in range(1, seeds + 1) for cell in (
             _cell("slurm", "titan", VARIANTS["titan"], k, short),
             _cell("slurm", RULES, "", k, short, exact, files=files),
-            _cell("slurm", BASE, "titan:base=backfill", k, short, exact),
+            _cell("slurm", BASE, "titan:base=backfill", k, short, exact, files=(("conf", PLAIN_CONF),)),
         )
     ]  # fmt: skip
 

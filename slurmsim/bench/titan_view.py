@@ -89,6 +89,11 @@ def _queue(found: Result) -> list[Claim]:
             sure = change.half is not None and abs(change.mean) > change.half
             text = f"{change.text(2, signed=True)} h"
             rows.append(Claim(f"{variant}: mean wait of bins 1 and 2", "changes most", text, "–", verdict(sure)))
+        ratio = found.ratio(variant, "large_wait_h")
+        if ratio is not None:
+            middle, low, high = ratio
+            rows.append(Claim(f"{variant}: the same, times Titan's", "not 1", f"{low:.2f} to {high:.2f}",
+                              f"{middle:.2f}", verdict(not low <= 1 <= high)))  # fmt: skip
     for figure, paper in (("free_mean", 732), ("free_median", 22), ("free_p90", 1791)):
         e = found.estimate("titan", figure)
         assert e is not None

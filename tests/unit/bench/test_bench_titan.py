@@ -144,6 +144,16 @@ def test_distances_and_verdicts() -> None:
     assert "validation 2 A" in as_text(bad)
 
 
+def test_ratios_by_hand() -> None:
+    """Twice and eight times: four times, in logarithms; one seed has no interval."""
+    runs = {f"queue-{v}-{k}": {"large_wait_h": x} for v, xs in (("titan", (1.0, 10.0)), ("no_boosts", (2.0, 80.0)))
+            for k, x in enumerate(xs, 1)}  # fmt: skip
+    middle, low, high = Result(2, 1000, {}, {}, runs).ratio("no boosts", "large_wait_h") or (0, 0, 0)
+    assert middle == pytest.approx(4) and low * high == pytest.approx(16)
+    assert high == pytest.approx(4 * np.exp(12.706 * np.log(2)), rel=1e-3)  # ln 2 is the standard error of ln 2, ln 8
+    assert Result(1, 1000, {}, {}, runs).ratio("no boosts", "large_wait_h") is None
+
+
 @pytest.mark.parametrize("words", [["--parts", "all,queue"], ["--seeds", "0"], ["--jobs", "10"]])
 def test_what_cannot_be_asked(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "titan", "--out", str(tmp_path), *words]) == 2
