@@ -71,7 +71,9 @@ LAYERS: dict[str, Layer] = {
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "allocation": Layer(("slurmsim.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "config": Layer(("slurmsim.config",), _set("vocabulary model")),
-    "policy": Layer(("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy"), _set("numpy")),
+    "policy": Layer(
+        ("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy") | {"user files"}, _set("numpy")
+    ),
     "core": Layer(
         ("slurmsim.core",),
         _set("vocabulary bitmap capacity model config policy energy"),
@@ -111,7 +113,7 @@ LAYERS: dict[str, Layer] = {
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol stepd slurmd snapshot"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol stepd slurmd snapshot") | {"user files"},
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(
