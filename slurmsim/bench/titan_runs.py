@@ -3,7 +3,7 @@
 *queue*: the synthetic Titan under its policy, without boosts, and without the limit on queued jobs. *slurm*: the same
 jobs under Slurm's own rules, where boosts are QOS priorities and the limit is MaxJobsAccruePerUser of the partition's
 QOS; and under Titan's discipline on top of Slurm's backfill. *project*: a stand-in for HEP110 beside the others'
-load. These two have a third of the jobs. *year*: the whole year, once.
+load. These two have a ninth of the jobs. *year*: the whole year, once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from slurmsim.trace.reader import Trace
 NODES, CPUS = 18_688, 16
 JOBS = 140_500  # three months at 64.16 jobs an hour
 YEAR_JOBS = 562_079
-SHORTER = 3
+SHORTER = 9  # ten days: the backfill of Slurm plans anew every few minutes for all that wait
 JOBS_PER_HOUR = 64.16
 PERFECT = "predictor=real"  # the paper's simulator replays with wall times that are the run times
 VARIANTS = {

@@ -162,7 +162,7 @@ def bins_table(found: Result) -> list[list[str]]:
     long = [name for name in VARIANTS if found.estimate(name, "wait_h") is not None]
     brief = [title for title, name in short.items() if found.estimate(name, "wait_h", "slurm") is not None]
     rows = [
-        ["bin", "nodes", *(f"wait h, {name}" for name in long), *(f"{name}, a third of the jobs" for name in brief)]
+        ["bin", "nodes", *(f"wait h, {name}" for name in long), *(f"{name}, a ninth of the jobs" for name in brief)]
     ]
     for number, (low, high) in enumerate(bin_ranges(), 1):
         key = f"bin{number}_wait_h"

@@ -193,7 +193,7 @@ def _add_titan(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
                    help="of model, validation, queue, slurm, project, year; or all (default)")  # fmt: skip
     p.add_argument("--seeds", metavar="N", type=int, default=5, help="replicates of the queue (default 5)")
     p.add_argument("--jobs", metavar="N", type=int, default=140_500,
-                   help="jobs of each, 46,800 a month (default %(default)s, three months); a third of them under "
+                   help="jobs of each, 46,800 a month (default %(default)s, three months); a ninth of them under "
                    "Slurm's rules and beside a project")  # fmt: skip
     _common(p, "bench-titan")
     p.set_defaults(func=titan)

@@ -200,6 +200,19 @@ def test_what_cannot_be_asked(
     assert said in err and err.count("\n") == 1
 
 
+def test_an_allocation_nobody_can_use(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The machine has it, and no way of submitting comes near: one line says so, and what the best would use."""
+    command = ["strategy", "--log", str(log), "--allocation", "5000", "--months", "0.5", "--check", "0"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if line.startswith("warning:")]
+    assert "no way of submitting is likely to use 5,000 node-hours in 365 h" in line and "on average; try" in line
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warning"] == line
+    assert main(["strategy", "--log", str(log), "--allocation", "10", "--months", "0.5", "--check", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warning"] is None
+
+
 def test_amounts() -> None:
     assert [node_hours(text, 16) for text in ("1M-node-hours", "32k-core-hours", "250000")] == [1e6, 2000.0, 250_000.0]
     assert numbers("1..3") == (1, 2, 3) and numbers("8") == (8,)
