@@ -18,7 +18,8 @@ from itertools import pairwise
 from typing import Any
 
 from slurmsim.errors import ConfigError
-from slurmsim.policy import Discipline, Sight, read_toml
+from slurmsim.policy import Discipline, Sight
+from slurmsim.toml_file import only_keys, read_toml, whole_number
 
 DAY_S, HOUR_S = 86_400, 3_600
 TOO_LARGE, TOO_LONG = "PartitionNodeLimit", "PartitionTimeLimit"
@@ -121,8 +122,8 @@ class Binned(Discipline):
 def read_table(file: str) -> Table:
     """The bins of a TOML file. Raises ConfigError naming file and field."""
     found = read_toml(file, "a table of bins in TOML")
-    _known(file, "", found, ("limit", "bin"))
-    limit = _whole(file, found, "limit", "limit", None, 1)
+    only_keys(file, "", found, ("limit", "bin"))
+    limit = whole_number(file, "", found, "limit", 1)
     rows = found.get("bin")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise ConfigError("has no bins", file=file, field="bin", expected="[[bin]] with nodes = [from, to]")
@@ -137,7 +138,7 @@ def read_table(file: str) -> Table:
 
 
 def _bin(file: str, name: str, row: Mapping[str, Any]) -> Bin:
-    _known(file, f"{name}.", row, ("nodes", "hours", "boost_days"))
+    only_keys(file, f"{name}.", row, ("nodes", "hours", "boost_days"))
     nodes = row.get("nodes")
     whole = isinstance(nodes, list) and len(nodes) == 2 and all(type(n) is int for n in nodes)
     if not whole:
@@ -152,19 +153,6 @@ def _bin(file: str, name: str, row: Mapping[str, Any]) -> Bin:
         raise ConfigError(f"{hours:g} hours: nobody fits it", file=file, field=f"{name}.hours", expected="more than 0")
     longest = None if hours is None else round(hours * HOUR_S)
     return Bin(low, high, longest, round((boost or 0) * DAY_S))
-
-
-def _known(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in row:
-        if key not in keys:
-            raise ConfigError("unknown key", file=file, field=f"{where}{key}", expected=", ".join(keys))
-
-
-def _whole(file: str, row: Mapping[str, Any], field: str, key: str, default: int | None, low: int) -> int | None:
-    value = row.get(key, default)
-    if value is not None and (type(value) is not int or value < low):
-        raise ConfigError(f"{value!r}", file=file, field=field, expected=f"a whole number, at least {low}")
-    return value
 
 
 def _number(file: str, row: Mapping[str, Any], name: str, key: str) -> float | None:

@@ -33,6 +33,7 @@ from slurmsim.policy import (
     policy_names,
 )
 from slurmsim_policies.bin_table import EOS, TITAN, Binned, Table, read_table
+from slurmsim_policies.choices import one_of
 
 RUN, HOLD = "run", "hold"
 AS_FILE = "as the file says"
@@ -46,18 +47,9 @@ def _limit(text: str) -> int | None:
     return int(text)
 
 
-def _one_of(*words: str) -> Any:
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(text)
-        return text
-
-    return read
-
-
 _LIMIT = "a user's jobs in the queue, or none"
 _LONGEST = f"jobs longer than their bin allows: {RUN} all the same, or {HOLD} them for ever"
-_BOOSTS = PolicyOption(_one_of("on", "off"), "on", "on, or off: nobody is boosted")
+_BOOSTS = PolicyOption(one_of("on", "off"), "on", "on, or off: nobody is boosted")
 _BASE = "scheduler of the queue, with its own options beside these"
 
 
@@ -71,7 +63,7 @@ class Bins(Policy):
         "base": PolicyOption(str, "conservative", _BASE),
         "limit": PolicyOption(_limit, AS_FILE, _LIMIT),
         "boosts": _BOOSTS,
-        "longest": PolicyOption(_one_of(RUN, HOLD), HOLD, _LONGEST),
+        "longest": PolicyOption(one_of(RUN, HOLD), HOLD, _LONGEST),
     }
     TABLE: ClassVar[Table | None] = None
 
@@ -131,7 +123,7 @@ class Titan(Bins):
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         **_OWN,
         "limit": PolicyOption(_limit, 4, _LIMIT),
-        "longest": PolicyOption(_one_of(RUN, HOLD), RUN, _LONGEST),
+        "longest": PolicyOption(one_of(RUN, HOLD), RUN, _LONGEST),
     }
     TABLE = TITAN
 

@@ -10,8 +10,8 @@ after that job's end; the other jobs of the batch keep their distances to it. A 
 the log: it is known from the submission of the job it depends on.
 
 Source: N. Zakay and D. Feitelson, "Preserving user behavior characteristics in trace-based simulation of parallel job
-scheduling", MASCOTS 2014, with their 20 minutes for sessions. Its daily cycle, by which sessions that would begin late
-at night are put off, is left out.
+scheduling", MASCOTS 2014, with their 20 minutes for sessions. Sessions begin at their hours in the log, which keeps its
+daily cycle; by which hours delayed ones are put off is not in what is public of the paper, and left out.
 """
 
 from __future__ import annotations

@@ -5,14 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import tomllib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-from slurmsim.errors import ConfigError, OutputError, WorkloadError
+from slurmsim.errors import OutputError, WorkloadError
 
 GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK = 1 << 22
@@ -48,16 +47,6 @@ def read_blocks(path: Path, size: int = _BLOCK) -> Iterator[bytes]:
         raise WorkloadError(f"the gzip data are damaged: {error}", file=str(path)) from None
     except OSError as error:
         raise WorkloadError(f"cannot be read: {reason_of(error)}", file=str(path)) from None
-
-
-def read_toml(file: str, what: str) -> dict[str, Any]:
-    """The tables of a TOML file, `what` being what it should hold. Raises ConfigError."""
-    try:
-        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {reason_of(error)}", file=file, expected=what) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"is no TOML: {error}", file=file, expected=what) from None
 
 
 def read_head(path: Path) -> bytes:

@@ -34,9 +34,9 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.toml_file import only_keys, read_toml, whole_number
 from slurmsim.workload import Streams, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.distributions import Distribution, read_distribution, uniforms
-from slurmsim_workloads.files import read_toml
 from slurmsim_workloads.options import Option, check_options
 
 OPTIONS: tuple[Option, ...] = ()
@@ -139,7 +139,7 @@ def read_streams(file: str) -> tuple[Streams, int]:
 
 
 def _streams(found: Mapping[str, Any], file: str) -> tuple[Streams, int]:
-    _known(file, "", found, _FILE_KEYS)
+    only_keys(file, "", found, _FILE_KEYS)
     rows = found.get("stream")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise ConfigError("has no streams", file=file, field="stream", expected="[[stream]] with gap or next, and run")
@@ -153,13 +153,13 @@ def _streams(found: Mapping[str, Any], file: str) -> tuple[Streams, int]:
     if drops and any(one.follows != "gap" for one in streams):
         raise ConfigError("a closed loop would end with the first job that is dropped", file=file, field="over",
                           expected="buffer")  # fmt: skip
-    seed = _whole(file, "", found, "seed", 0)
-    return Streams(streams, limit, drops, seed, file), _whole(file, "", found, "nodes", 1) or 0
+    seed = whole_number(file, "", found, "seed", 0)
+    return Streams(streams, limit, drops, seed, file), whole_number(file, "", found, "nodes", 1) or 0
 
 
 def _stream(file: str, number: int, row: Mapping[str, Any]) -> DrawnStream:
     where = f"stream {number + 1}."
-    _known(file, where, row, _KEYS)
+    only_keys(file, where, row, _KEYS)
     texts = {key: row.get(key, "") for key in ("name", "user", "account", "partition")}
     for key, value in texts.items():
         if not isinstance(value, str):
@@ -183,39 +183,26 @@ def _stream(file: str, number: int, row: Mapping[str, Any]) -> DrawnStream:
     if closed and drops:
         raise ConfigError("a closed loop would end with the first job that is dropped", file=file, field=f"{where}over",
                           expected="buffer")  # fmt: skip
-    start, hours = _whole(file, where, row, "start", 0) or 0, _number(file, where, row, "hours", None)
-    request, time_limit = _number(file, where, row, "request", 1.0), _whole(file, where, row, "time_limit", 1)
+    start, hours = whole_number(file, where, row, "start", 0) or 0, _number(file, where, row, "hours", None)
+    request, time_limit = _number(file, where, row, "request", 1.0), whole_number(file, where, row, "time_limit", 1)
     if time_limit is not None and "request" in row:
         raise ConfigError("does not go with time_limit", file=file, field=f"{where}request", expected="one of them")
     last = None if hours is None else start + math.ceil(hours * HOUR_S)
     return DrawnStream(
         number, name, texts["user"] or name, texts["account"], texts["partition"], follows,
-        _whole(file, where, row, "chains", 1) or 1, _whole(file, where, row, "jobs", 1), last, start, limit, drops,
-        between, read_distribution(row["run"], file, f"{where}run", positive=True),
+        whole_number(file, where, row, "chains", 1) or 1, whole_number(file, where, row, "jobs", 1), last, start,
+        limit, drops, between, read_distribution(row["run"], file, f"{where}run", positive=True),
         read_distribution(row.get("nodes", 1), file, f"{where}nodes", positive=True), request or 1.0, time_limit,
     )  # fmt: skip
 
 
 def _limit(file: str, where: str, row: Mapping[str, Any]) -> tuple[int | None, bool]:
-    limit, over = _whole(file, where, row, "limit", 1), row.get("over", "buffer")
+    limit, over = whole_number(file, where, row, "limit", 1), row.get("over", "buffer")
     if over not in OVER:
         raise ConfigError(f"{over!r}", file=file, field=f"{where}over", expected=", ".join(OVER))
     if "over" in row and limit is None:
         raise ConfigError("there is no limit", file=file, field=f"{where}over", expected="limit beside it")
     return limit, over == "drop"
-
-
-def _known(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in row:
-        if key not in keys:
-            raise ConfigError("unknown key", file=file, field=where + key, expected=", ".join(keys))
-
-
-def _whole(file: str, where: str, row: Mapping[str, Any], key: str, low: int) -> int | None:
-    value = row.get(key)
-    if value is not None and (type(value) is not int or not low <= value < 1 << 62):
-        raise ConfigError(f"{value!r}", file=file, field=where + key, expected=f"a whole number, at least {low}")
-    return value
 
 
 def _number(file: str, where: str, row: Mapping[str, Any], key: str, default: float | None) -> float | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.draws import (
@@ -57,7 +58,10 @@ BINS = (
     Bin(0.06, 126, 312, 1.0, 0.90, 6),
     Bin(0.86271, 1, 125, 1.6, 0.1491, 2),
 )
-QOS = ("capability", "capability", "capacity", "capacity", "small")  # by bin
+QOS = {  # by bin
+    1: ("capability", "capability", "capacity", "capacity", "small"),
+    2: ("bin1", "bin2", "bin3", "bin4", "bin5"),
+}
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,9 @@ class TitanParams:
     session_length: float = param(5.0, "mean jobs of a session (one user's run of jobs)", "jobs", low=1)
     concurrent: int = param(1, "sessions that go on side by side", "sessions", low=1)
     accounts: int = param(60, "accounts (projects)", "accounts", low=1)
-    qos: int = param(0, "1: jobs have a QOS by bin, capability (1, 2), capacity (3, 4) or small (5)", low=0, high=1)
+    qos: int = param(
+        0, "1: jobs have a QOS by bin, capability (1, 2), capacity (3, 4) or small (5); 2: bin1 to bin5", low=0, high=2
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -140,9 +146,7 @@ def generate(params: TitanParams, seed: int) -> Workload:
         params.user_exponent,
         params.accounts,
     )
-    names = ["", *dict.fromkeys(QOS)]
-    codes = np.array([names.index(name) for name in QOS], np.int32)
-    qos = TextColumn(codes[which], names) if params.qos else TextColumn.constant(n)
+    qos = _qos(QOS[params.qos], which) if params.qos else TextColumn.constant(n)
     return Workload(
         ints={
             "job_id": np.arange(1, n + 1, dtype=np.int64),
@@ -163,3 +167,9 @@ def generate(params: TitanParams, seed: int) -> Workload:
         ),
         quality=QualityReport(records=n, jobs=n),
     )
+
+
+def _qos(by_bin: tuple[str, ...], which: npt.NDArray[np.int64]) -> TextColumn:
+    names = ["", *dict.fromkeys(by_bin)]
+    codes = np.array([names.index(name) for name in by_bin], np.int32)
+    return TextColumn(codes[which], names)

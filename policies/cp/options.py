@@ -9,22 +9,12 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.policy import PolicyOption
+from slurmsim_policies.choices import one_of
 from slurmsim_policies.cp.listing import ORDERS
 
 EURORA_MODELS = ("mks", "wt", "nl", "mks_wt_nl", "wt_mks_nl", "nl_mks_wt")
 CRITERIA = ("slowdown", "mks", "wt", "nl")
 CUTS = ("time", "positions", "ordered", "disjunctive", "dominance")
-
-
-def one_of(*words: str) -> Any:
-    """Reads one of `words`."""
-
-    def parse(text: str) -> str:
-        if text not in words:
-            raise ValueError(text)
-        return text
-
-    return parse
 
 
 def _cuts(text: str) -> str:

@@ -29,10 +29,11 @@ from slurmsim.policy import (
     Start,
     WakeAt,
 )
+from slurmsim_policies.choices import one_of
 from slurmsim_policies.cp.admission import Q_LENGTH
 from slurmsim_policies.cp.boards import CapacityBoard
 from slurmsim_policies.cp.listing import ORDERS, earliest_first, fitting, serial
-from slurmsim_policies.cp.options import OPTIONS, one_of
+from slurmsim_policies.cp.options import OPTIONS
 from slurmsim_policies.cp.picture import Picture, picture_of
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.plan import Plan as WholePlan

@@ -40,7 +40,9 @@ class Cell:
     conf
         Or the path of its slurm.conf.
     policy
-        As ``--policy`` takes it.
+        As ``--policy`` takes it; empty where a slurm.conf says it.
+    files
+        Texts of files of the run, by their option (``conf``, ``accounting``, ``streams``); the latter two are TOML.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Cell:
     nodes: int | None = None
     cpus_per_node: int | None = None
     conf: str = ""
+    files: tuple[tuple[str, str], ...] = ()
 
 
 def run_all(
@@ -172,14 +175,23 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
         if cell.model:
             log = f"{place}/workload.parquet"
             write_workload(generate(cell.model, dict(cell.options), cell.seed), log)
+        files: dict[str, str] = {"conf": cell.conf} if cell.conf else {}
+        for name, text in cell.files:
+            files[name] = f"{place}/{name}.{'conf' if name == 'conf' else 'toml'}"
+            Path(files[name]).write_text(text, encoding="utf-8")
+        accounting = (files["accounting"],) if "accounting" in files else ()
         prepared = prepare(
             RunOptions(
                 log,
                 f"{place}/run",
                 nodes=cell.nodes,
                 cpus_per_node=cell.cpus_per_node,
-                policy=cell.policy,
-                conf=cell.conf or None,
+                policy=cell.policy or None,
+                conf=files.get("conf"),
+                accounting=accounting,
+                unknown_accounts="add" if accounting else "stop",
+                streams=files.get("streams"),
+                seed=cell.seed if "streams" in files else 0,
             )
         )
         if cell.log and cell.seed:

@@ -1,9 +1,9 @@
 """Using up an allocation on Titan: the paper's numbers beside ours (docs/systems/titan.md).
 
-Three parts. *model*: the quantitative model's own figures. *validation*: the second validation, one hundred projects
-that wait and run one hour on average for 5,000 h: A draws waits and lets jobs overlap, as the base model assumes; B is
-a single node with a closed loop, simulated. *queue*: a synthetic Titan under its policy, without boosts, and without
-the limit on queued jobs, paired by seed; plans know run times, as in the replays of the paper's simulator.
+*model*: the quantitative model's own figures. *validation*: the second validation, one hundred projects that wait and
+run one hour on average for 5,000 h: A draws waits and lets jobs overlap, as the base model assumes; B is a single node
+with a closed loop, simulated. *queue*, *slurm*, *project*, *year*: the synthetic Titan (`titan_runs`), paired by seed;
+plans know run times, as in the replays of the paper's simulator.
 """
 
 from __future__ import annotations
@@ -19,24 +19,22 @@ import numpy as np
 
 from slurmsim.allocation import Moments, expected_use, normal_probability, probability, spread_of_use, use_per_job
 from slurmsim.bench.names import parse_names
-from slurmsim.bench.runs import Cell, Progress, run_all, work_all
+from slurmsim.bench.runs import Progress, run_all, work_all
+from slurmsim.bench.titan_runs import (
+    HOUR_S,
+    JOBS,
+    cell_name,
+    measures,
+    project_cells,
+    queue_cells,
+    slurm_cells,
+    year_cells,
+)
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.trace.columns import NULL
-from slurmsim.trace.reader import Trace
 
-PARTS = ("model", "validation", "queue")
-NODES, CPUS = 18_688, 16
-JOBS = 140_500  # three months at 64.16 jobs an hour
-PERFECT = "predictor=real"  # the paper's simulator replays with wall times that are the run times
-VARIANTS = {
-    "titan": f"titan:{PERFECT}", "no boosts": f"titan:boosts=off,{PERFECT}", "no limit": f"titan:limit=none,{PERFECT}",
-}  # fmt: skip
-BIN_LOWS = (11_250, 3_750, 313, 126, 1)
+PARTS = ("model", "validation", "queue", "slurm", "project", "year")
 PERIOD_H, PROJECTS = 5_000, 100
-HOUR_S = 3600
-WARM_UP = 0.1  # of the span of submissions, discarded
-GRID_S = 600
 
 
 def parse_parts(text: str) -> tuple[str, ...]:
@@ -101,59 +99,6 @@ def _one_node(seed: int) -> float:
     return use[0] / HOUR_S
 
 
-def measure(trace: Trace) -> dict[str, Any]:
-    """The figures of one run of the queue, of the jobs that came after the first tenth of the time."""
-    submit, start, end, nodes = trace.ints("jobs", "submit", "start", "end", "req_nodes")
-    first, last = int(submit.min()), int(submit.max())
-    begin = first + round(WARM_UP * (last - first))
-    ran = start != NULL
-    busy = _busy(start[ran], end[ran], nodes[ran], begin, last)
-    free = NODES - busy
-    waiting = _busy(submit[ran], start[ran], np.ones(int(ran.sum()), np.int64), begin, last)
-    inside = ran & (submit >= begin)
-    wait = (start - submit)[inside] / HOUR_S
-    found: dict[str, Any] = {
-        "jobs": int(inside.sum()), "load": float(busy.mean() / NODES), "wait_h": float(wait.mean()),
-        "wait_sd_h": float(wait.std()), "skew": float(wait.std() / wait.mean()) if wait.any() else 0.0,
-        "throughput": float(((end > begin) & (end <= last) & ran).sum() / inside.sum()),
-        "waiting_first_half": float(waiting[: len(waiting) // 2].mean()),
-        "waiting_second_half": float(waiting[len(waiting) // 2 :].mean()),
-        "free_mean": float(free.mean()), "free_median": float(np.median(free)),
-        "free_p90": float(np.quantile(free, 0.9)),
-    }  # fmt: skip
-    highs = (NODES, *(low - 1 for low in BIN_LOWS))
-    use = (nodes * (end - start))[inside] / HOUR_S
-    for number, (low, high) in enumerate(zip(BIN_LOWS, highs, strict=False), 1):
-        of_bin = (nodes[inside] >= low) & (nodes[inside] <= high)
-        if of_bin.any():
-            found[f"bin{number}"] = {
-                "jobs": int(of_bin.sum()), "wait": [float(wait[of_bin].mean()), float(wait[of_bin].std())],
-                "use": [float(use[of_bin].mean()), float(use[of_bin].std())],
-            }  # fmt: skip
-            found[f"bin{number}_wait_h"] = float(wait[of_bin].mean())
-    boosted = nodes[inside] >= BIN_LOWS[1]
-    found["large_wait_h"] = float(wait[boosted].mean()) if boosted.any() else 0.0
-    return found
-
-
-def _busy(begin: Any, end: Any, amount: Any, first: int, last: int) -> Any:
-    """How much is between `begin` and `end` at each point of a grid from `first` to `last`."""
-    grid = np.arange(first, max(last, first + 1), GRID_S)
-    up, down = np.argsort(begin, kind="stable"), np.argsort(end, kind="stable")
-    rise, fall = np.append(0, amount[up].cumsum()), np.append(0, amount[down].cumsum())
-    return rise[np.searchsorted(begin[up], grid, "right")] - fall[np.searchsorted(end[down], grid, "right")]
-
-
-def queue_cells(seeds: int, jobs: int) -> list[Cell]:
-    """Every variant of every seed."""
-    options = (("jobs", str(jobs)),)
-    return [
-        Cell(f"queue-{name.replace(' ', '_')}-{k}", policy, seed=k, model="titan", options=options, nodes=NODES,
-             cpus_per_node=CPUS)
-        for k in range(1, seeds + 1) for name, policy in VARIANTS.items()
-    ]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Result:
     """Everything measured; a part that was not run is empty."""
@@ -164,21 +109,40 @@ class Result:
     use: dict[str, list[float]]
     runs: dict[str, dict[str, Any]]
 
-    def values(self, variant: str, figure: str) -> list[float]:
+    def run(self, part: str, variant: str, seed: int) -> dict[str, Any]:
+        """The figures of one run; empty if it was not made."""
+        return self.runs.get(cell_name(part, variant, seed), {})
+
+    def values(self, variant: str, figure: str, part: str = "queue") -> list[float]:
         """One figure of all seeds."""
-        name = variant.replace(" ", "_")
-        found = [self.runs[f"queue-{name}-{k}"].get(figure) for k in range(1, self.seeds + 1)]
+        found = [self.run(part, variant, k).get(figure) for k in range(1, self.seeds + 1)]
         return [float(one) for one in found if one is not None]
 
-    def estimate(self, variant: str, figure: str) -> Estimate | None:
-        """Mean and interval over the seeds."""
-        values = self.values(variant, figure) if self.runs else []
+    def estimate(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
+        """Mean and interval over the seeds; None where the part was not run."""
+        values = self.values(variant, figure, part)
         return Estimate.of(values) if values else None
 
-    def change(self, variant: str, figure: str) -> Estimate | None:
-        """What the variant adds to a figure, paired by seed."""
-        a, b = (self.values(name, figure) for name in (variant, "titan")) if self.runs else ([], [])
+    def change(self, variant: str, figure: str, part: str = "queue") -> Estimate | None:
+        """What the variant adds to a figure of Titan's policy, paired by seed."""
+        a, b = self.values(variant, figure, part), self.values("titan", figure, part)
         return Estimate.of([x - y for x, y in zip(a, b, strict=True)]) if a and len(a) == len(b) else None
+
+    def ratio(self, variant: str, figure: str) -> tuple[float, float, float] | None:
+        """A figure over that of Titan's policy, paired by seed: geometric mean and its 95 % interval."""
+        a, b = self.values(variant, figure), self.values("titan", figure)
+        if len(a) != len(b) or len(a) < 2 or not all(x > 0 for x in (*a, *b)):
+            return None
+        e = Estimate.of([math.log(x / y) for x, y in zip(a, b, strict=True)])
+        half = e.half or 0.0
+        return math.exp(e.mean), math.exp(e.mean - half), math.exp(e.mean + half)
+
+    def moments(self, part: str, variant: str, key: str) -> dict[str, Any] | None:
+        """Means over the seeds of the moments kept under `key`; None where there are none."""
+        kept = [one for k in range(1, self.seeds + 1) if (one := self.run(part, variant, k).get(key))]
+        if not kept:
+            return None
+        return {name: np.mean([one[name] for one in kept], axis=0).tolist() for name in kept[0]}
 
     def distance(self, variant: str) -> float:
         """Largest distance of the projects' distribution of use from the normal one of the model (variant A or B)."""
@@ -211,6 +175,9 @@ def experiment(
                  for variant in "AB" for k in range(1, PROJECTS + 1, 10)]  # fmt: skip
         made = work_all(cells, project_use, folder, workers=workers, fresh=fresh, progress=progress)
         use = {v: [one for cell in cells if cell.variant == v for one in made[cell.name]["use"]] for v in "AB"}
-    if "queue" in parts:
-        runs = run_all(queue_cells(seeds, jobs), measure, folder, workers=workers, fresh=fresh, progress=progress)
+    wanted = {"queue": queue_cells(seeds, jobs), "slurm": slurm_cells(seeds, jobs),
+              "project": project_cells(seeds, jobs), "year": year_cells()}  # fmt: skip
+    for part, measure in measures(jobs).items():
+        if part in parts:
+            runs |= run_all(wanted[part], measure, folder, workers=workers, fresh=fresh, progress=progress)
     return Result(seeds, jobs, model_figures() if "model" in parts else {}, use, json.loads(json.dumps(runs)))

@@ -8,21 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.allocation import probability
+from slurmsim.allocation import Moments, expected_use, normal_probability, probability, spread_of_use, use_per_job
 from slurmsim.bench.claims import CLAIM_TITLES, MISSING, Claim, verdict
 from slurmsim.bench.output import estimate_facts, write_results
-from slurmsim.bench.titan import BIN_LOWS, NODES, PERIOD_H, VARIANTS, Result
+from slurmsim.bench.titan import PERIOD_H, Result
+from slurmsim.bench.titan_runs import BASE, PROJECTS, RULES, SHORTER, VARIANTS, bin_ranges, hours_of
 from slurmsim.report.text import table
 
 QUARTER_H = 2190
 LOAD_LOW, LOAD_HIGH = 0.85, 0.93
 SKEW_LOW, SKEW_HIGH = 2.0, 5.0
 DISTANCE = 0.14
+NEAR = 0.1  # of the mean wait
+SHORT = ("titan", RULES, BASE)
+TARGETS = np.geomspace(1e3, 1e7, 120)
 
 
 def claims(found: Result) -> list[Claim]:
     """The paper's numbers, and those of the specification, beside ours."""
-    return [*_model(found), *_validation(found), *_queue(found),
+    return [*_model(found), *_validation(found), *_queue(found), *_year(found), *_slurm(found), *_project(found),
             Claim("waits on Titan's own log", "30.51 ± 97.34 h", "–", "–", MISSING)]  # fmt: skip
 
 
@@ -60,7 +64,7 @@ def _validation(found: Result) -> list[Claim]:
 
 
 def _queue(found: Result) -> list[Claim]:
-    if not found.runs:
+    if found.estimate("titan", "load") is None:
         return []
     load, skew = found.estimate("titan", "load"), float(np.median(found.values("titan", "skew")))
     through, wait = found.estimate("titan", "throughput"), found.estimate("titan", "wait_h")
@@ -85,6 +89,11 @@ def _queue(found: Result) -> list[Claim]:
             sure = change.half is not None and abs(change.mean) > change.half
             text = f"{change.text(2, signed=True)} h"
             rows.append(Claim(f"{variant}: mean wait of bins 1 and 2", "changes most", text, "–", verdict(sure)))
+        ratio = found.ratio(variant, "large_wait_h")
+        if ratio is not None:
+            middle, low, high = ratio
+            rows.append(Claim(f"{variant}: the same, times Titan's", "not 1", f"{low:.2f} to {high:.2f}",
+                              f"{middle:.2f}", verdict(not low <= 1 <= high)))  # fmt: skip
     for figure, paper in (("free_mean", 732), ("free_median", 22), ("free_p90", 1791)):
         e = found.estimate("titan", figure)
         assert e is not None
@@ -93,30 +102,111 @@ def _queue(found: Result) -> list[Claim]:
     return rows
 
 
-def bins_table(found: Result) -> list[list[str]]:
-    """Mean waits by bin and variant, and P(U > x) in a quarter by the model; the first row is a header."""
-    rows = [["bin", "nodes", *(f"wait h, {name}" for name in VARIANTS), "P(U > 0.1M) in 3 months", "P(U > 1M)"]]
-    highs = (NODES, *(low - 1 for low in BIN_LOWS))
-    for number, (low, high) in enumerate(zip(BIN_LOWS, highs, strict=False), 1):
-        waits = [found.estimate(name, f"bin{number}_wait_h") for name in VARIANTS]
-        chances = curve(found, number, np.array([1e5, 1e6]))
-        rows.append([
-            str(number), f"{low:,}-{high:,}", *("–" if e is None else e.text(2) for e in waits),
-            *(("–", "–") if chances is None else (f"{one:.3f}" for one in chances)),
-        ])  # fmt: skip
+def _year(found: Result) -> list[Claim]:
+    year = found.run("year", "titan", 1)
+    if not year:
+        return []
+    early, late = year["waiting_first_half"], year["waiting_second_half"]
+    return [
+        Claim("one year: load", "88.2 %", f"{100 * year['load']:.1f} %", f"{year['load'] / 0.882:.2f}",
+              verdict(LOAD_LOW <= year["load"] <= LOAD_HIGH)),
+        Claim("one year: jobs waiting, first and second half", "bounded", f"{early:,.0f}, {late:,.0f}",
+              f"{late / max(early, 1e-9):.2f}", verdict(late < 3 * early)),
+        Claim("one year: std / mean of waits", "3.2", f"{year['skew']:.1f}", f"{year['skew'] / 3.2:.2f}",
+              verdict(SKEW_LOW <= year["skew"] <= SKEW_HIGH)),
+        Claim("one year: mean wait", "30.51 h", f"{year['wait_h']:.2f} h", f"{year['wait_h'] / 30.51:.2f}",
+              verdict(False, year["wait_h"] > 6.21)),
+    ]  # fmt: skip
+
+
+def _slurm(found: Result) -> list[Claim]:
+    """How near Slurm's own rules come: the same order of bins, and what they change, paired by seed."""
+    rows = []
+    theirs = found.estimate("titan", "wait_h", "slurm")
+    for name in (RULES, BASE):
+        change = found.change(name, "wait_h", "slurm")
+        if change is not None and theirs is not None:
+            ratio = (theirs.mean + change.mean) / theirs.mean if theirs.mean else 1.0
+            rows.append(Claim(f"{name}: what that adds to the mean wait", f"{theirs.text(2)} h under titan",
+                              f"{change.text(2, signed=True)} h", f"{ratio:.2f}",
+                              verdict(abs(ratio - 1) <= NEAR)))  # fmt: skip
     return rows
 
 
-def curve(found: Result, number: int, targets: Any) -> Any:
-    """P(U > x) for jobs of a bin, the next queued when the last left the queue; None where nobody waited."""
-    kept = [found.runs[f"queue-titan-{k}"].get(f"bin{number}") for k in range(1, found.seeds + 1)]
-    ones: list[dict[str, Any]] = [one for one in kept if one]
-    if not ones:
+def _project(found: Result) -> list[Claim]:
+    """The stand-in for HEP110: what it used, beside the formula fed with the waits it had."""
+    rows = []
+    for name in PROJECTS:
+        used = found.estimate(name, "use_node_h", "project")
+        if used is not None:
+            model = project_model(found, name)
+            near = abs(used.mean - model.mean) <= 3 * model.sd / used.n**0.5
+            rows.append(Claim(f"a project like HEP110, next {name}: node-hours in {hours_of(found.jobs // SHORTER)} h",
+                              f"{model.mean:,.0f} ± {model.sd:,.0f} (model)", used.text(0),
+                              f"{used.mean / model.mean:.3f}", verdict(near)))  # fmt: skip
+    return rows
+
+
+def project_model(found: Result, name: str, waits: str = "own") -> Moments:
+    """Use of the project by the model, with the project's own waits or those of others' small jobs."""
+    own, seen = (found.moments("project", name, key) for key in ("own", waits))
+    assert own is not None and seen is not None
+    follows, chains = PROJECTS[name]
+    wait, run, nodes, use = Moments(*seen["wait"]), Moments(*own["run"]), Moments(*own["nodes"]), Moments(*own["use"])
+    return spread_of_use(chains * hours_of(found.jobs // SHORTER), wait, run, nodes, use, after_end=follows == "end")
+
+
+def bins_table(found: Result) -> list[list[str]]:
+    """Mean waits by bin and variant; the first row is a header."""
+    short = {"Titan": "titan", **{name: name for name in (RULES, BASE)}}
+    long = [name for name in VARIANTS if found.estimate(name, "wait_h") is not None]
+    brief = [title for title, name in short.items() if found.estimate(name, "wait_h", "slurm") is not None]
+    rows = [
+        ["bin", "nodes", *(f"wait h, {name}" for name in long), *(f"{name}, a ninth of the jobs" for name in brief)]
+    ]
+    for number, (low, high) in enumerate(bin_ranges(), 1):
+        key = f"bin{number}_wait_h"
+        waits = [found.estimate(name, key) for name in long]
+        waits += [found.estimate(short[title], key, "slurm") for title in brief]
+        rows.append([str(number), f"{low:,}-{high:,}", *("–" if e is None else e.text(2) for e in waits)])
+    return rows
+
+
+BASES = {
+    ("start", "measured"): ("wait", False), ("start", "independent"): ("wait", True),
+    ("end", "measured"): ("cycle", False), ("end", "independent"): ("cycle", True),
+}  # fmt: skip
+"""Curves of the bins: what the next job follows, and how node-hours of a job are known; by what is between starts."""
+
+
+def bases_table(found: Result) -> list[list[str]]:
+    """E[U] in a quarter and P(U > x) of each bin on every base; the first row is a header."""
+    rows = [["bin", "next on", "node-hours of a job", "E[U]", "P(U > 0.1M)", "P(U > 1M)"]]
+    for number in range(1, len(bin_ranges()) + 1):
+        for base in BASES:
+            fed = _fed(found, number, base)
+            if fed is not None:
+                chances = (f"{probability(x, QUARTER_H, **fed):.3f}" for x in (1e5, 1e6))
+                rows.append([str(number), *base, f"{expected_use(QUARTER_H, **fed):,.0f}", *chances])
+    return rows
+
+
+def _fed(found: Result, number: int, base: tuple[str, str]) -> dict[str, Any] | None:
+    """What the model is fed with for a bin; None where nobody waited."""
+    kept = found.moments("queue", "titan", f"bin{number}")
+    between, independent = BASES[base]
+    if kept is None or kept[between][0] < 1e-3:
         return None
-    wait, use = (np.mean([one[key] for one in ones], axis=0) for key in ("wait", "use"))
-    if wait[0] < 1e-3:
-        return None
-    return probability(targets, QUARTER_H, tuple(wait.tolist()), per_job=tuple(use.tolist()))
+    use = Moments(*kept["use"])
+    if independent:
+        use = use_per_job(Moments(*kept["nodes"]), Moments(*kept["run"]))
+    return {"wait_h": tuple(kept[between]), "per_job": (use.mean, use.sd)}
+
+
+def curve(found: Result, number: int, base: tuple[str, str], targets: Any) -> Any:
+    """P(U > x) in a quarter for jobs of a bin; None where nobody waited."""
+    fed = _fed(found, number, base)
+    return None if fed is None else probability(targets, QUARTER_H, **fed)
 
 
 def as_text(found: Result) -> str:
@@ -125,6 +215,13 @@ def as_text(found: Result) -> str:
     if found.runs:
         blocks.append(f"synthetic Titan: {found.seeds} seeds of {found.jobs:,} jobs; ± is the 95 % interval")
         blocks.append(table(bins_table(found)))
+    if found.estimate("titan", "load") is not None:
+        blocks += [f"by the model, in {QUARTER_H:,} h:", table(bases_table(found))]
+    for name in PROJECTS:
+        if found.estimate(name, "use_node_h", "project") is not None:
+            others = project_model(found, name, "others")
+            blocks.append(f"a project like HEP110, next {name}: by the model with the waits of others' jobs of up to "
+                          f"125 nodes {others.mean:,.0f} ± {others.sd:,.0f} node-hours")  # fmt: skip
     return "\n\n".join(blocks)
 
 
@@ -146,6 +243,8 @@ def as_dict(found: Result) -> dict[str, Any]:
         "model": found.model, "use": found.use,
         "queue": {name: {key: estimate_facts(found.estimate(name, key)) for key in figures} for name in VARIANTS},
         "changes": {name: {key: estimate_facts(found.change(name, key)) for key in figures} for name in VARIANTS},
+        "slurm": {name: {key: estimate_facts(found.estimate(name, key, "slurm")) for key in figures} for name in SHORT},
+        "bases": _bases_facts(found),
         "runs": found.runs,
     }  # fmt: skip
 
@@ -155,14 +254,23 @@ def write(found: Result, folder: Path) -> list[Path]:
     return write_results(folder, as_text(found), as_dict(found), {"titan.png": figure(found)})
 
 
+def _bases_facts(found: Result) -> dict[str, Any]:
+    """Curves of P(U > x), by base and bin."""
+    facts: dict[str, Any] = {"node_h": TARGETS.tolist()}
+    for base in BASES:
+        curves = {number: curve(found, number, base, TARGETS) for number in range(1, len(bin_ranges()) + 1)}
+        facts[f"next on {base[0]}, {base[1]}"] = {
+            f"bin{number}": one.tolist() for number, one in curves.items() if one is not None
+        }
+    return facts
+
+
 def figure(found: Result) -> Any:
-    """Left: validation 2, model and projects. Right: P(U > x) in three months, a curve a bin."""
+    """Validation 2, model and projects; then P(U > x) in three months, a curve a bin, for both ways of submitting."""
     from matplotlib.figure import Figure
 
-    from slurmsim.allocation import normal_probability
-
-    fig = Figure(figsize=(10, 4))
-    left, right = fig.subplots(1, 2)
+    fig = Figure(figsize=(14, 4))
+    left, *rest = fig.subplots(1, 3)
     for variant, color in (("A", "C0"), ("B", "C1")):
         if found.use:
             use = np.sort(found.use[variant])
@@ -174,14 +282,21 @@ def figure(found: Result) -> Any:
                 x, normal_probability(x, found.spread(variant)), color=color, linestyle=":", label=f"{variant}, model"
             )
     left.set(xlabel="node-hours x in 5,000 h", ylabel="P(U > x)")
-    targets = np.geomspace(1e3, 1e7, 120)
-    for number in range(1, len(BIN_LOWS) + 1):
-        chances = curve(found, number, targets) if found.runs else None
-        if chances is not None:
-            right.semilogx(targets, chances, label=f"bin {number}")
-    right.set(xlabel="node-hours x in three months", ylabel="P(U > x)")
-    for axes in (left, right):
+    for axes, follows in zip(rest, ("start", "end"), strict=True):
+        for base, (_, independent) in BASES.items():
+            if base[0] == follows:
+                _curves(axes, found, base, ":" if independent else "-", labelled=not independent)
+        axes.set(xlabel="node-hours x in three months", ylabel="P(U > x)")
+        axes.set_title(f"next on {follows}; dotted: nodes and hours independent", fontsize=9)
+    for axes in (left, *rest):
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize=8)
     fig.tight_layout()
     return fig
+
+
+def _curves(axes: Any, found: Result, base: tuple[str, str], style: str, *, labelled: bool) -> None:
+    for number in range(1, len(bin_ranges()) + 1):
+        chances = curve(found, number, base, TARGETS)
+        if chances is not None:
+            axes.semilogx(TARGETS, chances, f"C{number - 1}{style}", label=f"bin {number}" if labelled else None)

@@ -17,6 +17,7 @@ from slurmsim.config.load import Examination, examine, parse_override
 from slurmsim.config.option import LATEST, OLDEST, RELEASES, Status
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
+from slurmsim.toml_file import beside
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
@@ -91,7 +92,7 @@ def inspect(
             check_groups(members, examination.cluster, report)
     except ConfigError as error:
         report.findings.append(_as_finding(error, "groups"))
-    findings = report.findings + _policy_findings(examination)
+    findings = report.findings + _policy_findings(examination, conf)
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)), report.seen, data
 
 
@@ -99,7 +100,7 @@ def _as_finding(error: ConfigError, key: str) -> Finding:
     return Finding("error", error.file, error.line, error.field or key, "", error.message, error.expected or "")
 
 
-def _policy_findings(examination: Examination) -> list[Finding]:
+def _policy_findings(examination: Examination, conf: Path) -> list[Finding]:
     """An error when SchedulerType names no installed policy, or gives it options it does not have."""
     from slurmsim.policy import configured_policy  # needs NumPy, which the command line must not wait for
 
@@ -108,8 +109,10 @@ def _policy_findings(examination: Examination) -> list[Finding]:
         return []
     named = cluster.option("SchedulerType")
     try:
-        configured_policy(named)
+        configured_policy(named, beside(conf))
     except ConfigError as error:
+        if error.file is not None:
+            return [_as_finding(error, "SchedulerType")]
         places = [seen.place for seen in examination.report.seen if seen.key == "SchedulerType"]
         place = places[-1] if places else Place()
         return [Finding("error", place.file, place.line, "SchedulerType", named, error.message, error.expected or "")]

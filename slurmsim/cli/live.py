@@ -86,6 +86,7 @@ def _add_up(subparsers: Any) -> None:
     up.add_argument(
         "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
     )
+    up.add_argument("--streams", help=argparse.SUPPRESS)  # as `slurmsim run` has it: refused by name
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
 
@@ -96,6 +97,9 @@ def _folder(args: argparse.Namespace) -> Path:
 
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
+    if args.streams is not None:
+        raise ConfigError("jobs of streams come in simulations alone", field="--streams",
+                          expected="slurmsim run --streams FILE")  # fmt: skip
     folder = _folder(args)
     prepared = daemon.prepare(folder, _settings(args))
     if args.salvage and (folder / JOURNAL).is_file():

@@ -20,6 +20,7 @@ MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
+_OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
 _MAX_DEPTH = 10
 _MODE = 0o644  # whatever the umask: a folder others may write to is not used again
 _STEP = re.compile(r"(?:(\d+(?:\.\d+)?)([smhd]?))+", re.ASCII)
@@ -195,8 +196,9 @@ def _copy_conf(source: Path, folder: Path) -> None:
 
 
 def _copy_included(source: Path, top: Path, folder: Path, depth: int = 0) -> None:
-    """Files that `source` includes by names relative to `top`; the others stay where they are."""
-    for name in _INCLUDE.findall(source.read_text("utf-8", "replace")):
+    """Files that `source` includes, or its policy reads, by names relative to `top`; the others stay where they are."""
+    text = source.read_text("utf-8", "replace")
+    for name in [*_INCLUDE.findall(text), *_OF_POLICY.findall(text)]:
         part, target = top / name, folder / name
         if Path(name).is_absolute() or not part.is_file() or depth > _MAX_DEPTH or ".." in Path(name).parts:
             continue

@@ -17,6 +17,7 @@ BoolArray = npt.NDArray[np.bool_]
 # Columns `JobColumns.of` reads; a caller that loads columns one by one needs no others.
 NEEDED = ("submit", "start", "end", "cpus", "nodes", "state")
 RUN_TIME = "run_time_s"  # read where it is there: without it `end - start` is taken
+ARRIVED = "arrived"  # read where it is there: without it no job is of a stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class JobColumns:
         int64, allocated (requested where the job never started).
     states, state_codes
         ``states[state_codes[i]]`` is row i's state.
+    buffered
+        int64, seconds a job of a stream waited before it was submitted; -1 for the others.
     """
 
     submit: IntArray
@@ -49,6 +52,7 @@ class JobColumns:
     nodes: IntArray
     state_codes: npt.NDArray[np.int32]
     states: Sequence[str]
+    buffered: IntArray
 
     @classmethod
     def of(cls, jobs: Any) -> JobColumns:
@@ -76,6 +80,7 @@ class JobColumns:
         if RUN_TIME in names:
             told = int_values(jobs.column(RUN_TIME))
             run = np.where(told != NULL, told, run)
+        arrived = int_values(jobs.column(ARRIVED)) if ARRIVED in names else np.full(len(run), NULL)
         return cls(
             submit=ints["submit"],
             start=ints["start"],
@@ -87,6 +92,7 @@ class JobColumns:
             nodes=ints["nodes"],
             state_codes=codes,
             states=states,
+            buffered=np.where(arrived != NULL, ints["submit"] - arrived, -1),
         )
 
     @classmethod
@@ -95,8 +101,10 @@ class JobColumns:
         codes = np.fromiter((index.setdefault(str(s), len(index)) for s in jobs["state"]), np.int32)
         start, started = nullable(jobs["start"])
         end, ended = nullable(jobs["end"])
+        submit = np.asarray(jobs["submit"], np.int64)
+        arrived, known = nullable(jobs[ARRIVED]) if ARRIVED in jobs else (submit, np.zeros(len(submit), bool))
         found = cls(
-            submit=np.asarray(jobs["submit"], np.int64),
+            submit=submit,
             start=start,
             end=end,
             run=np.asarray(jobs[RUN_TIME], np.int64) if RUN_TIME in jobs else end - start,
@@ -106,6 +114,7 @@ class JobColumns:
             nodes=np.asarray(jobs["nodes"], np.int64),
             state_codes=codes,
             states=list(index),
+            buffered=np.where(known, submit - arrived, -1),
         )
         if len({len(found.submit), len(start), len(end), len(found.cpus), len(found.nodes), len(codes)}) != 1:
             raise ValueError("columns of different lengths")
@@ -133,6 +142,7 @@ class JobColumns:
             submit=self.submit[rows], start=self.start[rows], end=self.end[rows], run=self.run[rows],
             started=self.started[rows],
             ended=self.ended[rows], cpus=self.cpus[rows], nodes=self.nodes[rows], state_codes=self.state_codes[rows],
+            buffered=self.buffered[rows],
         )  # fmt: skip
 
     @property

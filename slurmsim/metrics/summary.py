@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.metrics.columns import NEEDED, RUN_TIME, IntArray, JobColumns
+from slurmsim.metrics.columns import ARRIVED, NEEDED, RUN_TIME, IntArray, JobColumns
 from slurmsim.metrics.slowdown import TAU_S, bounded_slowdown, slowdown
 from slurmsim.metrics.utilization import StepSeries, central_window, utilization, whole_interval
 from slurmsim.metrics.wait import mean, percentile, turnaround, wait
@@ -51,7 +51,8 @@ def summarize(
     Returns
     -------
     dict
-        The keys of `slurmsim.trace.schema.SUMMARY_KEYS` from ``jobs`` to ``requeued_cpu_s``, in that order;
+        The keys of `slurmsim.trace.schema.SUMMARY_KEYS` from ``jobs`` to ``requeued_cpu_s``, in that order
+        (``mean_buffer_s`` only where there are jobs of streams);
         ``unfinished`` are jobs pending or running when the run stopped. Means of nothing are None. The counts of states
         and ``unfinished`` add up to ``jobs``; refused submissions are in ``refused`` and in nothing else.
 
@@ -91,6 +92,7 @@ def summarize(
         "p95_wait_s": percentile(waits, 95),
         "max_wait_s": int(waits.max()) if len(waits) else None,
         "mean_wait_so_far_s": mean(waits_so_far(columns, logged)),
+        **_buffered(columns.buffered[columns.buffered >= 0]),
         "mean_turnaround_s": mean(turnarounds),
         "mean_slowdown": mean(slowdowns[~np.isnan(slowdowns)]),
         "mean_bounded_slowdown": mean(bounded_slowdown(turnarounds, run_times, tau_s)),
@@ -98,6 +100,11 @@ def summarize(
         "refused": len(everything) - n,
         **_lost(JobColumns.of(requeued) if requeued is not None else None),
     }
+
+
+def _buffered(seconds: IntArray) -> dict[str, float | None]:
+    """Mean time in buffers of streams, where there are any."""
+    return {"mean_buffer_s": mean(seconds)} if len(seconds) else {}
 
 
 def waits_so_far(columns: JobColumns, logged: int | None = None) -> IntArray:
@@ -127,7 +134,7 @@ def summarize_trace(trace: Any, *, cpus: int, tau_s: int = TAU_S) -> dict[str, i
     """
     series = usage_series(trace.read("usage", USAGE_NEEDED), cpus)
     allocated, down = series if len(series[0].time) else (None, None)
-    wanted = (*NEEDED, RUN_TIME)
+    wanted = (*NEEDED, RUN_TIME, ARRIVED)
     jobs, requeued = trace.read("jobs", wanted), trace.read("requeued", wanted)
     return summarize(jobs, cpus=cpus, allocated=allocated, down=down, requeued=requeued, tau_s=tau_s)
 

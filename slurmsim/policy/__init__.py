@@ -40,7 +40,6 @@ from slurmsim.policy.decisions import (
     WakeAt,
 )
 from slurmsim.policy.discipline import Discipline, Sight
-from slurmsim.policy.files import read_toml
 from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
@@ -71,5 +70,5 @@ __all__ = [
     "PolicyOption", "Pool", "PoolsView", "PowerFacts", "PowerView", "Predictor", "Reconfigure", "RecordView",
     "Reject", "RequestView", "Resize", "ShapeView", "Sight", "SlurmJob", "SlurmRecord", "SlurmView", "Solve",
     "Start", "Tested", "Unit", "WakeAt", "configured_policy", "installed_policies", "load_policy", "load_predictor",
-    "parse_policy", "policy_names", "predictor_names", "read_toml",
+    "parse_policy", "policy_names", "predictor_names",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy.base import Policy, PolicyOption
 from slurmsim.policy.predictor import ChosenPredictor, Predictor
+from slurmsim.toml_file import Texts, texts_from
 
 GROUP = "slurmsim.policies"
 PREDICTORS = "slurmsim.predictors"
@@ -130,18 +131,27 @@ def parse_policy(text: str) -> tuple[str, dict[str, str]]:
     return name.removeprefix("sched/"), options
 
 
-def configured_policy(scheduler_type: str) -> Policy:
+def configured_policy(scheduler_type: str, texts: Texts | None = None) -> Policy:
     """The policy a configuration names: ``SchedulerType=sched/NAME[:key=value,…]``.
+
+    Parameters
+    ----------
+    texts
+        The texts of files that its options name (`slurmsim.toml_file.texts_from`).
 
     Raises
     ------
     ConfigError
-        As `load_policy` and for an option it does not have; the field is SchedulerType.
+        As `load_policy` and for an option it does not have, the field being SchedulerType; or what is wrong in a file
+        that an option names.
     PolicyError
         As `load_policy`.
     """
     try:
         name, options = parse_policy(scheduler_type)
-        return load_policy(name)(options)
+        with texts_from(texts):
+            return load_policy(name)(options)
     except ConfigError as error:
+        if error.file is not None:
+            raise
         raise ConfigError(error.message, field="SchedulerType", expected=error.expected) from None

@@ -34,11 +34,17 @@ from slurmsim.sim.impossible_jobs import settle_impossible, settle_overdrawn, se
 from slurmsim.sim.node_events import drawn_failures, read_account_commands, read_node_events
 from slurmsim.sim.reservation_file import read_reservations
 from slurmsim.sim.simulation import Timed
+from slurmsim.toml_file import beside
 from slurmsim.workload import Workload
 
 FRAME = "a DataFrame"
 """The name of a workload that is no file."""
 _time = attrgetter("time")
+
+
+def policy_of(cluster: ClusterSpec, conf: str | None) -> Policy:
+    """The policy a slurm.conf names, knowing nothing yet; files its options name are beside it."""
+    return configured_policy(cluster.option("SchedulerType"), None if conf is None else beside(conf))
 
 
 @dataclass(slots=True)
@@ -126,7 +132,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
     try:
-        policy = policy_class(policy_options) if policy_class else configured_policy(cluster.option("SchedulerType"))
+        policy = policy_class(policy_options) if policy_class else policy_of(cluster, options.conf)
     except ConfigError as error:
         if error.field != "SchedulerType":
             raise

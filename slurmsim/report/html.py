@@ -14,7 +14,8 @@ from slurmsim.report.text import duration, number, percent, summary_value
 
 _TILES = (
     ("jobs", "jobs"), ("utilization", "utilization"), ("mean_wait_s", "mean wait"), ("median_wait_s", "median wait"),
-    ("p95_wait_s", "95 % waited at most"), ("mean_bounded_slowdown", "mean bounded slowdown"),
+    ("p95_wait_s", "95 % waited at most"), ("mean_buffer_s", "mean time in a stream's buffer"),
+    ("mean_bounded_slowdown", "mean bounded slowdown"),
     ("makespan_s", "makespan"), ("jobs_per_s", "jobs simulated a second"),
 )  # fmt: skip
 

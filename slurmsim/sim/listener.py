@@ -18,5 +18,8 @@ class Listener:
     def refused(self, sub: Submission, text: str) -> None:
         """A submission was refused; `text` is Slurm's."""
 
+    def arrived(self, job_id: int, at: int) -> None:
+        """A stream came to the job of that id at `at`; it is submitted now."""
+
     def turn(self, now: int) -> None:
         """The controller has had its turn: the time to sample and to write."""

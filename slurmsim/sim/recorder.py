@@ -48,6 +48,7 @@ class Recorder(Listener):
         self._watts: Watts | None = None
         # by identity, with the request to keep it alive: the driver shares equal ones, and hashing one is dear
         self._asked: dict[int, tuple[ResourceRequest, Asked]] = {}
+        self._arrived: dict[int, int] = {}  # jobs of streams that have no last row yet
         self.controller: Controller | None = None
         self.n_finished = 0
         self._turns = 0
@@ -89,6 +90,10 @@ class Recorder(Listener):
         self.n_finished += 1
         self._last_row(job)
 
+    def arrived(self, job_id: int, at: int) -> None:
+        """Remember it for the rows of that job."""
+        self._arrived[job_id] = at
+
     def _last_row(self, job: Job) -> None:
         watts = self._watts
         if watts is None:
@@ -96,6 +101,7 @@ class Recorder(Listener):
         else:
             self._jobs((*self._row(job), watts.joules(job.id)))
             watts.forget(job.id)
+        self._arrived.pop(job.id, None)
 
     def requeued(self, run: Job) -> None:
         """The row of a run that ended in a requeue, or of a size that ended in a resize."""
@@ -117,13 +123,14 @@ class Recorder(Listener):
         submit = last_submit = self.controller.state.now
         begin, reservation, licenses = sub.begin, sub.reservation, sub.licenses
         never: int | None = None
+        arrived = self._arrived.pop(job_id, None)
         eligible = start = end = run_time_s = wait_s = held_since = never
         state, reason, exit_code, priority, restarts = REFUSED, text, "0:0", 0, 0
         row = (
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
-            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout,
+            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived,
         )  # fmt: skip
         self._jobs(row if self._watts is None else (*row, 0))
 
@@ -175,11 +182,12 @@ class Recorder(Listener):
         state, reason, exit_code = job.state, job.reason, job.exit_code
         priority, restarts, scheduler, reservation = job.priority, job.restarts, job.scheduler, job.reservation_name
         licenses = _licenses(job) if job.licenses else ""
+        arrived = self._arrived.get(job_id)
         return (
             job_id, array_job_id, array_task_id, name, user, account, partition, qos, nodes, cpus, gpus, mem_mib,
             cpus_per_node, mem_per_node_mib, gres_per_node, req_nodes, req_cpus, req_gpus, req_mem_mib, time_limit_s,
             submit, last_submit, begin, eligible, start, end, state, exit_code, node_list, reason, priority, restarts,
-            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout,
+            run_time_s, wait_s, scheduler, held_since, reservation, licenses, layout, arrived,
         )  # fmt: skip
 
 

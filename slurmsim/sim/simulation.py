@@ -134,9 +134,10 @@ class Simulation(Network):
 
     # -- what sources ask for -------------------------------------------------------------------------------------
 
-    def submit(self, item: tuple[Submission, Behaviour]) -> None:
-        """A job of a stream is submitted now: another turn within this second, if there was one."""
+    def submit(self, item: tuple[Submission, Behaviour], arrived: int) -> None:
+        """A job its stream came to at `arrived` is submitted: another turn within this second, if there was one."""
         self.n_jobs += 1
+        self._listener.arrived(item[0].job_id, arrived)
         self._submit(*item)
         self._call_controller()
 

@@ -12,6 +12,7 @@ Job k of stream s has the id `first` + k x (number of streams) + s, so it has th
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop, heappush
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,7 +36,7 @@ class Host(Protocol):
 
     env: Environment
 
-    def submit(self, item: Item) -> None: ...
+    def submit(self, item: Item, arrived: int) -> None: ...
     def source_dry(self) -> None: ...
 
 
@@ -45,17 +46,24 @@ class Source:
     def __init__(
         self, stream: Stream, number: int, of: int, first: int, seed: int, most: int, origin: int
     ) -> None:  # fmt: skip
-        self.stream, self._number, self._of, self._first, self._seed = stream, number, of, first, seed
+        self.stream, self.number, self._of, self._first, self._seed = stream, number, of, first, seed
         self._most, self.origin = most, origin
         self.following = 0  # the number of its next job
         self.queued = 0
         self.dropped = 0
+        # its jobs in the buffer, oldest first, with their turns and the seconds in which they came
+        self.waits: deque[tuple[int, int, Item]] = deque()
         self.chains = stream.chains if stream.follows != "gap" else 1  # that have not come to their end
         self._drawn = 0
         self._items: dict[int, Item] = {}  # drawn, and not submitted yet
         self._gaps: dict[int, float] = {}
         self._passed = 0.0  # of an open stream: seconds from its start to its next job, not rounded
         self._second, self._within = -1, 0
+
+    @property
+    def full(self) -> bool:
+        """Whether its own limit lets nobody in."""
+        return self.stream.limit is not None and self.queued >= self.stream.limit
 
     def next_job(self, now: int, *, at_once: bool = False) -> tuple[int, int] | None:
         """The next job's number, and when it comes: counted from `now` where it follows another; None: no more."""
@@ -91,7 +99,7 @@ class Source:
         if k < self._drawn:
             return
         rows = self.stream.rows(k, CHUNK, self._seed)
-        rows.ints["job_id"] = self._first + self._number + self._of * np.arange(k, k + CHUNK, dtype=np.int64)
+        rows.ints["job_id"] = self._first + self.number + self._of * np.arange(k, k + CHUNK, dtype=np.int64)
         for row, sub, behaviour in Submissions(rows).rows():
             self._items[k + row] = sub, behaviour
         self._gaps |= enumerate(self.stream.gaps(k, CHUNK, self._seed).tolist(), k)
@@ -121,7 +129,10 @@ class Sources:
         ]
         self.open = of
         self._queued = 0
-        self._waits: deque[tuple[Source, Item]] = deque()  # the buffer, oldest first
+        self._turns = 0  # of all that ever were in the buffer
+        # (turn, number of its source) of the oldest in the buffer of each source that is not full itself; also others,
+        # that have entered or whose source has become full since
+        self._heads: list[tuple[int, int]] = []
         self._pending: dict[int, Source] = {}  # job id -> whose; in the queue
         self._running: dict[int, Source] = {}
         for one in streams.streams:
@@ -182,32 +193,47 @@ class Sources:
         now = int(self._host.env.now)
         item = source.take(k, now)
         if self._room(source):
-            self._enter(source, item)
-        elif source.stream.drops if self._full(source) else self._drops:
+            self._enter(source, item, now)
+        elif source.stream.drops if source.full else self._drops:
             source.dropped += 1
         else:
-            self._waits.append((source, item))
+            self._buffer(source, item, now)
         if source.stream.follows == "gap":
             self._arm(source, now)
 
-    def _full(self, source: Source) -> bool:
-        return source.stream.limit is not None and source.queued >= source.stream.limit
-
     def _room(self, source: Source) -> bool:
-        return not self._full(source) and (self._limit is None or self._queued < self._limit)
+        return not source.full and (self._limit is None or self._queued < self._limit)
 
-    def _enter(self, source: Source, item: Item) -> None:
+    def _enter(self, source: Source, item: Item, arrived: int) -> None:
         source.queued += 1
         self._queued += 1
         self._pending[item[0].job_id] = source
-        self._host.submit(item)
+        self._host.submit(item, arrived)
+
+    def _buffer(self, source: Source, item: Item, now: int) -> None:
+        source.waits.append((self._turns, now, item))
+        self._turns += 1
+        if len(source.waits) == 1:
+            self._nominate(source)
+
+    def _nominate(self, source: Source) -> None:
+        """The oldest of `source` in the buffer enters as soon as the limit on all streams lets it, if its own does."""
+        if source.waits and not source.full:
+            heappush(self._heads, (source.waits[0][0], source.number))
 
     def _leave(self, source: Source) -> None:
-        """A job of `source` left the queue: the oldest in the buffer that may enter does."""
+        """A job of `source` left the queue: the oldest in the buffer that may enter does.
+
+        Logarithmic in the number of streams, however many wait behind those that are full.
+        """
         source.queued -= 1
         self._queued -= 1
-        for k, (other, item) in enumerate(self._waits):
-            if self._room(other):
-                del self._waits[k]
-                self._enter(other, item)
+        self._nominate(source)
+        while self._heads:
+            turn, number = heappop(self._heads)
+            other = self.sources[number]
+            if not other.full and other.waits and other.waits[0][0] == turn:
+                _, arrived, item = other.waits.popleft()
+                self._enter(other, item, arrived)
+                self._nominate(other)
                 return

@@ -68,7 +68,6 @@ def categories(history: History, by: str, edges: tuple[tuple[int, int | None], .
         (from, to) nodes of each bin; none: `SIZES`.
     """
     keys, names = _shapes(history) if by == "shapes" else _bins(history, edges)
-    week = (history.submit - history.submit.min()) // WEEK_S
     found, few = [], 0
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)) if len(order) else np.zeros(0, np.int64)
@@ -76,8 +75,14 @@ def categories(history: History, by: str, edges: tuple[tuple[int, int | None], .
         if len(rows) < FEWEST:
             few += 1
         else:
-            found.append(Category(names[int(keys[rows[0]])], np.sort(rows), _weekly(history, rows, week)))
+            found.append(category(history, names[int(keys[rows[0]])], np.sort(rows)))
     return found, few
+
+
+def category(history: History, name: str, rows: IntArray) -> Category:
+    """Jobs of some rows."""
+    week = (history.submit[rows] - history.submit.min()) // WEEK_S
+    return Category(name, rows, _weekly(history, rows, week))
 
 
 def _shapes(history: History) -> tuple[IntArray, list[str]]:
@@ -103,7 +108,7 @@ def _weekly(history: History, rows: IntArray, week: IntArray) -> FloatArray:
     w, r, u = history.wait[rows], history.run[rows], history.use[rows]
     columns = np.stack([np.ones(len(rows)), w, r, u, w * w, r * r, u * u, r * u, w * r], axis=1)
     found = np.zeros((int(week.max()) + 1, columns.shape[1]))
-    np.add.at(found, week[rows], columns)
+    np.add.at(found, week, columns)
     return found[found[:, 0] > 0]
 
 

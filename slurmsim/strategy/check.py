@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slurmsim.core.records.job import Job
-from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
-from slurmsim.replaying.preparation import Prepared
+from slurmsim.policy import Policy, load_policy, parse_policy
+from slurmsim.replaying.preparation import Prepared, policy_of
 from slurmsim.sim.listener import Listener
 from slurmsim.sim.simulation import Simulation
 from slurmsim.strategy.history import HOUR_S, FloatArray, History
@@ -156,4 +156,4 @@ def fresh_policy(prepared: Prepared) -> Policy:
     if prepared.options.policy is not None:
         name, options = parse_policy(prepared.options.policy)
         return load_policy(name)(options)
-    return configured_policy(prepared.cluster.option("SchedulerType"))
+    return policy_of(prepared.cluster, prepared.options.conf)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim.energy.profile import Profile, read_profile
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.workload import Workload
 
@@ -15,6 +16,24 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 HOUR_S = 3600.0
 YEAR_S = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Jobs of one application: their rows, and the sizes they may have."""
+
+    name: str
+    rows: IntArray
+    profile: Profile
+
+    def slower(self, nodes: int) -> float:
+        """Run time on so many nodes over that on the most, at full power."""
+        return self.profile.slowdown(nodes, round(self.profile.application.p_high_w * 1000))
+
+    def slower_as_logged(self, nodes: IntArray) -> FloatArray:
+        """The same for the nodes of each job."""
+        sizes, places = np.unique(nodes, return_inverse=True)
+        return np.array([self.slower(n) for n in sizes.tolist()])[places.ravel()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,8 @@ class History:
         Nodes of the machine; 0 where nobody says.
     file
         For messages.
+    applied
+        Which jobs are of an application the log knows.
     """
 
     submit: IntArray
@@ -45,6 +66,7 @@ class History:
     cpus_per_node: int
     n_nodes: int
     file: str
+    applied: tuple[Applied, ...] = ()
 
     @property
     def use(self) -> FloatArray:
@@ -79,7 +101,29 @@ def history_of(workload: Workload, file: str, cpus_per_node: int | None, n_nodes
     limit = ints["time_limit"][ran]
     limit = np.where(limit > 0, limit, np.where(limit == -2, YEAR_S, run))
     wait = (ints["log_start"] - ints["submit"])[ran] / HOUR_S
-    return History(ints["submit"][ran], limit, nodes, wait, run / HOUR_S, each, int(size), file)
+    applied = _applied(workload, np.flatnonzero(ran), nodes)
+    slower = np.ones(len(run))  # run times and limits of applications are those on the most nodes
+    for one in applied:
+        slower[one.rows] = one.slower_as_logged(nodes[one.rows])
+    limit = np.ceil(np.round(limit * slower, 6)).astype(np.int64)
+    return History(ints["submit"][ran], limit, nodes, wait, run * slower / HOUR_S, each, int(size), file, applied)
+
+
+def _applied(workload: Workload, ran: IntArray, nodes: IntArray) -> tuple[Applied, ...]:
+    """Jobs of each application and range of sizes."""
+    app, ints = workload.texts["app"], workload.ints
+    codes = app.codes[ran]
+    if not any(app.values[code] for code in np.unique(codes).tolist()):
+        return ()
+    low, high = (np.where(ints[name][ran] > 0, ints[name][ran], nodes) for name in ("min_nodes", "max_nodes"))
+    kinds, which = np.unique(np.stack([codes, low, high]), axis=1, return_inverse=True)
+    found = []
+    for k, (code, least, most) in enumerate(kinds.T.tolist()):
+        text = app.values[code]
+        if text:
+            rows = np.flatnonzero(which.ravel() == k)
+            found.append(Applied(text, rows, read_profile(text, int(least), int(most), False)))
+    return tuple(found)
 
 
 def read_log(path: Path, format_name: str | None) -> Workload:

@@ -9,6 +9,7 @@ from typing import Any
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import FRAME, prepare
+from slurmsim.strategy.applications import application_shapes
 from slurmsim.strategy.categories import FEWEST, Category, categories
 from slurmsim.strategy.check import Check, Progress, check
 from slurmsim.strategy.history import History, history_of, node_hours, read_log
@@ -99,12 +100,16 @@ def search(wanted: Wanted, progress: Progress | None = None) -> Answer:
     table = getattr(discipline, "table", None)
     edges = tuple(sorted((one.low, one.high) for one in table.bins)) if table is not None else ()
     found, few = categories(history, wanted.by, edges)
+    whole = history
+    if wanted.by == "shapes" and history.applied:
+        whole, more, too_few = application_shapes(history, wanted.seed)
+        found, few = found + more, few + too_few
     if not found:
         raise WorkloadError(f"no category has had {FEWEST} jobs ({few} have had fewer)", file=wanted.log,
                             field="--by", expected="a longer log, or --by bins")  # fmt: skip
     ranked, checks = rank(found, goal, wanted.streams, wanted.seed), list[Check]()
     if wanted.checks:
-        ranked, checks = check(ranked, goal, history, prepared, best=wanted.checks, seed=wanted.seed, progress=progress)
+        ranked, checks = check(ranked, goal, whole, prepared, best=wanted.checks, seed=wanted.seed, progress=progress)
     return Answer(wanted, goal, history, found, few, ranked, checks, prepared.policy_name)
 
 

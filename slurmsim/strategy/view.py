@@ -14,6 +14,7 @@ from slurmsim.strategy.ranking import Candidate, curve
 from slurmsim.strategy.search import Answer
 
 SHOWN = 12
+CHANCE = 0.001
 
 
 def as_text(answer: Answer) -> str:
@@ -31,12 +32,27 @@ def as_text(answer: Answer) -> str:
     ]  # fmt: skip
     if len(answer.ranked) > SHOWN:
         lines.append(f"… and {len(answer.ranked) - SHOWN} more (--json has all)")
+    if (told := out_of_reach(answer)) is not None:
+        lines += ["", told]
     if answer.checks:
         lines += ["", f"tried in a closed loop beside the log's jobs, under {answer.policy}:", "", table([
             ["way of submitting", "P by the log's waits", "P by waits seen", "mean wait h", "starts", "use", "formula"],
             *[_checked(one) for one in answer.checks],
         ])]  # fmt: skip
     return "\n".join(lines)
+
+
+def out_of_reach(answer: Answer) -> str | None:
+    """One line where no way of submitting has a chance; None where some has."""
+    best = max((one for one in answer.ranked if one.feasible), key=lambda one: one.expected, default=None)
+    if best is not None and max(one.probability for one in answer.ranked if one.feasible) >= CHANCE:
+        return None
+    goal = answer.goal
+    most = "every one would use more than the machine has" if best is None else (
+        f"{best.name} would use {best.expected:,.0f} on average"
+    )  # fmt: skip
+    return (f"warning: no way of submitting is likely to use {goal.target:,.0f} node-hours in {goal.period_h:,.0f} h: "
+            f"{most}; try more --streams, more --months or a smaller --allocation")  # fmt: skip
 
 
 def _row(one: Candidate) -> list[str]:
@@ -58,7 +74,8 @@ def as_dict(answer: Answer) -> dict[str, Any]:
     goal = answer.goal
     return {
         "allocation_node_h": goal.target, "period_h": goal.period_h, "nodes": goal.n_nodes, "jobs": len(answer.history),
-        "policy": answer.policy, "by": answer.wanted.by, "categories_with_too_few_jobs": answer.few,
+        "warning": out_of_reach(answer), "policy": answer.policy, "by": answer.wanted.by,
+        "categories_with_too_few_jobs": answer.few,
         "categories": [_category(answer, k) for k in range(len(answer.categories))],
         "ranked": [_candidate(one) for one in answer.ranked],
         "checks": [

@@ -108,6 +108,9 @@ JOBS: Table = {
     "layout": Column("text", "",
         "Units of the job on each node, in the order of `node_list`, coded as `cpus_per_node` is, where a policy laid "
         "it out; every unit has the same demand. Empty where nobody did.", 4),
+    "arrived": Column("int64?", "time",
+        "When its stream came to it: `submit`, or earlier where it then waited in the stream's buffer. Null for a job "
+        "of no stream.", 4),
 }
 
 # Every state change and decision, in time order.
@@ -261,7 +264,7 @@ def versions() -> str:
 SUMMARY_KEYS: tuple[str, ...] = (
     "jobs", "completed", "timeout", "cancelled", "failed", "node_fail", "never_started", "first_submit", "last_end",
     "makespan_s", "utilization", "utilization_central", "mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s",
-    "mean_wait_so_far_s",
+    "mean_wait_so_far_s", "mean_buffer_s",
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
     "refused", "dropped", "requeues", "requeued_cpu_s", "wall_s", "jobs_per_s", "passes",
     "backfilled",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from slurmsim.states import FINAL_STATES, REFUSED, RESIZING, JobState
-from slurmsim.validate.columns import NULL, IntArray, Table, Texts
+from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts
 from slurmsim.validate.facts import ClusterFacts
 from slurmsim.validate.report import ValidationReport
 
@@ -80,10 +80,20 @@ def job_figures(jobs: Table) -> dict[str, float | None]:
         "median_wait_s": _quantile(waits, 0.5),
         "p95_wait_s": _quantile(waits, 0.95),
         "max_wait_s": int(waits[-1]) if len(waits) else None,
+        **_buffered(jobs, accepted),
         "mean_turnaround_s": _mean(turnaround),
         "mean_slowdown": _mean(turnaround[run > 0] / run[run > 0]),
         "mean_bounded_slowdown": _mean(np.where(turnaround > longer, turnaround / longer, 1.0)),
     }
+
+
+def _buffered(jobs: Table, accepted: BoolArray) -> dict[str, float | None]:
+    """Mean time between a stream's coming to a job and its submission, where there are streams."""
+    arrived = jobs.ints.get("arrived")
+    known = accepted & (arrived != NULL) if arrived is not None else None
+    if arrived is None or known is None or not known.any():
+        return {}
+    return {"mean_buffer_s": _mean((jobs.ints["submit"] - arrived)[known])}
 
 
 def _utilization(figures: dict[str, float | None], usage: Table, cluster: ClusterFacts) -> float | None:

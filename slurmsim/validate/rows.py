@@ -60,6 +60,12 @@ def check_rows(
     compare("start_after_eligible", get("eligible"), "eligible")
     compare("start_after_begin", get("begin"), "begin")
 
+    arrived = get("arrived")
+    if arrived is not None and (arrived != NULL).any():
+        check = report.new("submit_after_arrival", int((arrived != NULL).sum()))
+        bad = np.flatnonzero((arrived != NULL) & (submit < arrived))
+        check.flag(len(bad), (f"job {ids[i]} is submitted at {submit[i]}, before it came at {arrived[i]}" for i in bad))
+
     check = report.new("end_after_start", int(ended.sum()))
     bad = np.flatnonzero(started & ended & (end < start))
     check.flag(len(bad), (f"job {ids[i]} ends at {end[i]}, before its start {start[i]}" for i in bad))

@@ -65,12 +65,16 @@ LAYERS: dict[str, Layer] = {
         sealed=True,
     ),
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
+    # Files of users that policies and workloads name.
+    "user files": Layer(("slurmsim.toml_file",), _set("vocabulary")),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "allocation": Layer(("slurmsim.allocation",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "config": Layer(("slurmsim.config",), _set("vocabulary model")),
-    "policy": Layer(("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy"), _set("numpy")),
+    "policy": Layer(
+        ("slurmsim.policy",), _set("vocabulary bitmap capacity model config energy") | {"user files"}, _set("numpy")
+    ),
     "core": Layer(
         ("slurmsim.core",),
         _set("vocabulary bitmap capacity model config policy energy"),
@@ -110,7 +114,7 @@ LAYERS: dict[str, Layer] = {
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol stepd slurmd snapshot"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol stepd slurmd snapshot") | {"user files"},
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(
@@ -138,7 +142,7 @@ LAYERS: dict[str, Layer] = {
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
         ("slurmsim_policies",),
-        _set("vocabulary bitmap capacity model policy"),
+        _set("vocabulary bitmap capacity model policy") | {"user files"},
         _set("numpy"),
         sealed=True,
     ),
@@ -156,7 +160,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "workloads": Layer(
         ("slurmsim_workloads",),
-        _set("vocabulary model workload"),
+        _set("vocabulary model workload") | {"user files"},
         _set("numpy pyarrow scipy"),
         _set("pandas matplotlib scipy"),
     ),

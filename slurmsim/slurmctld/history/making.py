@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from slurmsim.config.files import Carried
 from slurmsim.errors import ConfigError
 from slurmsim.policy import Policy, configured_policy
 from slurmsim.slurmctld.database.association_database import engine_database
 from slurmsim.slurmctld.database.completion_log import completion_log
 from slurmsim.slurmctld.engine.engine import Engine
-from slurmsim.slurmctld.history.reconfiguration import Configuration, read_configuration
+from slurmsim.slurmctld.history.reconfiguration import Configuration, read_configuration, texts_of
 from slurmsim.slurmctld.processes.simulated import behaviour
 from slurmsim.slurmctld.server.people import People
 
@@ -22,7 +23,8 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     conf = configuration or read_configuration(header, folder, header.get("texts"))
     cluster = replace(conf.cluster, watched=True)
     database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
-    policy = _policy(cluster.option("SchedulerType"))
+    texts = header.get("texts") if configuration is None else configuration.texts
+    policy = _policy(cluster.option("SchedulerType"), folder / str(header["conf"]), Carried(folder, texts or {}))
     engine = Engine(
         cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
         run_time=behaviour, release=str(header["release"]), runs_jobs=header["jobs"] == "run",
@@ -37,9 +39,9 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     return engine
 
 
-def _policy(scheduler_type: str) -> Policy:
+def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
     """The policy a configuration names, with its options. Raises ConfigError for one that would need an oracle."""
-    policy = configured_policy(scheduler_type)
+    policy = configured_policy(scheduler_type, texts_of(files, conf))
     if policy.reshapes:
         raise ConfigError(f"policy {policy.name} chooses sizes and power of jobs, which only simulations know",
                           field="SchedulerType", expected="another policy, or slurmsim run")  # fmt: skip

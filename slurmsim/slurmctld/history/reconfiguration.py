@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ from slurmsim.config.option import Status
 from slurmsim.config.options import find_scalar
 from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import configured_policy
 from slurmsim.slurmctld.engine.raw_configuration import ConfFacts, read_facts
 from slurmsim.slurmctld.history.state_folder import check_included
+from slurmsim.toml_file import Texts
 
 RUNNING = "conf.running"
 """Folder of the files a cluster runs under, written where those beside it say something else."""
@@ -37,7 +39,9 @@ class Configuration:
     cluster, accounting, facts, host
         For the core; associations of the first instant; what commands print; the controller's address.
     texts
-        The files, by name.
+        The files, by name; those that options of its policy name are among them.
+    policy
+        Options of its policy, as it understood them; empty for one without.
     """
 
     cluster: ClusterSpec
@@ -45,6 +49,7 @@ class Configuration:
     facts: ConfFacts
     host: str
     texts: Mapping[str, str]
+    policy: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[str, str] | None) -> Configuration:
@@ -58,11 +63,18 @@ def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[s
     storage = header.get("storage")
     changes = [("AccountingStorageType", f"accounting_storage/{storage}")] if storage else []
     cluster, _ = load_cluster(path, changes, release=release, files=files)
+    scheduler = cluster.option("SchedulerType")
+    policy = configured_policy(scheduler, texts_of(files, path)).options if ":" in scheduler else {}
     if texts is None:
         check_included(folder, files.texts)
     given = [folder / name for name in header["accounting"]]
     draft = read_draft(given, cluster=cluster.name, files=files) if given else None
-    return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts)
+    return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts, policy)
+
+
+def texts_of(files: Files, conf: Path) -> Texts:
+    """Texts of files that a policy's options name relative to the slurm.conf they stand in."""
+    return lambda name: files.text(conf.parent / name)
 
 
 def _host(files: Files, path: Path) -> str:
@@ -93,7 +105,16 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
             found.append(f"{name} (associations change by sacctmgr)")
     if a.name != b.name:
         found.append("ClusterName")
+    if not any(one.startswith("SchedulerType") for one in found):
+        found += [f"{key} of the policy in SchedulerType ({text})" for key, text in _policy_changes(old, new)]
     return found
+
+
+def _policy_changes(old: Configuration, new: Configuration) -> Iterable[tuple[str, str]]:
+    """Options of the policy that say the same and mean something else, as their files have changed."""
+    for key in sorted({*old.policy, *new.policy}):
+        if old.policy.get(key) != new.policy.get(key):
+            yield key, str(new.policy.get(key))
 
 
 def _matters(key: str) -> bool:

@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import slurmsim
 from slurmsim.allocation import normal_probability
-from slurmsim.bench import titan
+from slurmsim.bench import titan, titan_runs
 from slurmsim.bench.claims import MISSING, REPRODUCED
 from slurmsim.bench.titan import Projects, Result, experiment, model_figures, parse_parts, project_use
+from slurmsim.bench.titan_runs import ACCOUNTING, SLURM_CONF
 from slurmsim.bench.titan_view import as_text, claims
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
@@ -20,7 +23,8 @@ from slurmsim.errors import ConfigError
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("titan") / "out"
-    options = ["--parts", "model,queue", "--seeds", "2", "--jobs", "1000", "--workers", "2", "--quiet"]
+    parts = "model,queue,slurm,project"
+    options = ["--parts", parts, "--seeds", "2", "--jobs", "1000", "--workers", "2", "--quiet"]
     assert main(["bench", "titan", "--out", str(folder), *options]) == 0
     return folder
 
@@ -28,10 +32,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_files(folder: Path) -> None:
     """Every run is kept, every figure has an interval, and what the log would be needed for is said to be missing."""
     data = json.loads((folder / "results.json").read_text())
-    assert sorted(data["runs"]) == [f"queue-{v}-{k}" for v in ("no_boosts", "no_limit", "titan") for k in (1, 2)]
+    names = [f"queue-{v}" for v in ("titan", "no_boosts", "no_limit")]
+    names += [f"slurm-{v}" for v in ("titan", "slurm_rules", "bins_on_backfill")]
+    names += ["project-on_start", "project-on_end"]
+    assert set(data["runs"]) == {f"{name}-{k}" for name in names for k in (1, 2)}
+    assert data["runs"]["slurm-slurm_rules-1"]["summary"]["jobs"] == 333
     one = data["runs"]["queue-titan-1"]
     assert one["summary"]["jobs"] == 1000 and 0.3 < one["load"] < 1
-    assert 0 <= one["free_median"] <= titan.NODES and one["bin5"]["jobs"] > 500
+    assert 0 <= one["free_median"] <= titan_runs.NODES and one["bin5"]["jobs"] > 500
     waits = [data["runs"][f"queue-titan-{k}"]["wait_h"] for k in (1, 2)]
     assert data["queue"]["titan"]["wait_h"]["mean"] == pytest.approx(np.mean(waits))
     change = [data["runs"][f"queue-no_limit-{k}"]["wait_h"] - waits[k - 1] for k in (1, 2)]
@@ -42,6 +50,55 @@ def test_files(folder: Path) -> None:
     assert "18,688" in (folder / "results.txt").read_text()
 
 
+def test_curves_of_the_bins_on_all_bases(folder: Path) -> None:
+    """They fall; what the next job follows decides how much; independent numbers have another mean of their product."""
+    bases = json.loads((folder / "results.json").read_text())["bases"]
+    for name in ("next on start, measured", "next on end, measured", "next on end, independent"):
+        for curve in bases[name].values():
+            assert len(curve) == len(bases["node_h"]) and (np.diff(curve) <= 1e-9).all()
+        assert any(curve[0] > 0.9 and curve[-1] < 0.1 for curve in bases[name].values())
+    on_start, on_end = (np.array(bases[f"next on {way}, measured"]["bin3"]) for way in ("start", "end"))
+    assert (on_start >= on_end - 1e-9).all() and (on_start > on_end + 0.1).any()
+    assert bases["next on end, independent"]["bin3"] != bases["next on end, measured"]["bin3"]
+
+
+def test_a_project_like_hep110(folder: Path) -> None:
+    """Its jobs have the moments of ATLAS's on Titan; what it used is what its jobs that started have."""
+    runs = json.loads((folder / "results.json").read_text())["runs"]
+    for name in ("on_start", "on_end"):
+        kept = [runs[f"project-{name}-{k}"] for k in (1, 2)]
+        for one in kept:
+            assert one["use_node_h"] == pytest.approx(one["starts"] * one["own"]["use"][0])
+        assert kept[0]["use_node_h"] != kept[1]["use_node_h"]
+    many = [runs[f"project-on_start-{k}"] for k in (1, 2)]
+    starts = sum(one["starts"] for one in many)
+    nodes = sum(one["own"]["nodes"][0] * one["starts"] for one in many) / starts
+    assert abs(nodes - 35.7) < 4 * 55.3 / starts**0.5 + 0.5 and many[0]["own"]["run"][0] * 3600 == pytest.approx(
+        6281, rel=0.05
+    )
+
+
+def test_slurms_rules_in_the_words_of_slurm(tmp_path: Path) -> None:
+    """Boosts are seconds of age: a job of bin 1 is ahead of a small one that came up to 15 days before it."""
+    (tmp_path / "slurm.conf").write_text(SLURM_CONF.replace("MaxTime=1-0", "MaxTime=30-0"), encoding="utf-8")
+    (tmp_path / "accounting.toml").write_text(ACCOUNTING, encoding="utf-8")
+    day = 86_400
+    # a job has all nodes for 20 days; then come one of bin 5 and, after 14 or 16 days, one of bin 1
+    for after, first in ((14, "bin1"), (16, "bin5")):
+        rows = [(1, 0, 18_688, 20 * day, "bin1"), (2, 100, 18_688, 1000, "bin5"),
+                (3, 100 + after * day, 18_688, 1000, "bin1")]  # fmt: skip
+        frame = pd.DataFrame([
+            {"job_id": i, "submit": at, "nodes": n, "tasks": n, "exclusive": 1, "run_time": run, "time_limit": run,
+             "user": f"u{i}", "qos": qos} for i, at, n, run, qos in rows
+        ])  # fmt: skip
+        trace = slurmsim.run(
+            frame, conf=tmp_path / "slurm.conf", accounting=tmp_path / "accounting.toml", unknown_accounts="add",
+            out=tmp_path / f"out{after}", report=False,
+        )  # fmt: skip
+        jobs = trace.jobs_frame().sort_values("start")
+        assert jobs["qos"].tolist()[1] == first, after
+
+
 def test_it_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All is there: nothing is run again."""
     monkeypatch.setattr("slurmsim.bench.runs.ProcessPoolExecutor", None)
@@ -50,7 +107,7 @@ def test_it_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPat
 
 def test_busy_nodes_by_hand() -> None:
     """Two jobs on a grid of ten minutes: [0, 1200) and [600, 1800) of 2 and 3 nodes."""
-    got = titan._busy(np.array([0, 600]), np.array([1200, 1800]), np.array([2, 3]), 0, 2400)
+    got = titan_runs._busy(np.array([0, 600]), np.array([1200, 1800]), np.array([2, 3]), 0, 2400)
     assert got.tolist() == [2, 5, 3, 0]
 
 
@@ -85,6 +142,16 @@ def test_distances_and_verdicts() -> None:
     verdicts = {claim.what.split(":")[0] + claim.what[-10:]: claim.verdict for claim in claims(bad)}
     assert list(verdicts.values()).count(REPRODUCED) == 2  # the two means
     assert "validation 2 A" in as_text(bad)
+
+
+def test_ratios_by_hand() -> None:
+    """Twice and eight times: four times, in logarithms; one seed has no interval."""
+    runs = {f"queue-{v}-{k}": {"large_wait_h": x} for v, xs in (("titan", (1.0, 10.0)), ("no_boosts", (2.0, 80.0)))
+            for k, x in enumerate(xs, 1)}  # fmt: skip
+    middle, low, high = Result(2, 1000, {}, {}, runs).ratio("no boosts", "large_wait_h") or (0, 0, 0)
+    assert middle == pytest.approx(4) and low * high == pytest.approx(16)
+    assert high == pytest.approx(4 * np.exp(12.706 * np.log(2)), rel=1e-3)  # ln 2 is the standard error of ln 2, ln 8
+    assert Result(1, 1000, {}, {}, runs).ratio("no boosts", "large_wait_h") is None
 
 
 @pytest.mark.parametrize("words", [["--parts", "all,queue"], ["--seeds", "0"], ["--jobs", "10"]])

@@ -13,12 +13,17 @@ from slurmsim.trace.writer import TraceWriter
 DOC = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text(encoding="utf-8")
 # What only the run itself knows.
 OF_THE_RUN = ("dropped", "wall_s", "jobs_per_s", "passes", "backfilled", "peak_rss_bytes", "policy", "seed")
+OF_STREAMS = ("mean_buffer_s",)  # there only where there are any
 EMPTY = {"submit": [], "start": [], "end": [], "cpus": [], "nodes": [], "state": []}
 
 
 def test_every_key_of_the_jobs_is_there_in_order():
     found = [key for key in summarize(EMPTY, cpus=1) if key in schema.SUMMARY_KEYS]
-    assert found == [key for key in schema.SUMMARY_KEYS if key not in OF_THE_RUN]
+    assert found == [key for key in schema.SUMMARY_KEYS if key not in (*OF_THE_RUN, *OF_STREAMS)]
+    of_streams = summarize({**EMPTY, "submit": [5], "start": [7], "end": [9], "cpus": [1], "nodes": [1],
+                            "state": ["COMPLETED"], "arrived": [2]}, cpus=1)  # fmt: skip
+    assert list(of_streams) == [key for key in schema.SUMMARY_KEYS if key in of_streams]
+    assert of_streams["mean_buffer_s"] == 3 and of_streams["mean_wait_s"] == 2
 
 
 def test_no_jobs_have_no_means():

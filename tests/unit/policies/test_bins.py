@@ -227,3 +227,30 @@ def test_on_a_log(boosted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_without_a_table_there_is_one_bin() -> None:
     assert str(Table()) == "none"
     check("bins:base=fcfs", [("a", "ann", 0, 4, 10, 10, 0), ("b", "ann", 0, 4, 10, 10, 10)])
+
+
+def test_in_a_conf_the_table_is_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever one is; `run` and `check` name the table and its field where it makes no sense."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "else").mkdir()
+    monkeypatch.chdir(tmp_path / "else")
+    conf = tmp_path / "site" / "slurm.conf"
+    conf.write_text(
+        "ClusterName=c\nSlurmctldHost=h\nSchedulerType=sched/bins:file=bins.toml,base=fcfs\nSelectType=select/linear\n"
+        "NodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n",
+        encoding="utf-8",
+    )
+    log = tmp_path / "log.swf"
+    log.write_text("".join(f"{k} 0 -1 50 1 -1 -1 1 50 -1 1 1 1 1 1 1 -1 -1\n" for k in (1, 2, 3)), encoding="utf-8")
+    command = ["run", "--conf", str(conf), "--workload", str(log), "--out", str(tmp_path / "out"), "--quiet"]
+    table(tmp_path / "site", "limit = 1\n[[bin]]\nnodes = [1, 4]\n")
+    assert main(command) == 0 and main(["check", str(conf)]) == 0
+    capsys.readouterr()
+    table(tmp_path / "site", "[[bin]]\nnodes = [3, 2]\n")
+    for words in (command, ["check", str(conf)]):
+        assert main(words) != 0
+        said = capsys.readouterr()
+        text = said.out + said.err
+        assert "bins.toml" in text and "bin 1.nodes" in text and "[3, 2]: nobody fits it" in text

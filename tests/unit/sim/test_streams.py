@@ -14,8 +14,14 @@ import pytest
 import slurmsim
 from slurmsim.allocation import Moments, spread_of_use
 from slurmsim.cli import main
+from slurmsim.config.load import make_cluster
+from slurmsim.core.records.job import Job
 from slurmsim.errors import ConfigError, WorkloadError
+from slurmsim.policy import load_policy
+from slurmsim.sim.listener import Listener
+from slurmsim.sim.simulation import Simulation
 from slurmsim.validate import validate_trace
+from slurmsim.workload import Streams, Workload, WorkloadHeader
 from slurmsim_workloads.distributions import read_distribution, uniforms
 from slurmsim_workloads.streams import read_streams
 
@@ -146,7 +152,26 @@ BURST = '[[stream]]\nname = "a"\njobs = 5\ngap = 1\nrun = 100\n'
 )
 def test_a_limit_on_the_queue(tmp_path: Path, more: str, submits: list[int]) -> None:
     for text in (BURST + more, more + BURST):  # of the stream, and of all of them
-        assert run(tmp_path, text)["submit"].tolist() == submits
+        jobs = run(tmp_path, text)
+        assert jobs["submit"].tolist() == submits
+        assert jobs["arrived"].tolist() == [1, 2, 3, 4, 5][: len(submits)]
+
+
+def test_time_in_a_streams_buffer_is_told(tmp_path: Path) -> None:
+    """Where waits are, which begin with the submission that the buffer puts off; a log's own jobs are of no stream."""
+    (tmp_path / "log.swf").write_text("; MaxProcs: 1\n1 0 -1 5 1 -1 -1 1 5 -1 1 1 1 1 1 1 -1 -1\n", encoding="utf-8")
+    (tmp_path / "s.toml").write_text(BURST + "limit = 1\n", encoding="utf-8")
+    out = tmp_path / "out"
+    trace = slurmsim.run(tmp_path / "log.swf", streams=tmp_path / "s.toml", policy="fcfs", out=out)
+    jobs = trace.jobs_frame().sort_values("job_id")
+    assert jobs["arrived"].isna().tolist() == [True] + [False] * 5
+    buffered = (jobs["submit"] - jobs["arrived"]).dropna()
+    assert buffered.tolist() == [0, 3, 102, 201, 300]  # the log's job ran until 5
+    assert trace.summary["mean_buffer_s"] == buffered.mean() == 121.2
+    assert "mean time in a stream&#x27;s buffer" in (out / "report.html").read_text(encoding="utf-8")
+    assert validate_trace(out).failed == []
+    alone = slurmsim.run(tmp_path / "log.swf", policy="fcfs", out=tmp_path / "alone", report=False)
+    assert "mean_buffer_s" not in alone.summary
 
 
 def test_what_is_dropped_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,6 +184,72 @@ def test_a_limit_on_all_streams_lets_the_oldest_in(tmp_path: Path) -> None:
     text = f'limit = 1\n{BURST}[[stream]]\nname = "b"\njobs = 1\nstart = 2\ngap = 1\nrun = 100\n'
     jobs = run(tmp_path, text)
     assert jobs.sort_values("submit")["user"].tolist()[:4] == ["a", "a", "b", "a"]
+
+
+class Counted:
+    """A stream that counts how often its limit is looked at."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self.looks = stream, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @property
+    def limit(self) -> int | None:
+        self.looks += 1
+        limit: int | None = self._stream.limit
+        return limit
+
+
+def test_who_waits_behind_a_full_stream_is_not_walked(tmp_path: Path) -> None:
+    """2,000 jobs wait behind one that runs for ever, and 2,000 of another stream pass them: a few looks a job."""
+    text = "".join(
+        f'[[stream]]\nname = "{name}"\njobs = 2000\nlimit = 1\ngap = 1\nrun = {run_s}\nnodes = {nodes}\n'
+        for name, run_s, nodes in (("stuck", 10**9, 2), ("passing", 10, 1))
+    )
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    streams, _ = read_streams(str(tmp_path / "s.toml"))
+    counted = tuple(Counted(one) for one in streams.streams)
+    none = Workload({"job_id": np.zeros(0, np.int64)}, {}, WorkloadHeader(), streams=Streams(counted))
+    ended = []
+
+    class Ends(Listener):
+        def finished(self, job: Job) -> None:
+            ended.append(job.user)
+
+    Simulation(make_cluster(3, 1), none, load_policy("easy")({}), until=30_000, listener=Ends()).run()
+    assert ended.count("passing") == 2_000
+    assert 2_000 < sum(one.looks for one in counted) < 20 * 4_000
+
+
+def test_the_buffer_is_one_line_of_all_streams(tmp_path: Path) -> None:
+    """Under limits of streams and of all of them: whoever came first among those whose stream has room enters."""
+    rng = np.random.default_rng(8)
+    rows, limits = [], [1, 2, 3]
+    for limit in limits:
+        rows.append(f"[[stream]]\njobs = 40\nlimit = {limit}\ngap = {int(rng.integers(3, 9))}\n"
+                    f'run = {{dist = "uniform", loc = 5, scale = 20}}\n')  # fmt: skip
+    jobs = run(tmp_path, "limit = 4\n" + "".join(rows), nodes=1, seed=6)
+    assert len(jobs) == 120
+    streams, _ = read_streams(str(tmp_path / "streams.toml"))
+    came = sorted(
+        (at, k, s) for s, one in enumerate(streams.streams) for k, at in
+        enumerate(np.rint(np.cumsum(one.gaps(0, 40, 6))).astype(int).tolist())
+    )  # fmt: skip
+    submit = {(int(i - 1) // 3, int(i - 1) % 3): at for i, at in zip(jobs["job_id"], jobs["submit"], strict=True)}
+    leave = {(int(i - 1) // 3, int(i - 1) % 3): at for i, at in zip(jobs["job_id"], jobs["start"], strict=True)}
+    assert any(submit[k, s] > at for at, k, s in came)
+    for now in sorted({*submit.values(), *leave.values()}):
+        inside = [sum(submit[k, s] <= now < leave[k, s] for k in range(40)) for s in range(3)]
+        assert sum(inside) <= 4 and all(n <= most for n, most in zip(inside, limits, strict=True))
+        outside = [(at, k, s) for at, k, s in came if at <= now < submit[k, s]]
+        for at, k, s in outside:  # nobody waits who could be in
+            assert sum(inside) == 4 or inside[s] == limits[s], (now, at, k, s)
+        entered = [key for key, at in submit.items() if at == now]
+        for k, s in entered:
+            mine = next(at for at, a, b in came if (a, b) == (k, s))
+            assert not [one for one in outside if one[0] < mine and inside[one[2]] < limits[one[2]]]
 
 
 def test_the_same_jobs_whatever_the_policy_and_the_other_streams(tmp_path: Path) -> None:

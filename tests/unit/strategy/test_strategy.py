@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import slurmsim
 from slurmsim.allocation import probability
 from slurmsim.cli import main
 from slurmsim.cli.strategy import numbers
+from slurmsim.energy.profile import read_profile
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.strategy.categories import FEWEST, categories, estimates, resampled
 from slurmsim.strategy.check import SampledStream
 from slurmsim.strategy.history import History, history_of, node_hours
 from slurmsim.strategy.ranking import BEYOND, Goal, rank
 from slurmsim.strategy.search import Wanted, search
-from slurmsim_workloads import read_workload
+from slurmsim_workloads import read_workload, write_workload
+from slurmsim_workloads.parquet import from_frame
 
 WEEK_S = 7 * 86_400
 
@@ -196,6 +200,19 @@ def test_what_cannot_be_asked(
     assert said in err and err.count("\n") == 1
 
 
+def test_an_allocation_nobody_can_use(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The machine has it, and no way of submitting comes near: one line says so, and what the best would use."""
+    command = ["strategy", "--log", str(log), "--allocation", "5000", "--months", "0.5", "--check", "0"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if line.startswith("warning:")]
+    assert "no way of submitting is likely to use 5,000 node-hours in 365 h" in line and "on average; try" in line
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warning"] == line
+    assert main(["strategy", "--log", str(log), "--allocation", "10", "--months", "0.5", "--check", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warning"] is None
+
+
 def test_amounts() -> None:
     assert [node_hours(text, 16) for text in ("1M-node-hours", "32k-core-hours", "250000")] == [1e6, 2000.0, 250_000.0]
     assert numbers("1..3") == (1, 2, 3) and numbers("8") == (8,)
@@ -213,3 +230,63 @@ def test_nodes_of_a_log(log: Path) -> None:
         file = log.with_name("s.toml")
         file.write_text("nodes = 4\n[[stream]]\njobs = 1\ngap = 1\nrun = 1\n", encoding="utf-8")
         search(Wanted(str(file), "100"))
+
+
+def applications(folder: Path) -> Path:
+    """240 jobs of an application on 8 of 2 to 16 nodes, and 240 plain ones of each of those sizes that wait longer."""
+    app = "LeanMD:parallelism=12:sigma=0.3"
+    rng = np.random.default_rng(4)
+    rows = []
+    for k in range(960):
+        size = (8, 2, 8, 16)[k % 4]
+        own = k % 4 == 0
+        submit, run = 3_000 * k, int(rng.integers(900, 1_800))
+        wait = int(rng.exponential({2: 60, 8: 600, 16: 6_000}[size]))
+        rows.append({
+            "job_id": k + 1, "submit": submit, "log_start": submit + wait, "run_time": run, "time_limit": 3_600,
+            "nodes": size, "tasks": -1 if own else size, "user": f"u{k % 3}", "app": app if own else "",
+            "min_nodes": 2 if own else -1, "max_nodes": 16 if own else -1,
+        })  # fmt: skip
+    file = folder / "apps.parquet"
+    write_workload(from_frame(pd.DataFrame(rows)), file)
+    return file
+
+
+def test_shapes_of_an_application_nobody_has_run(tmp_path: Path) -> None:
+    """On n nodes a job takes what the PASS model says, and waits as jobs of that size do."""
+    file = applications(tmp_path)
+    answer = search(Wanted(str(file), "300", months=0.5, by="shapes", nodes=64, cpus_per_node=1, checks=1))
+    profile = read_profile("LeanMD:parallelism=12:sigma=0.3", 2, 16, False)
+    log = history_of(read_workload(file), "log", 1, 64)
+    (applied,) = log.applied
+    assert len(applied.rows) == 240 and (log.nodes[applied.rows] == 8).all()
+    at_most = read_workload(file).ints["run_time"][::4] / 3600  # as the log has them: on 16 nodes
+    full_mw = round(profile.application.p_high_w * 1000)
+    assert log.run[applied.rows] == pytest.approx(at_most * profile.slowdown(8, full_mw))
+    found = {one.name: estimates(one.weeks.sum(axis=0)) for one in answer.categories if " on " in one.name}
+    assert [int(name.rsplit(" ", 2)[1]) for name in found] == [2, 4, 6, 8, 10, 12, 14, 16]
+    for name, got in found.items():
+        nodes = int(name.rsplit(" ", 2)[1])
+        assert got.n == 240
+        assert got.run == pytest.approx((at_most * profile.slowdown(nodes, full_mw)).mean())
+        assert got.use == pytest.approx(nodes * got.run)
+        waited = 60 if nodes <= 4 else (600 + 600 + 6_000) / 3  # of the log's jobs in bins 2-4 and 5-16
+        assert got.wait * 3600 == pytest.approx(waited, rel=0.3)
+    assert len(answer.checks) >= 1 and answer.checks[0].starts > 0
+
+
+def test_a_users_own_sacct_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `sacct -P` prints is a log with waits, run times and limits."""
+    lines = ["JobIDRaw|User|Submit|Start|End|ElapsedRaw|State|Timelimit|NNodes|NCPUS"]
+    for k in range(80):
+        submit = 1_700_000_000 + 20_000 * k
+        stamps = [datetime.fromtimestamp(submit + s, UTC).strftime("%Y-%m-%dT%H:%M:%S") for s in (0, 1_800, 9_000)]
+        lines.append(f"{k + 1}|ann|{'|'.join(stamps)}|7200|COMPLETED|03:00:00|4|16")
+    (tmp_path / "mine.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["strategy", "--log", str(tmp_path / "mine.txt"), "--allocation", "1000-core-hours", "--months", "0.5"]
+    assert main([*command, "--nodes", "8", "--cpus-per-node", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (one,) = found["categories"]
+    assert (one["name"], one["jobs"], one["wait_h"], one["run_h"]) == ("2-4 nodes, 2-6 h", 80, [0.5, 0.0], [2.0, 0.0])
+    assert one["use_node_h"] == [8.0, 0.0] and found["allocation_node_h"] == 250
+    assert found["checks"] and found["checks"][0]["starts"] > 0

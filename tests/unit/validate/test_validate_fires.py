@@ -60,6 +60,17 @@ def before_begin(t: Tables) -> None:
     t.set(4, begin=101)
 
 
+def before_it_came(t: Tables) -> None:
+    """Job 4 is of a stream that came to it after it was submitted."""
+    t.set(4, arrived=t.jobs["submit"][t.row(4)] + 3)
+    t.summary["mean_buffer_s"] = -3.0
+
+
+def wrong_time_in_the_buffer(t: Tables) -> None:
+    t.set(4, arrived=t.jobs["submit"][t.row(4)] - 2)
+    t.summary["mean_buffer_s"] = 3.0
+
+
 def less_than_asked(column: str) -> Callable[[Tables], None]:
     def damage(t: Tables) -> None:
         t.jobs[column][t.row(5)] += 1
@@ -178,6 +189,8 @@ ROWS: list[tuple[Callable[[Tables], None], dict[str, str]]] = [
                      "event_order": "job 2: START"}),
     (before_eligible, {"start_after_eligible": "job 3 starts at 10, before its eligible time 11"}),
     (before_begin, {"start_after_begin": "job 4 starts at 100, before its begin time 101"}),
+    (before_it_came, {"submit_after_arrival": "job 4 is submitted at 20, before it came at 23"}),
+    (wrong_time_in_the_buffer, {"summary": "mean_buffer_s is 3.0, recomputed 2.0"}),
     (less_than_asked("req_nodes"), {"request_met": "job 5 got 1 nodes, it asked for 2"}),
     (less_than_asked("req_cpus"), {"request_met": "job 5 got 8 cpus, it asked for 9"}),
     (less_than_asked("req_gpus"), {"request_met": "job 5 got 2 gpus, it asked for 3"}),

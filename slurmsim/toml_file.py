@@ -1,0 +1,75 @@
+"""TOML files of users, read for policies and workloads, with what is wrong in one line that names file and field.
+
+Where a name is looked up can be said around whoever reads (`texts_from`): options of a policy in a slurm.conf name
+files beside it, and a live cluster reads them as they were when it began.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from slurmsim.errors import ConfigError
+
+Texts = Callable[[str], str]
+
+
+def _on_disk(name: str) -> str:
+    return Path(name).read_text(encoding="utf-8")
+
+
+_texts: ContextVar[Texts] = ContextVar("texts", default=_on_disk)
+
+
+def beside(file: str | Path) -> Texts:
+    """Texts of files that are named relative to another one."""
+    folder = Path(file).parent
+    return lambda name: _on_disk(str(folder / name))
+
+
+@contextmanager
+def texts_from(texts: Texts | None) -> Iterator[None]:
+    """Within it `read_toml` takes the text of a name from `texts`, which may raise OSError; None changes nothing."""
+    if texts is None:
+        yield
+        return
+    token = _texts.set(texts)
+    try:
+        yield
+    finally:
+        _texts.reset(token)
+
+
+def read_toml(file: str, what: str) -> dict[str, Any]:
+    """The tables of a TOML file, `what` it should hold being one phrase for messages.
+
+    Raises
+    ------
+    ConfigError
+        It cannot be read or is no TOML.
+    """
+    try:
+        return tomllib.loads(_texts.get()(file))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file, expected=what) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"is no TOML: {error}", file=file, expected=what) from None
+
+
+def only_keys(file: str, where: str, row: Mapping[str, Any], keys: tuple[str, ...]) -> None:
+    """Raises ConfigError for a key of `row` that is none of `keys`; `where` is put before it in the message."""
+    for key in row:
+        if key not in keys:
+            raise ConfigError("unknown key", file=file, field=where + key, expected=", ".join(keys))
+
+
+def whole_number(file: str, where: str, row: Mapping[str, Any], key: str, least: int) -> int | None:
+    """The whole number of `key`, None where it is left out. Raises ConfigError unless it is `least` or more."""
+    value = row.get(key)
+    if value is not None and (type(value) is not int or not least <= value < 1 << 62):
+        raise ConfigError(f"{value!r}", file=file, field=where + key, expected=f"a whole number, at least {least}")
+    return value
