@@ -134,9 +134,10 @@ class Watts(WattsWay):
         shape = self.shapes[job.id]
         if shape.nodes == job.n_nodes:
             return
-        lost_s = self.joint_s
-        if lost_s is None:
-            lost_s = 0.0 if shape.profile is None else 2 * self.spec.resize_s(shape.nodes, job.n_nodes)
+        lost_s = 0.0
+        if shape.profile is not None:
+            alone_s = 2 * self.spec.resize_s(shape.nodes, job.n_nodes)
+            lost_s = alone_s if self.joint_s is None else self.joint_s
         shape.resized_at = now
         self._alter(job, shape, job.n_nodes, shape.cap_mw, lost_s)
 
@@ -171,6 +172,7 @@ class Watts(WattsWay):
         self._close(job.id, shape, now)
         shape.advance(now)
         charged, drawn = shape.charged_mw, shape.drawn_mw
+        fresh = (nodes - shape.nodes) * self.spec.idle_mw  # nodes it gives back are charged as idle ones already
         shape.take(nodes, cap_mw, self.spec.base_mw)
         if lost_s and not shape.paused:
             shape.lost_s += lost_s
@@ -178,8 +180,8 @@ class Watts(WattsWay):
             self.state.timers.set(shape.moving_until, self._moved, job.id)
         if not shape.paused:
             moving = now < shape.moving_until and not self.at_once
-            shape.charged_mw = max(charged, shape.own_mw) if moving else shape.own_mw
-            shape.drawn_mw = max(drawn, shape.own_drawn_mw) if moving else shape.own_drawn_mw
+            shape.charged_mw = max(charged + fresh, shape.own_mw) if moving else shape.own_mw
+            shape.drawn_mw = max(drawn + fresh, shape.own_drawn_mw) if moving else shape.own_drawn_mw
             self._charge(shape.charged_mw - charged, shape.drawn_mw - drawn)
         self._move_limit(job, shape)
 

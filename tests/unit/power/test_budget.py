@@ -79,6 +79,28 @@ def test_while_data_move_the_larger_watts_count(tmp_path: Path) -> None:
     assert moved == 100 + 4 and column(trace, "start")[2] == moved  # 2 * 3.04 s / 2... see test_progress for the cost
 
 
+def test_nodes_given_back_are_charged_once(tmp_path: Path) -> None:
+    """A job that shrinks where the budget is used up: its freed nodes count as idle ones, it for the rest."""
+    script = Script(changes={100: {1: (4, None)}})
+    trace = run(tmp_path, jobs({}), script, nodes=16, power_budget=str(8 * 116 + 8 * 10), idle_w="10")
+    assert script.outcomes == {100: True}
+    assert trace.phases_frame()["charged_mw"].tolist() == [928 * W, 888 * W, 464 * W]
+
+
+def test_who_shrinks_makes_room_for_who_grows(tmp_path: Path) -> None:
+    """Also where the one that shrinks draws more afterwards, and comes later."""
+    script = Script({1: (None, 30.0), 2: (None, 30.0)}, {100: {1: (9, None), 2: (7, 60.0)}})
+    trace = run(tmp_path, jobs({}, {}), script, nodes=16)
+    assert script.outcomes == {100: True}
+    assert trace.phases_frame().query("start >= 100").groupby("job_id")["nodes"].max().to_dict() == {1: 9, 2: 7}
+
+
+def test_a_resize_of_a_job_without_an_application_costs_nothing(tmp_path: Path) -> None:
+    plain = pd.DataFrame({"job_id": [1], "submit": [0], "run_time": [60], "nodes": [2]})
+    trace = run(tmp_path, plain, Grower(), power_budget="10000")
+    assert ends(trace) == {1: 60} and trace.phases_frame()["nodes"].tolist() == [5, 4][-1:]
+
+
 def test_lowered_before_raised(tmp_path: Path) -> None:
     """One decision moves watts and nodes from one job to another; no instant has more than the budget."""
     script = Script({1: (None, 60.0), 2: (None, 30.0)}, {100: {2: (None, 60.0), 1: (None, 30.0)}})
