@@ -96,7 +96,8 @@ class Watts(WattsWay):
     def cap_of(self, job: Job) -> int:
         """Under which cap `job` would start now."""
         profile = job.sub.profile
-        return self._wanted.get(job.id) or self.spec.default_cap(0 if profile is None else profile.lowest_mw)
+        wanted = self._wanted.get(job.id) if self._wanted else None
+        return wanted or self.spec.default_cap(0 if profile is None else profile.lowest_mw)
 
     def allows(self, job: Job, alloc: Allocation) -> bool:
         """Whether the budget lets `job` start on that."""
@@ -110,7 +111,8 @@ class Watts(WattsWay):
     def started(self, job: Job, now: int) -> None:
         profile = job.sub.profile
         shape = self.shapes[job.id] = Shape(profile, job.n_nodes, self.cap_of(job), self.spec.base_mw, now)
-        self._wanted.pop(job.id, None)
+        if self._wanted:
+            self._wanted.pop(job.id, None)
         self._charge(shape.charged_mw, shape.drawn_mw)
         if profile is not None and self.spec.limit == SCALE and job.time_limit_s < ONE_YEAR_S:
             shape.limit_s = job.time_limit_s / self.asked_slowdown(job, profile)
@@ -240,16 +242,12 @@ class Watts(WattsWay):
                     (job_id, shape.phase_since, None, shape.nodes, shape.cap_mw, shape.charged_mw, shape.drawn_mw)
                 )
 
-    def joules(self, job_id: int) -> int:
-        """What the job has used up in all its runs, to the nearest joule."""
-        return (self.spent_mj.get(job_id, 0) + 500) // 1000
+    def taken_joules(self, job_id: int) -> int:
+        """What the job has used up in all its runs, to the nearest joule; asked once, for its row."""
+        return (self.spent_mj.pop(job_id, 0) + 500) // 1000
 
     def gone(self, job: Job) -> None:
-        """Nothing: its joules are kept until its row has been written (`forget`)."""
-
-    def forget(self, job_id: int) -> None:
-        """The row of the job has been written."""
-        self.spent_mj.pop(job_id, None)
+        """Nothing: its joules are kept until its row is written."""
 
     def check(self) -> None:
         """Recount; raises InvariantError on any difference."""
