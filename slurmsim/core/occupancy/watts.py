@@ -6,9 +6,11 @@ what their nodes draw beside, each node in full also where they share it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil
 from typing import TYPE_CHECKING
 
+from slurmsim.capacity import CapacityProfile
 from slurmsim.core.records.shape import Shape
 from slurmsim.core.state.interfaces import RunWay, WattsWay
 from slurmsim.errors import InvariantError
@@ -17,11 +19,12 @@ from slurmsim.model.power import SCALE, PowerSpec
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.node_table import Allocation
-    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.controller_state import ControllerState, Entry
     from slurmsim.energy.profile import Profile
 
 Phase = tuple[int, int, int | None, int, int, int, int]
 ONE_YEAR_S = 365 * 86400  # a limit of that long is none
+UNLIMITED = 1 << 60  # milliwatts before the first budget
 
 
 class Watts(WattsWay):
@@ -105,6 +108,33 @@ class Watts(WattsWay):
             return True
         fresh = (alloc.mask & self.state.table.idle & ~self.state.power.off).bit_count()
         return self.room(alloc.n_nodes * (self.cap_of(job) + self.spec.base_mw), fresh)
+
+    def start_mw(self, job: Job, nodes: int) -> int:
+        """What a start of `job` on so many idle nodes takes of the budget."""
+        return nodes * (self.cap_of(job) + self.spec.base_mw - self.spec.idle_mw)
+
+    def outlook(self, releases: Iterable[Entry]) -> CapacityProfile:
+        """What the budget leaves from now on: it changes as it is known to, and jobs end as `releases` say."""
+        now, idle_mw = self.state.now, self.spec.idle_mw
+        before = self.spec.budget_at(now)
+        level = UNLIMITED if before is None else before
+        changes = dict[int, int]()
+        for time, watts in self.spec.budget:
+            if time > now:
+                changes[time] = changes.get(time, 0) + watts - level
+                level = watts
+        for end, _, job in releases:
+            shape = self.shapes[job.id]
+            moved = shape.moving_until if now < shape.moving_until < end else max(end, now + 1)
+            own, end = shape.own_mw - shape.nodes * idle_mw, max(end, now + 1)
+            changes[end] = changes.get(end, 0) + own
+            changes[moved] = changes.get(moved, 0) + shape.charged_mw - shape.own_mw
+        times, left = [now], [(UNLIMITED if before is None else before) - self.total_mw]
+        for time in sorted(changes):
+            if changes[time]:
+                times.append(time)
+                left.append(left[-1] + changes[time])
+        return CapacityProfile.of_steps(times, left)
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 

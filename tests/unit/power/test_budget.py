@@ -28,6 +28,27 @@ def peak(trace: Trace) -> int:
     return int(trace.usage_frame()["charged_mw"].max())
 
 
+@pytest.mark.parametrize("policy", ["easy", "conservative", "easy:order=shortest"])
+@pytest.mark.parametrize("memory", [{}, {"mem_per_node": 1}])
+def test_nobody_delays_who_waits_for_watts(tmp_path: Path, policy: str, memory: dict[str, int]) -> None:
+    """Nodes for twenty, watts for eight: the second waits for the first to end, not for whom it was passed by.
+
+    Counted and pinned to nodes.
+    """
+    plain = {"min_nodes": -1, "max_nodes": -1, "malleable": 0, "app": "", **memory}
+    frame = jobs(
+        {**plain, "nodes": 4, "run_time": 1000, "time_limit": 1000},
+        {**plain, "submit": 1, "nodes": 8, "run_time": 100, "time_limit": 100},
+        {**plain, "submit": 2, "nodes": 4, "run_time": 2000, "time_limit": 2000},
+        {**plain, "submit": 3, "nodes": 3, "run_time": 900, "time_limit": 900},
+    )
+    trace = run(tmp_path, frame, policy, nodes=20, power_budget=str(8 * 116))
+    assert column(trace, "start") == {1: 0, 2: 1000, 3: 1100, 4: 3}
+    falls = steps(tmp_path, (0, 928), (500, 480), (1500, 928))  # which is known beforehand
+    trace = run(tmp_path, frame, policy, nodes=20, power_budget=falls)
+    assert column(trace, "start")[4] >= 1000 and not (trace.events_frame()["event"] == "SUSPEND").any()
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "backfill", "builtin"])
 def test_kept_under_every_policy(tmp_path: Path, policy: str) -> None:
     """Nodes for four, watts for two of them."""
