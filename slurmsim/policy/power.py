@@ -20,6 +20,8 @@ class PowerFacts(Protocol):
         What counts against it: jobs, and nodes without one.
     base_w, full_w, idle_w
         Of a node: what it draws beside its processor under a job, the most its processor draws, and without a job.
+    cap_w
+        The cap of a job that is given none, unless its application has no cap that low.
     n_nodes
         Nodes that are not powered down, with and without jobs.
     """
@@ -34,6 +36,8 @@ class PowerFacts(Protocol):
     def full_w(self) -> float: ...
     @property
     def idle_w(self) -> float: ...
+    @property
+    def cap_w(self) -> float: ...
     @property
     def n_nodes(self) -> int: ...
 

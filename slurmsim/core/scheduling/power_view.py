@@ -19,6 +19,7 @@ class SeenPower(NamedTuple):
     base_w: float
     full_w: float
     idle_w: float
+    cap_w: float
     n_nodes: int
 
 
@@ -40,7 +41,7 @@ def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
     awake = state.table.n - (state.power.off & state.table.idle).bit_count()
     return SeenPower(
         None if budget is None else budget / 1000, watts.total_mw / 1000, spec.base_mw / 1000, spec.full_mw / 1000,
-        spec.idle_mw / 1000, awake,
+        spec.idle_mw / 1000, spec.default_cap(0) / 1000, awake,
     )  # fmt: skip
 
 
