@@ -5,9 +5,10 @@ find room; the first that does not blocks those behind it. Then nodes are dealt 
 fewest or more than its most; who has reached its most leaves the rest to the others, and what is left over goes to
 those that came first. Jobs that change are resized together, then jobs start. A job without an application is rigid and
 has what it asks for; one that is moldable keeps the nodes it started with. A job whose data still move from the last
-change keeps its nodes until they have moved. Under a power budget only as many nodes are dealt out as it bears; what it
-forbids all the same, since watts come back later than nodes, is carried out as far as it can be: who shrinks, then one
-by one who grows, and a job starts on its fewest nodes.
+change keeps its nodes until they have moved, and one with scheduling points until it comes to one.
+Under a power budget only as many nodes are dealt out as it bears; what it forbids all the same, since watts come back
+later than nodes, is carried out as far as it can be: who shrinks, then one by one who grows, and a job starts on its
+fewest nodes.
 
 With ``every`` seconds sizes are dealt out anew at that distance at most often, so that changes cost less; starts and
 shrinking for them wait for nobody. Limits of jobs do not matter, nobody starves, and nobody is backfilled.
@@ -64,6 +65,9 @@ class Equipartition(Policy):
         ]  # fmt: skip
         if changes:
             yield from _carry_out(changes)
+        points = [shape.point for shape in shaped if shape.point > now]
+        if points:
+            yield WakeAt(min(points))
         if not grow and any(shares[job.id] > job.n_nodes for job, _, _ in running):
             yield WakeAt(again)
         for job, _, _ in let_in:
@@ -80,7 +84,8 @@ class Equipartition(Policy):
             return job, job.n_nodes, job.n_nodes
         if job.start_time is None:
             return job, profile.min_nodes, profile.max_nodes
-        if not profile.malleable or now < view.shape(job).moving_until:
+        shape = view.shape(job)
+        if not profile.malleable or now < shape.moving_until or now < shape.point:
             return job, job.n_nodes, job.n_nodes
         return job, profile.min_nodes, profile.max_nodes
 

@@ -59,6 +59,8 @@ class ShapeView(Protocol):
         When its nodes last changed; None for never.
     moving_until
         Its data move until then; its nodes cannot change before.
+    point
+        The first second from now on in which its nodes may change: its next scheduling point, or now.
     """
 
     @property
@@ -75,6 +77,8 @@ class ShapeView(Protocol):
     def resized_at(self) -> int | None: ...
     @property
     def moving_until(self) -> int: ...
+    @property
+    def point(self) -> int: ...
 
 
 class PowerView(PoolsView, Protocol):

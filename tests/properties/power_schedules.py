@@ -34,7 +34,12 @@ from slurmsim.sim.network import Behaviour, Network
 
 CALM = 6_000  # from then on nothing fails, and there are watts for everybody
 NODES = 12
-APPS = ("LeanMD:parallelism=24:sigma=0.2", "Wave2D:parallelism=9:sigma=0", "Jacobi2D:parallelism=3:sigma=1")
+APPS = (
+    "LeanMD:parallelism=24:sigma=0.2",
+    "Wave2D:parallelism=9:sigma=0",
+    "Jacobi2D:parallelism=3:sigma=1",
+    "AMR:parallelism=6:sigma=0.5:points=90",
+)
 CAPS = (32.0, 37.5, 45.0, 60.0, None)
 MOST_MW = NODES * 116_000
 

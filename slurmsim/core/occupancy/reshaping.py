@@ -72,7 +72,8 @@ class Reshaping:
     def _may_change(self, job: Job, nodes: int) -> bool:
         if job.state != JobState.RUNNING or (self._power is not None and self._power.waits(job)):
             return False
-        return nodes == job.n_nodes or self.state.now >= self.watts.shapes[job.id].moving_until
+        now, shape = self.state.now, self.watts.shapes[job.id]
+        return nodes == job.n_nodes or (now >= shape.moving_until and shape.point(now) == now)
 
     def _places(self, wishes: Sequence[Wish], among: Bitmap | None) -> dict[int, Bitmap] | None:
         """Where each job that grows finds its further nodes; None if one does not."""

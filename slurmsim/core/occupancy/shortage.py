@@ -76,6 +76,8 @@ class Shortage:
                 return
             if profile is None or not profile.malleable or self.state.now < shape.moving_until:
                 continue
+            if shape.point(self.state.now) > self.state.now:
+                continue
             each = shape.cap_mw + self.watts.spec.base_mw - self.watts.spec.idle_mw
             nodes = max(profile.min_nodes, shape.nodes - -(-over // each)) if each > 0 else shape.nodes
             if nodes < shape.nodes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from power_runs import column, jobs, run
+from power_runs import LEAN, Script, column, jobs, run
 
+from slurmsim.energy.profile import read_profile
+from slurmsim.errors import SlurmSimError
 from slurmsim_policies.equipartition import deal
 
 
@@ -74,3 +77,36 @@ def test_under_a_budget(tmp_path: Path, budget: str) -> None:
     trace = run(tmp_path, frame, "equipartition", nodes=32, power_budget=budget)
     assert set(column(trace, "state").values()) == {"COMPLETED"}
     assert trace.usage_frame()["charged_mw"].max() <= 1000 * int(budget)
+
+
+@pytest.mark.parametrize("policy", ["equipartition", "parm:budget_w=3000"])
+def test_sizes_change_at_scheduling_points_alone(tmp_path: Path, policy: str) -> None:
+    """An application that is able to after each 700 s of work does so nowhere else, and uses them."""
+    profile = read_profile(f"{LEAN}:points=700", 4, 32, True)
+    frame = jobs(*[{"submit": 500 * k, "max_nodes": 32, "app": f"{LEAN}:points=700"} for k in range(4)])
+    phases = run(tmp_path, frame, policy, nodes=32).phases_frame()
+    changed = 0
+    for _, mine in phases.sort_values("start").groupby("job_id"):
+        rows = list(mine.itertuples())
+        same = list(takewhile(lambda row, first=rows[0]: row.nodes == first.nodes, rows))  # type: ignore[misc]
+        if len(same) == len(rows):
+            continue
+        changed += 1
+        done = sum((row.end - row.start) / profile.slowdown(row.nodes, row.cap_mw) for row in same)
+        assert (done + 1e-6) % 700 < 1 / profile.slowdown(same[-1].nodes, same[-1].cap_mw) + 1e-6
+    assert changed
+
+
+def test_changes_elsewhere_are_refused(tmp_path: Path) -> None:
+    """At a point, which comes after 700 s of work, they are not; caps may change anywhere."""
+    app = "LeanMD:parallelism=16:sigma=0:points=700"  # on its most nodes at full power
+    frame = jobs({"nodes": 16, "app": app})
+    script = Script(changes={600: {1: (8, None)}, 650: {1: (None, 60.0)}, 700: {1: (8, None)}, 900: {1: (4, None)}})
+    run(tmp_path, frame, script)
+    assert script.outcomes == {600: False, 650: True, 700: True, 900: False}
+
+
+@pytest.mark.parametrize("points", ["0.5", "-1", "nan", "inf"])
+def test_points_that_cannot_be(tmp_path: Path, points: str) -> None:
+    with pytest.raises(SlurmSimError, match="scheduling points after each"):
+        run(tmp_path, jobs({"app": f"{LEAN}:points={points}"}))
