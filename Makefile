@@ -41,6 +41,7 @@ nightly: test-compiled ## test-compiled; fuzzers and properties with thousands o
 	@.ci/setup dev
 	@SLURMSIM_MUTATIONS=100000 SLURMSIM_SLIPS=20000 HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 tests/fuzz
 	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n 2 -m hypothesis
+	@SLURMSIM_SCHEDULES=100000 $(BIN)/python -m pytest -s tests/properties/test_power_schedules.py
 	@SLURMSIM_KILLS=1000 $(BIN)/python -m pytest -s tests/live/test_kill.py
 	@SLURMSIM_STOPS=1000 $(BIN)/python -m pytest -s tests/live/test_stopping.py
 	@$(BIN)/python -m pytest -n 2 -m slow

@@ -2,7 +2,8 @@
 
 Where jobs of a pool need interchangeable units (`Pool.counts`), counting decides: EASY from one shadow time, and
 conservative from a profile of planned starts. Elsewhere (mixed shares of nodes, memory, GRES, features, overlapping
-partitions) plans are pinned to nodes in a node space, exactly as far as the expected ends of running jobs tell.
+partitions) plans are pinned to nodes in a node space, exactly as far as the expected ends of running jobs tell. Under a
+power budget jobs are planned anew at each pass, by counting if that decides but for the watts (`planned_pass`).
 
 A job is planned with `expected_s` seconds: its limit, or what a predictor says (option ``predictor``). Then one that
 runs may exceed what it was planned with. The core corrects its expected end and changes `Pool.edits`, so everything is
@@ -20,8 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
+from itertools import accumulate
 from typing import ClassVar
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
 from slurmsim.policy import Decision, Decisions, JobView, Plan, Policy, Pool, PoolsView, RecordView, Start, WakeAt
 
@@ -57,7 +60,7 @@ class ReservationBackfill(Policy):
             return ()
         if not pool.counts:
             self._pools.pop(pool.name, None)
-            return pinned_pass(pool, now, self.depth, self._shortest_first)
+            return planned_pass(pool, now, self.depth, self._shortest_first)
         state = self._pools.get(pool.name)
         if state is None:
             state = self._pools[pool.name] = (
@@ -289,55 +292,155 @@ def _expected(record: RecordView) -> int:
     return record.job.expected_s
 
 
-def pinned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool = False) -> Decisions:
-    """One pass where counting is not enough: planned starts are pinned to nodes, replanned at every pass.
+class Pinned:
+    """Where plans are pinned to nodes: a node space, and what the core forecasts on its sets."""
 
-    Jobs beyond the reservation depth start only where no planned job needs the node before they end.
+    def __init__(self, pool: Pool, now: int) -> None:
+        self.pool, self.now = pool, now
+        self.space = NodeSpace(now, FOREVER, pool.available())
+        for begin, end, nodes in pool.closed():
+            self.space.take(begin, end, nodes)
+
+    def earliest(self, record: RecordView, begin: int) -> tuple[int, Bitmap] | None:
+        """Earliest start from `begin` on, and its nodes."""
+        return earliest_pinned(self.pool, self.space, record, self.now, begin)
+
+    def take(self, record: RecordView, start: int, nodes: Bitmap) -> None:
+        """Plan the record's job."""
+        self.space.take(start, start + record.job.expected_s, nodes)
+
+    def started(self, record: RecordView) -> None:
+        """The record's job has started: the core forecasts with it."""
+
+    def start(self, record: RecordView) -> Start | None:
+        """A start now that is in the way of no plan; None if there is none."""
+        within = self.within(record)
+        return Start(record, within) if self.pool.fits(record, within) else None
+
+    def within(self, record: RecordView) -> Bitmap:
+        """The nodes no plan needs while the record's job would run."""
+        return self.space.free_over(self.now, self.now + record.job.expected_s - 1)
+
+
+class Counted:
+    """Where counting decides but for the watts: units free over time."""
+
+    def __init__(self, pool: Pool, now: int) -> None:
+        self.now = now
+        ends: dict[int, int] = {}
+        for end, _, job in pool.releases():
+            end = max(end, now + 1)
+            ends[end] = ends.get(end, 0) + pool.returning(job)
+        self.profile = CapacityProfile.of_steps(
+            [now, *sorted(ends)], [*accumulate((ends[end] for end in sorted(ends)), initial=pool.free_units)]
+        )
+
+    def earliest(self, record: RecordView, begin: int) -> tuple[int, Bitmap] | None:
+        """Earliest start from `begin` on; nodes are not named."""
+        start = self.profile.earliest(record.need, record.job.expected_s, begin)
+        return None if start is None else (start, 0)
+
+    def take(self, record: RecordView, start: int, nodes: Bitmap) -> None:
+        """Plan the record's job."""
+        self.profile.add(start, start + record.job.expected_s, -record.need)
+
+    def started(self, record: RecordView) -> None:
+        """The record's job has started."""
+        self.take(record, self.now, 0)
+
+    def start(self, record: RecordView) -> Start | None:
+        """A start now that is in the way of no plan; None if there is none."""
+        if record.need > self.profile.free[0] or self.earliest(record, self.now) != (self.now, 0):
+            return None
+        return Start(record)
+
+
+def planned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool = False) -> Decisions:
+    """One pass that plans everything anew: where nodes have to be named, or a power budget is kept beside units.
+
+    Jobs beyond the reservation depth start only where no planned job needs what they take before they end. Plans take
+    watts of a budget as they take nodes, so nobody who comes later delays who waits for watts.
     """
-    space = NodeSpace(now, FOREVER, pool.available())
-    for begin, end, nodes in pool.closed():
-        space.take(begin, end, nodes)
+    room: Pinned | Counted = Counted(pool, now) if pool.alike else Pinned(pool, now)
+    watts = pool.watts_left()
     planned = 0
     behind: list[RecordView] = []  # jobs beyond the depth, where they do not go in queue order
     for record in pool.turns(list(pool.pending)):
-        job = record.job
-        if not job.queued:
+        if not record.job.queued:
             continue
-        limit = job.expected_s
         if depth is not None and planned >= depth:
             if shortest_first:
                 behind.append(record)
-                continue
-            within = space.free_over(now, now + limit - 1)
-            if pool.fits(record, within):
-                yield Start(record, within)
+            elif watts is None or _watts_last(pool, watts, record, now):
+                yield from _fill_in(pool, room, watts, record, now)
             continue
-        found = earliest_pinned(pool, space, record, now)
+        found = _earliest(pool, room, watts, record, now)
         if found is None:
             continue
         start, nodes = found
         if start <= now:
-            within = space.free_over(now, now + limit - 1)
-            if (yield Start(record, within)):
+            if (yield Start(record, room.within(record) if isinstance(room, Pinned) else None)):
+                _taken(pool, room, watts, record, now)
                 continue
             start = now + 1
-        space.take(start, start + limit, nodes)
+        room.take(record, start, nodes)
+        if watts is not None:
+            watts.add(start, start + record.job.expected_s, -pool.watts_of(record))
         planned += 1
         yield Plan(record, start, nodes, promise=False)
     for record in sorted(behind, key=_expected):
-        within = space.free_over(now, now + record.job.expected_s - 1)
-        if record.job.queued and pool.fits(record, within):
-            yield Start(record, within)
+        if record.job.queued and (watts is None or _watts_last(pool, watts, record, now)):
+            yield from _fill_in(pool, room, watts, record, now)
     pool.seen()
 
 
-def earliest_pinned(pool: Pool, space: NodeSpace, record: RecordView, now: int) -> tuple[int, int] | None:
-    """Earliest start and nodes, given running jobs' expected ends and the plans in `space`.
+def _watts_last(pool: Pool, watts: CapacityProfile, record: RecordView, now: int) -> bool:
+    """Whether what the record's job draws is free from now until it ends."""
+    draw = pool.watts_of(record)
+    return draw <= watts.free[0] and watts.earliest(draw, record.job.expected_s, now) == now
+
+
+def _fill_in(
+    pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int
+) -> Decisions:
+    """Start the record's job if no plan is in its way."""
+    decision = room.start(record)
+    if decision is not None and (yield decision):
+        _taken(pool, room, watts, record, now)
+
+
+def _taken(pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int) -> None:
+    """The record's job has started."""
+    room.started(record)
+    if watts is not None:
+        watts.add(now, now + record.job.expected_s, -pool.watts_of(record))
+
+
+def _earliest(
+    pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int
+) -> tuple[int, Bitmap] | None:
+    """Earliest start, and nodes, from which units or nodes and, under a budget, watts last for all of the job."""
+    found = room.earliest(record, now)
+    if watts is None:
+        return found
+    draw, limit = pool.watts_of(record), record.job.expected_s
+    while found is not None:
+        start = watts.earliest(draw, limit, found[0])
+        if start is None or start == found[0]:
+            return None if start is None else found
+        found = room.earliest(record, start)
+    return None
+
+
+def earliest_pinned(
+    pool: Pool, space: NodeSpace, record: RecordView, now: int, begin: int
+) -> tuple[int, Bitmap] | None:
+    """Earliest start from `begin` on, and nodes, given running jobs' expected ends and the plans in `space`.
 
     Nodes busy now are preferred for a start in the future: idle ones stay free for backfill.
     """
     limit = record.job.expected_s
-    for after in [now, *[t for t in space.times if t > now]]:
+    for after in [begin, *[t for t in space.times if t > begin]]:
         within = space.free_over(after, after + limit - 1)
         found = pool.future(record, within, exact=True)
         if found is None:

@@ -75,7 +75,7 @@ class ParquetFormat:
             with pq.ParquetFile(path) as file:
                 schema = file.schema_arrow
                 header, quality = _metadata(schema.metadata or {}, path)
-                _check_names(schema.names, path)
+                check_names(schema.names, path)
                 table = file.read()
         except OSError as error:
             raise WorkloadError(f"cannot be read: {reason_of(error)}", file=str(path)) from None
@@ -121,7 +121,7 @@ def from_frame(frame: Any, name: str = "a DataFrame") -> Workload:
     path = Path(name)
     if not hasattr(frame, "columns"):
         raise WorkloadError(f"{type(frame).__name__} is no workload", expected="a path or a pandas DataFrame")
-    _check_names([str(column) for column in frame.columns], path)
+    check_names([str(column) for column in frame.columns], path)
     arrays = {str(column): _plain(frame[column], str(column), path) for column in frame.columns}
     return from_table(pa.table(arrays), path, WorkloadHeader(source=name, format="dataframe"))
 
@@ -226,7 +226,8 @@ def _metadata(metadata: Mapping[bytes, bytes], path: Path) -> tuple[WorkloadHead
         raise WorkloadError(f"metadata are damaged: {error!r}", file=str(path), field="slurmsim.workload") from None
 
 
-def _check_names(names: list[str], path: Path) -> None:
+def check_names(names: list[str], path: Path) -> None:
+    """Raises WorkloadError for an unknown column, one that is there twice, and one that has to be there and is not."""
     known = {**INT_COLUMNS, **TEXT_COLUMNS}
     for name in names:
         if name not in known:

@@ -120,7 +120,7 @@ def _sizes_now(
 ) -> list[int]:
     """The sizes a running job may have now (equation 6 for those that keep theirs)."""
     rests = shape.resized_at is not None and now < shape.resized_at + rules.f_se
-    if rules.version != WSE or not profile.malleable or rests or now < shape.moving_until:
+    if rules.version != WSE or not profile.malleable or rests or now < max(shape.moving_until, shape.point):
         return [shape.nodes]
     return sorted({*sizes, shape.nodes})
 

@@ -30,6 +30,7 @@ from slurmsim.policy import (
     Reconfigure,
     Solve,
     Start,
+    WakeAt,
 )
 from slurmsim_policies.parm.picture import MOST, NOMM, NOSE, WSE, Rules, decision_of
 
@@ -102,6 +103,8 @@ class Parm(Policy):
 
     def schedule(self, view: PowerView, now: int) -> Decisions:
         """Ask for a decision, unless nothing has come, ended or moved since the last."""
+        if self._rules.version == WSE and (points := _points(view, now)):
+            yield WakeAt(min(points))
         if view.solving or not (view.pending or view.running) or _seen(view, now) == self._settled:
             return
         decision = decision_of(view, now, self._rules, self.name)
@@ -140,6 +143,12 @@ class Parm(Policy):
                 yield Reconfigure([change])
 
 
+def _points(view: PowerView, now: int) -> list[int]:
+    """When running jobs come to scheduling points."""
+    jobs = [job for job in view.running if (profile := view.profile(job)) is not None and profile.points_s]
+    return [point for job in jobs if (point := view.shape(job).point) > now]
+
+
 def _seen(view: PowerView, now: int) -> Hashable:
     """What a decision depends on but time: who waits, who runs on what, whose data move, how much there is."""
     power = view.power
@@ -147,5 +156,5 @@ def _seen(view: PowerView, now: int) -> Hashable:
     running = []
     for job in view.running:
         shape = view.shape(job)
-        running.append((job.id, shape.nodes, shape.cap_w, now < shape.moving_until))
+        running.append((job.id, shape.nodes, shape.cap_w, now < shape.moving_until, now < shape.point))
     return tuple(job.id for job in view.pending), tuple(sorted(running)), power.budget_w, view.free_nodes

@@ -144,28 +144,33 @@ def _resizes(job: Any, begin: Any, held: Any, span: int, busy: float) -> dict[st
 
 
 def run_cell(cell: ParmCell, *, scratch: str) -> dict[str, Any]:
-    """Simulate one cell; the validator has nothing against it."""
+    """Simulate one cell."""
+    system = SYSTEMS[cell.system]
+    frame = testbed(cell.jobs, cell.gamma, cell.seed)
+    return simulated(cell.name, frame, system, BUDGET_W, scratch)
+
+
+def simulated(name: str, frame: pd.DataFrame, system: System, budget_w: int, scratch: str) -> dict[str, Any]:
+    """The figures of `frame` under a system; the validator has nothing against the run."""
     from slurmsim.replaying.options import RunOptions
     from slurmsim.replaying.preparation import FRAME, prepare
     from slurmsim.replaying.replay import execute
     from slurmsim.trace.reader import read_trace
     from slurmsim.validate import validate_trace
 
-    system = SYSTEMS[cell.system]
-    frame = testbed(cell.jobs, cell.gamma, cell.seed)
     if system.asks == "min":
-        frame["nodes"] = frame["min_nodes"]
+        frame = frame.assign(nodes=frame["min_nodes"])
     with tempfile.TemporaryDirectory(dir=scratch) as place:
         options = RunOptions.of(
-            FRAME, f"{place}/run", nodes=system.nodes, policy=cell.policy, power_cap=system.cap,
-            power_budget=BUDGET_W if system.budget else None,
+            FRAME, f"{place}/run", nodes=system.nodes, policy=system.policy, power_cap=system.cap,
+            power_budget=budget_w if system.budget else None,
         )  # fmt: skip
         folder, summary, interrupted = execute(prepare(options, frame), report=False)
         if interrupted:
             raise KeyboardInterrupt
         report = validate_trace(folder)
         if not report.valid:
-            raise InvariantError(f"{cell.name}: {report.failed[0]}")
+            raise InvariantError(f"{name}: {report.failed[0]}")
         return {**measure(read_trace(folder)), "wall_s": summary["wall_s"]}
 
 

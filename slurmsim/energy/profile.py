@@ -1,7 +1,8 @@
 """What a job says of its application: how fast it is on which sizes, relative to its largest at full power.
 
 No seconds: those are the driver's, who knows real run times. A workload says it in the column ``app``: a row of
-`TABLE` or the six numbers of `Power`, then ``parallelism`` and ``sigma``, ``LeanMD:parallelism=24:sigma=0.2``.
+`TABLE` or the six numbers of `Power`, then ``parallelism`` and ``sigma``, ``LeanMD:parallelism=24:sigma=0.2``; and
+``points``, if its size may change at scheduling points alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from slurmsim.energy.table import TABLE
 from slurmsim.errors import ConfigError
 
 _SCALING = ("parallelism", "sigma")
+_POINTS = "points"
 _POWER = tuple(one.name for one in fields(Power))
 EXAMPLE = "LeanMD:parallelism=24:sigma=0.2"
 
@@ -30,12 +32,16 @@ class Profile:
         The sizes it may have; one size makes it rigid.
     malleable
         Whether its size may change while it runs, too; else only before.
+    points_s
+        Its scheduling points: its size may change each time it has done so much more work, in seconds on `max_nodes` at
+        full power, as at the end of an iteration; 0 for at any time.
     """
 
     application: Application
     min_nodes: int
     max_nodes: int
     malleable: bool
+    points_s: float = 0.0
     _found: dict[tuple[int, int], float] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -68,8 +74,8 @@ def read_profile(text: str, min_nodes: int, max_nodes: int, malleable: bool) -> 
         raise _wrong(text, f"{head!r} is no row of the table", ", ".join(TABLE))
     for item in items:
         name, equals, value = item.partition("=")
-        if not equals or name not in (*_POWER, *_SCALING):
-            raise _wrong(text, f"{item!r} is no number of an application", ", ".join((*_POWER, *_SCALING)))
+        if not equals or name not in (*_POWER, *_SCALING, _POINTS):
+            raise _wrong(text, f"{item!r} is no number of an application", ", ".join((*_POWER, *_SCALING, _POINTS)))
         try:
             numbers[name] = float(value)
         except ValueError:
@@ -77,12 +83,15 @@ def read_profile(text: str, min_nodes: int, max_nodes: int, malleable: bool) -> 
     lacking = [name for name in (*_POWER, *_SCALING) if name not in numbers]
     if lacking:
         raise _wrong(text, f"{lacking[0]} is missing", EXAMPLE)
+    points = numbers.pop(_POINTS, 0.0)
+    if not (points == 0 or 1 <= points < 1e9):
+        raise _wrong(text, f"scheduling points after each {points:g} s", "1 second of work or more")
     try:
         share = float(share_of_t1(max_nodes, max(numbers["parallelism"], 1.0), numbers["sigma"]))
         application = Application(t1_s=1 / share, **numbers) if share > 0 else Application(t1_s=1, **numbers)
     except ConfigError as error:
         raise _wrong(text, error.message, error.expected or EXAMPLE) from None
-    return Profile(application, min_nodes, max_nodes, malleable)
+    return Profile(application, min_nodes, max_nodes, malleable, points)
 
 
 def _wrong(text: str, message: str, expected: str) -> ConfigError:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import CapacityProfile
 from slurmsim.policy.cluster import ClusterView, JobView, RecordView
 
 
@@ -66,13 +67,17 @@ class Pool(Protocol):
     def counts(self) -> bool:
         """Whether what jobs take here is interchangeable, so that counting units decides everything.
 
-        Every job needs a number of equal nodes, or of equal CPUs, out of the whole pool; otherwise placement must be
-        asked.
+        Every job needs a number of equal nodes, or of equal CPUs, out of the whole pool (`alike`), and there is no
+        power budget; otherwise placement must be asked.
         """
 
     @property
+    def alike(self) -> bool:
+        """The same, whether there is a power budget or not: then units and watts together decide."""
+
+    @property
     def free_units(self) -> int:
-        """Units free now on usable nodes, while `counts`."""
+        """Units free now on usable nodes, while `alike`."""
 
     def releases(self) -> Iterable[tuple[int, int, JobView]]:
         """Running jobs as (`expected_end`, id, job), earliest first."""
@@ -83,6 +88,17 @@ class Pool(Protocol):
 
     def need_of(self, job: JobView) -> int:
         """Units a job takes in the partition it ran in, or the first it asked for."""
+
+    # -- watts
+
+    def watts_left(self) -> CapacityProfile | None:
+        """What the power budget leaves from now on, milliwatts, as running jobs are expected to end; a copy.
+
+        None without a budget. Below zero where the budget will fall below what runs.
+        """
+
+    def watts_of(self, record: RecordView) -> int:
+        """What a start of the record's job takes of it, milliwatts, while it is not None."""
 
     # -- nodes
 

@@ -21,7 +21,7 @@ class PowerFacts(Protocol):
     base_w, full_w, idle_w
         Of a node: what it draws beside its processor under a job, the most its processor draws, and without a job.
     cap_w
-        The cap of processors under a job to which nobody gives another one.
+        The cap of a job that is given none, unless its application has no cap that low.
     n_nodes
         Nodes that are not powered down, with and without jobs.
     """
@@ -59,6 +59,8 @@ class ShapeView(Protocol):
         When its nodes last changed; None for never.
     moving_until
         Its data move until then; its nodes cannot change before.
+    point
+        The first second from now on in which its nodes may change: its next scheduling point, or now.
     """
 
     @property
@@ -75,6 +77,8 @@ class ShapeView(Protocol):
     def resized_at(self) -> int | None: ...
     @property
     def moving_until(self) -> int: ...
+    @property
+    def point(self) -> int: ...
 
 
 class PowerView(PoolsView, Protocol):

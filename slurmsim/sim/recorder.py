@@ -64,9 +64,13 @@ class Recorder(Listener):
         c = self.controller
         assert c is not None
         append = self._usage
-        watts = self._watts
-        for totals in c.state.usage.rows(now):
-            append(totals if watts is None else totals + _watts_of(watts, totals[1]))
+        if self._watts is None:
+            for totals in c.state.usage.rows(now):
+                append(totals)
+        elif rows := c.state.usage.rows(now):
+            power = _watts_of(self._watts)
+            for totals in rows:
+                append(totals + (_NO_WATTS if totals[1] else power))
         self._turns += 1
         if self._turns & 255 == 0:
             self.drain()
@@ -99,8 +103,7 @@ class Recorder(Listener):
         if watts is None:
             self._jobs(self._row(job))
         else:
-            self._jobs((*self._row(job), watts.joules(job.id)))
-            watts.forget(job.id)
+            self._jobs((*self._row(job), watts.taken_joules(job.id)))
         self._arrived.pop(job.id, None)
 
     def requeued(self, run: Job) -> None:
@@ -194,10 +197,8 @@ class Recorder(Listener):
 _NO_WATTS: tuple[int | None, ...] = (None, None, None, None)
 
 
-def _watts_of(watts: Watts, partition: str) -> tuple[int | None, ...]:
-    """Cells of `schema.POWER` in a row of usage."""
-    if partition:
-        return _NO_WATTS
+def _watts_of(watts: Watts) -> tuple[int | None, ...]:
+    """Cells of `schema.POWER` in a row of usage of the whole cluster; those of partitions have none."""
     idle = watts.idle_mw
     return watts.charged_mw + idle, watts.drawn_mw, idle, watts.budget_mw
 

@@ -52,10 +52,8 @@ def int_array(values: Sequence[int | None] | npt.NDArray[Any], *, nullable: bool
         return _plain(np.fromiter(values, np.int64, n))
     if nulls == n:
         return _masked(np.zeros(n, np.int64), np.zeros(n, bool))
-    objects = np.array(values, object)
-    valid = np.fromiter((v is not None for v in values), bool, n)
-    objects[~valid] = 0
-    return _masked(objects.astype(np.int64), valid)
+    valid = np.fromiter([v is not None for v in values], bool, n)
+    return _masked(np.fromiter([0 if v is None else v for v in values], np.int64, n), valid)
 
 
 def text_array(values: Sequence[str | None] | npt.NDArray[Any]) -> pa.Array:

@@ -88,6 +88,9 @@ AllocTRES|ReqCPUS|NCPUS|NNodes|ReqNodes|ReqMem|NodeList|User|Account|Partition|Q
 """
 
 
+CSV = b"job_id,submit,run_time,nodes,max_nodes,app\n1,0,10,2,4,LeanMD:parallelism=9:sigma=0\n2,5,20,1,,\n"
+
+
 def _parquet() -> bytes:
     ints = {name: np.array(values, np.int64) for name, values in {
         "job_id": [1, 2, 3], "submit": [0, 5, 9], "run_time": [10, 20, 30], "time_limit": [60, 60, -1],
@@ -115,6 +118,7 @@ READERS = {
     "swf": Reader(read_workload, lambda: SWF, "log.swf"),
     "sacct": Reader(lambda path: read_workload(path, "sacct"), lambda: SACCT, "dump.txt"),
     "parquet": Reader(read_workload, _parquet, "log.parquet"),
+    "csv": Reader(lambda path: read_workload(path, "csv"), lambda: CSV, "log.csv"),
 }
 
 

@@ -40,7 +40,7 @@ class Reshaping:
 
         Further nodes are taken out of `among`, None for all.
         """
-        wishes = [one for one in wishes if self._differs(one)]
+        wishes = sorted((one for one in wishes if self._differs(one)), key=_by_id)
         if not all(self._may_change(job, nodes) for job, nodes, _ in wishes):
             return False
         within = self._places(wishes, among)
@@ -49,11 +49,13 @@ class Reshaping:
         shapes, spec = self.watts.shapes, self.watts.spec
         self.watts.joint_s = 2 * max((spec.resize_s(shapes[job.id].nodes, n) for job, n, _ in wishes), default=0.0)
         try:
-            for job, nodes, cap_mw in sorted(wishes, key=self._order):
+            for job, _, cap_mw in wishes:
                 if cap_mw < shapes[job.id].cap_mw:
                     self.watts.set_cap(job, cap_mw)
+            for job, nodes, _ in sorted(wishes, key=_grows):  # who shrinks may leave nodes to who grows
                 if nodes != job.n_nodes and not self._resizes.to(job, nodes, within.get(job.id), any_size=True):
                     raise InvariantError(f"job {job.id} does not get the {nodes} nodes that were found for it")
+            for job, _, cap_mw in wishes:
                 self.watts.set_cap(job, cap_mw)
                 self.state.actions.append(Reshaped(job))
         finally:
@@ -70,13 +72,8 @@ class Reshaping:
     def _may_change(self, job: Job, nodes: int) -> bool:
         if job.state != JobState.RUNNING or (self._power is not None and self._power.waits(job)):
             return False
-        return nodes == job.n_nodes or self.state.now >= self.watts.shapes[job.id].moving_until
-
-    def _order(self, wish: Wish) -> tuple[bool, int]:
-        """Those that will draw less first, then by id."""
-        job, nodes, cap_mw = wish
-        each = cap_mw + self.watts.spec.base_mw
-        return nodes > job.n_nodes or nodes * each > self.watts.shapes[job.id].own_mw, job.id
+        now, shape = self.state.now, self.watts.shapes[job.id]
+        return nodes == job.n_nodes or (now >= shape.moving_until and shape.point(now) == now)
 
     def _places(self, wishes: Sequence[Wish], among: Bitmap | None) -> dict[int, Bitmap] | None:
         """Where each job that grows finds its further nodes; None if one does not."""
@@ -86,7 +83,7 @@ class Reshaping:
             if nodes < job.n_nodes:
                 free |= job.nodes & ~lowest(job.nodes, nodes)
         free &= table.up if among is None else table.up & among
-        for job, nodes, _ in sorted(wishes, key=_by_id):
+        for job, nodes, _ in wishes:
             more = nodes - job.n_nodes
             if more <= 0:
                 continue
@@ -100,17 +97,22 @@ class Reshaping:
 
     def _affordable(self, wishes: Sequence[Wish]) -> bool:
         """Whether the budget bears what all will be charged at once; while data move the larger watts count."""
-        watts = self.watts
+        watts, idle_mw = self.watts, self.watts.spec.idle_mw
         more_mw = more_nodes = 0
         for job, nodes, cap_mw in wishes:
             shape = watts.shapes[job.id]
-            own = nodes * (cap_mw + watts.spec.base_mw)
-            moves = nodes != shape.nodes and shape.profile is not None
+            own, more = nodes * (cap_mw + watts.spec.base_mw), nodes - shape.nodes
+            moves = more != 0 and shape.profile is not None
             moving = moves or self.state.now < shape.moving_until
-            more_mw += (max(own, shape.charged_mw) if moving else own) - shape.charged_mw
-            more_nodes += nodes - shape.nodes
-        return more_mw <= 0 or watts.room(more_mw, more_nodes)
+            more_mw += (max(own, shape.charged_mw + more * idle_mw) if moving else own) - shape.charged_mw
+            more_nodes += more
+        return more_mw - more_nodes * idle_mw <= 0 or watts.room(more_mw, more_nodes)
 
 
 def _by_id(wish: Wish) -> int:
     return wish[0].id
+
+
+def _grows(wish: Wish) -> bool:
+    job, nodes, _ = wish
+    return nodes > job.n_nodes

@@ -76,6 +76,8 @@ class Shortage:
                 return
             if profile is None or not profile.malleable or self.state.now < shape.moving_until:
                 continue
+            if shape.point(self.state.now) > self.state.now:
+                continue
             each = shape.cap_mw + self.watts.spec.base_mw - self.watts.spec.idle_mw
             nodes = max(profile.min_nodes, shape.nodes - -(-over // each)) if each > 0 else shape.nodes
             if nodes < shape.nodes:
@@ -96,7 +98,7 @@ class Shortage:
         waiting = [job for _, _, job in self.state.suspended if watts.shapes[job.id].by_budget]
         for job in sorted(waiting, key=_weight, reverse=True):
             shape = watts.shapes[job.id]
-            if watts.room(shape.own_mw, shape.nodes):
+            if watts.room(shape.own_mw, self.state.alone(job).bit_count()):
                 self._suspension.go_on(job, BUDGET)
         if not self._gives_back:
             return

@@ -121,8 +121,8 @@ class Suspension:
             table.release(rest)
         if a.mask & ~table.idle:
             job.alloc = a = table.counted(a)
-            for _, _, other in self.state.running:
-                if other.nodes & a.mask:
+            for _, other_id, other in (*self.state.running, *self.state.suspended):
+                if other.nodes & a.mask and other_id not in self.state.parked:
                     self.share(other)
             self._unchecked.add(job.id)
         table.allocate(a, crowd=True)

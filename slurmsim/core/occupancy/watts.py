@@ -6,9 +6,11 @@ what their nodes draw beside, each node in full also where they share it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil
 from typing import TYPE_CHECKING
 
+from slurmsim.capacity import CapacityProfile
 from slurmsim.core.records.shape import Shape
 from slurmsim.core.state.interfaces import RunWay, WattsWay
 from slurmsim.errors import InvariantError
@@ -17,11 +19,12 @@ from slurmsim.model.power import SCALE, PowerSpec
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.node_table import Allocation
-    from slurmsim.core.state.controller_state import ControllerState
+    from slurmsim.core.state.controller_state import ControllerState, Entry
     from slurmsim.energy.profile import Profile
 
 Phase = tuple[int, int, int | None, int, int, int, int]
 ONE_YEAR_S = 365 * 86400  # a limit of that long is none
+UNLIMITED = 1 << 60  # milliwatts before the first budget
 
 
 class Watts(WattsWay):
@@ -96,7 +99,8 @@ class Watts(WattsWay):
     def cap_of(self, job: Job) -> int:
         """Under which cap `job` would start now."""
         profile = job.sub.profile
-        return self._wanted.get(job.id) or self.spec.default_cap(0 if profile is None else profile.lowest_mw)
+        wanted = self._wanted.get(job.id) if self._wanted else None
+        return wanted or self.spec.default_cap(0 if profile is None else profile.lowest_mw)
 
     def allows(self, job: Job, alloc: Allocation) -> bool:
         """Whether the budget lets `job` start on that."""
@@ -105,12 +109,40 @@ class Watts(WattsWay):
         fresh = (alloc.mask & self.state.table.idle & ~self.state.power.off).bit_count()
         return self.room(alloc.n_nodes * (self.cap_of(job) + self.spec.base_mw), fresh)
 
+    def start_mw(self, job: Job, nodes: int) -> int:
+        """What a start of `job` on so many idle nodes takes of the budget."""
+        return nodes * (self.cap_of(job) + self.spec.base_mw - self.spec.idle_mw)
+
+    def outlook(self, releases: Iterable[Entry]) -> CapacityProfile:
+        """What the budget leaves from now on: it changes as it is known to, and jobs end as `releases` say."""
+        now, idle_mw = self.state.now, self.spec.idle_mw
+        before = self.spec.budget_at(now)
+        level = UNLIMITED if before is None else before
+        changes = dict[int, int]()
+        for time, watts in self.spec.budget:
+            if time > now:
+                changes[time] = changes.get(time, 0) + watts - level
+                level = watts
+        for end, _, job in releases:
+            shape = self.shapes[job.id]
+            moved = shape.moving_until if now < shape.moving_until < end else max(end, now + 1)
+            own, end = shape.own_mw - shape.nodes * idle_mw, max(end, now + 1)
+            changes[end] = changes.get(end, 0) + own
+            changes[moved] = changes.get(moved, 0) + shape.charged_mw - shape.own_mw
+        times, left = [now], [(UNLIMITED if before is None else before) - self.total_mw]
+        for time in sorted(changes):
+            if changes[time]:
+                times.append(time)
+                left.append(left[-1] + changes[time])
+        return CapacityProfile.of_steps(times, left)
+
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 
     def started(self, job: Job, now: int) -> None:
         profile = job.sub.profile
         shape = self.shapes[job.id] = Shape(profile, job.n_nodes, self.cap_of(job), self.spec.base_mw, now)
-        self._wanted.pop(job.id, None)
+        if self._wanted:
+            self._wanted.pop(job.id, None)
         self._charge(shape.charged_mw, shape.drawn_mw)
         if profile is not None and self.spec.limit == SCALE and job.time_limit_s < ONE_YEAR_S:
             shape.limit_s = job.time_limit_s / self.asked_slowdown(job, profile)
@@ -134,9 +166,10 @@ class Watts(WattsWay):
         shape = self.shapes[job.id]
         if shape.nodes == job.n_nodes:
             return
-        lost_s = self.joint_s
-        if lost_s is None:
-            lost_s = 0.0 if shape.profile is None else 2 * self.spec.resize_s(shape.nodes, job.n_nodes)
+        lost_s = 0.0
+        if shape.profile is not None:
+            alone_s = 2 * self.spec.resize_s(shape.nodes, job.n_nodes)
+            lost_s = alone_s if self.joint_s is None else self.joint_s
         shape.resized_at = now
         self._alter(job, shape, job.n_nodes, shape.cap_mw, lost_s)
 
@@ -171,6 +204,7 @@ class Watts(WattsWay):
         self._close(job.id, shape, now)
         shape.advance(now)
         charged, drawn = shape.charged_mw, shape.drawn_mw
+        fresh = (nodes - shape.nodes) * self.spec.idle_mw  # nodes it gives back are charged as idle ones already
         shape.take(nodes, cap_mw, self.spec.base_mw)
         if lost_s and not shape.paused:
             shape.lost_s += lost_s
@@ -178,8 +212,8 @@ class Watts(WattsWay):
             self.state.timers.set(shape.moving_until, self._moved, job.id)
         if not shape.paused:
             moving = now < shape.moving_until and not self.at_once
-            shape.charged_mw = max(charged, shape.own_mw) if moving else shape.own_mw
-            shape.drawn_mw = max(drawn, shape.own_drawn_mw) if moving else shape.own_drawn_mw
+            shape.charged_mw = max(charged + fresh, shape.own_mw) if moving else shape.own_mw
+            shape.drawn_mw = max(drawn + fresh, shape.own_drawn_mw) if moving else shape.own_drawn_mw
             self._charge(shape.charged_mw - charged, shape.drawn_mw - drawn)
         self._move_limit(job, shape)
 
@@ -238,16 +272,12 @@ class Watts(WattsWay):
                     (job_id, shape.phase_since, None, shape.nodes, shape.cap_mw, shape.charged_mw, shape.drawn_mw)
                 )
 
-    def joules(self, job_id: int) -> int:
-        """What the job has used up in all its runs, to the nearest joule."""
-        return (self.spent_mj.get(job_id, 0) + 500) // 1000
+    def taken_joules(self, job_id: int) -> int:
+        """What the job has used up in all its runs, to the nearest joule; asked once, for its row."""
+        return (self.spent_mj.pop(job_id, 0) + 500) // 1000
 
     def gone(self, job: Job) -> None:
-        """Nothing: its joules are kept until its row has been written (`forget`)."""
-
-    def forget(self, job_id: int) -> None:
-        """The row of the job has been written."""
-        self.spent_mj.pop(job_id, None)
+        """Nothing: its joules are kept until its row is written."""
 
     def check(self) -> None:
         """Recount; raises InvariantError on any difference."""

@@ -89,3 +89,13 @@ class Shape:
         """When it has done so much, if nothing changes: the first whole second."""
         left = self.lost_s + (work_s - self.done_s) * self.slowdown
         return self.since + max(0, ceil(left - NOTHING_S))
+
+    def point(self, now: int) -> int:
+        """The first second from `now` on in which its size may change: its next scheduling point; `now` without any."""
+        every = 0.0 if self.profile is None else self.profile.points_s
+        if not every:
+            return now
+        passed, beyond = divmod(self.done_by(now) + NOTHING_S, every)
+        if beyond * self.slowdown < 1:  # it has come to one in this second
+            return now
+        return max(self.end_of((passed + 1) * every), now + 1)

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.capacity import CapacityProfile
 from slurmsim.core.placement.selector import Forecast
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
@@ -78,14 +79,17 @@ class PoolView:
 
     @property
     def counts(self) -> bool:
-        """Whether counting units decides everything here.
+        """Whether counting units decides everything here: they are `alike`, and there is no power budget."""
+        return (self.state.watts is None or not self.state.watts.limited) and self.alike
+
+    @property
+    def alike(self) -> bool:
+        """Whether units are.
 
         True while every job seen so far needs a number of equal nodes, or of equal CPUs, of the whole pool, and no
-        reservation or maintenance is to come, which closes some nodes and not others, nor is there a power budget.
+        reservation or maintenance is to come, which closes some nodes and not others.
         """
         if self.units is None or self.state.reserved.all:
-            return False
-        if self.state.watts is not None and self.state.watts.limited:
             return False
         cluster = self.state.cluster
         if cluster.n_compiled != self._requests_seen:
@@ -102,7 +106,7 @@ class PoolView:
 
     @property
     def free_units(self) -> int:
-        """Units free now on usable nodes; only meaningful while `counts`."""
+        """Units free now on usable nodes; only meaningful while `alike`."""
         table = self.state.table
         if self.units == "cpu":
             mask = self.mask & table.up
@@ -153,6 +157,16 @@ class PoolView:
     def closed(self) -> list[tuple[int, int, Bitmap]]:
         """Reservations and maintenance, now and to come: (start, end, nodes)."""
         return self._test.reservations.closed() if self.state.reserved.all else []
+
+    def watts_left(self) -> CapacityProfile | None:
+        """What the power budget leaves from now on, milliwatts; None without one."""
+        watts = self.state.watts
+        return watts.outlook(self.state.releases()) if watts is not None and watts.limited else None
+
+    def watts_of(self, record: Record) -> int:
+        """What a start of the record's job takes of it."""
+        assert self.state.watts is not None
+        return self.state.watts.start_mw(record.job, record.request.node_need)
 
     def available(self) -> Bitmap:
         """Usable nodes of the pool, busy or not."""

@@ -33,6 +33,7 @@ class SeenShape(NamedTuple):
     limit_s: float | None
     resized_at: int | None
     moving_until: int
+    point: int
 
 
 def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
@@ -48,7 +49,9 @@ def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
 def seen_shape(now: int, s: Shape) -> SeenShape:
     """What a running job has."""
     done_s = s.done_by(now)
-    return SeenShape(s.nodes, s.cap_mw / 1000, s.charged_mw / 1000, done_s, s.limit_s, s.resized_at, s.moving_until)
+    return SeenShape(
+        s.nodes, s.cap_mw / 1000, s.charged_mw / 1000, done_s, s.limit_s, s.resized_at, s.moving_until, s.point(now)
+    )
 
 
 def predicted_s(job: Job, watts: Watts | None) -> float:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import CapacityProfile
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.node_table import Allocation
@@ -99,6 +101,14 @@ class WattsWay(Observer):
 
     def allows(self, job: Job, alloc: Allocation) -> bool:
         """Whether the budget lets `job` start on that."""
+        raise NotImplementedError
+
+    def start_mw(self, job: Job, nodes: int) -> int:
+        """What a start of `job` on so many idle nodes takes of the budget."""
+        raise NotImplementedError
+
+    def outlook(self, releases: Iterable[tuple[int, int, Job]]) -> CapacityProfile:
+        """What the budget leaves from now on, when running jobs end as `releases` say."""
         raise NotImplementedError
 
     def ready(self, job: Job) -> None:

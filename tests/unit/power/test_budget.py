@@ -29,6 +29,27 @@ def peak(trace: Trace) -> int:
     return int(trace.usage_frame()["charged_mw"].max())
 
 
+@pytest.mark.parametrize("policy", ["easy", "conservative", "easy:order=shortest"])
+@pytest.mark.parametrize("memory", [{}, {"mem_per_node": 1}])
+def test_nobody_delays_who_waits_for_watts(tmp_path: Path, policy: str, memory: dict[str, int]) -> None:
+    """Nodes for twenty, watts for eight: the second waits for the first to end, not for whom it was passed by.
+
+    Counted and pinned to nodes.
+    """
+    plain = {"min_nodes": -1, "max_nodes": -1, "malleable": 0, "app": "", **memory}
+    frame = jobs(
+        {**plain, "nodes": 4, "run_time": 1000, "time_limit": 1000},
+        {**plain, "submit": 1, "nodes": 8, "run_time": 100, "time_limit": 100},
+        {**plain, "submit": 2, "nodes": 4, "run_time": 2000, "time_limit": 2000},
+        {**plain, "submit": 3, "nodes": 3, "run_time": 900, "time_limit": 900},
+    )
+    trace = run(tmp_path, frame, policy, nodes=20, power_budget=str(8 * 116))
+    assert column(trace, "start") == {1: 0, 2: 1000, 3: 1100, 4: 3}
+    falls = steps(tmp_path, (0, 928), (500, 480), (1500, 928))  # which is known beforehand
+    trace = run(tmp_path, frame, policy, nodes=20, power_budget=falls)
+    assert column(trace, "start")[4] >= 1000 and not (trace.events_frame()["event"] == "SUSPEND").any()
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "backfill", "builtin"])
 def test_kept_under_every_policy(tmp_path: Path, policy: str) -> None:
     """Nodes for four, watts for two of them."""
@@ -102,6 +123,28 @@ def test_while_data_move_the_larger_watts_count(tmp_path: Path) -> None:
     assert first["charged_mw"].tolist() == [928 * W, 928 * W, 464 * W]
     moved = int(first["end"].tolist()[1])
     assert moved == 100 + 4 and column(trace, "start")[2] == moved  # 2 * 3.04 s / 2... see test_progress for the cost
+
+
+def test_nodes_given_back_are_charged_once(tmp_path: Path) -> None:
+    """A job that shrinks where the budget is used up: its freed nodes count as idle ones, it for the rest."""
+    script = Script(changes={100: {1: (4, None)}})
+    trace = run(tmp_path, jobs({}), script, nodes=16, power_budget=str(8 * 116 + 8 * 10), idle_w="10")
+    assert script.outcomes == {100: True}
+    assert trace.phases_frame()["charged_mw"].tolist() == [928 * W, 888 * W, 464 * W]
+
+
+def test_who_shrinks_makes_room_for_who_grows(tmp_path: Path) -> None:
+    """Also where the one that shrinks draws more afterwards, and comes later."""
+    script = Script({1: (None, 30.0), 2: (None, 30.0)}, {100: {1: (9, None), 2: (7, 60.0)}})
+    trace = run(tmp_path, jobs({}, {}), script, nodes=16)
+    assert script.outcomes == {100: True}
+    assert trace.phases_frame().query("start >= 100").groupby("job_id")["nodes"].max().to_dict() == {1: 9, 2: 7}
+
+
+def test_a_resize_of_a_job_without_an_application_costs_nothing(tmp_path: Path) -> None:
+    plain = pd.DataFrame({"job_id": [1], "submit": [0], "run_time": [60], "nodes": [2]})
+    trace = run(tmp_path, plain, Grower(), power_budget="10000")
+    assert ends(trace) == {1: 60} and trace.phases_frame()["nodes"].tolist() == [5, 4][-1:]
 
 
 def test_lowered_before_raised(tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ def test_outputs_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(OutputError, match=r"folder\.parquet: cannot be written: not a regular file$"):
         run(log, folder)
-    with pytest.raises(WorkloadError, match=r"out\.csv: sacct dumps can be read only"):
-        run(log, tmp_path / "out.csv")
+    with pytest.raises(WorkloadError, match=r"out\.sacct: sacct dumps can be read only"):
+        run(log, tmp_path / "out.sacct")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_outputs_that_cannot_be_written(log: Path, tmp_path: Path) -> None:
         (["out.swf", "--shift-time", "5"], "--shift-time: only goes with --anonymize"),
         (["out.swf", "--anonymize", "--shift-time", "5"], "--shift-time: 5 is after the first submit time 0"),
         (["out.swf", "--seed", "-1"], "--seed: -1 is negative (expected a whole number >= 0)"),
-        (["out.swf", "--from", "pbs"], "no workload format 'pbs' (expected one of: parquet, sacct, streams, swf)"),
+        (["out.swf", "--from", "pbs"], "no workload format 'pbs' (expected one of: csv, parquet, sacct, streams, swf)"),
     ],
 )
 def test_wrong_usage(log: Path, words: list[str], message: str) -> None:
@@ -141,7 +141,7 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_strangers_format_is_found_like_ours(stranger: None, log: Path, tmp_path: Path) -> None:
-    assert list(formats()) == ["one", "parquet", "sacct", "streams", "swf"]
+    assert list(formats()) == ["csv", "one", "parquet", "sacct", "streams", "swf"]
     run(log, tmp_path / "a.one", "--quiet")
     assert (tmp_path / "a.one").read_text() == "ONE1"
     (tmp_path / "b").write_text("ONE7")

@@ -1,0 +1,130 @@
+"""Equipartition: running malleable jobs share the nodes alike, and as many jobs run as find their fewest nodes.
+
+At each arrival, end and change of nodes: jobs are let in in queue order as long as the fewest nodes of all that run
+find room; the first that does not blocks those behind it. Then nodes are dealt out evenly, to nobody less than its
+fewest or more than its most; who has reached its most leaves the rest to the others, and what is left over goes to
+those that came first. Jobs that change are resized together, then jobs start. A job without an application is rigid and
+has what it asks for; one that is moldable keeps the nodes it started with. A job whose data still move from the last
+change keeps its nodes until they have moved, and one with scheduling points until it comes to one.
+Under a power budget only as many nodes are dealt out as it bears; what it forbids all the same, since watts come back
+later than nodes, is carried out as far as it can be: who shrinks, then one by one who grows, and a job starts on its
+fewest nodes.
+
+With ``every`` seconds sizes are dealt out anew at that distance at most often, so that changes cost less; starts and
+shrinking for them wait for nobody. Limits of jobs do not matter, nobody starves, and nobody is backfilled.
+
+Source: McCann, Vaswani and Zahorjan 1993, "A Dynamic Processor Allocation Policy for Multiprogrammed Shared-Memory
+Multiprocessors"; Tucker and Gupta 1989 (process control).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from slurmsim.policy import Change, Decisions, JobView, Policy, PolicyOption, PowerView, Reconfigure, Start, WakeAt
+
+Share = tuple[JobView, int, int]
+"""A job, its fewest and its most nodes now."""
+
+
+def _seconds(text: str) -> int:
+    if int(text) < 0:
+        raise ValueError(text)
+    return int(text)
+
+
+class Equipartition(Policy):
+    """Equal shares of nodes for malleable jobs."""
+
+    name = "equipartition"
+    summary = "equal shares of the nodes for all malleable jobs, changed as jobs come and go"
+    OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
+        "every": PolicyOption(_seconds, 0, "seconds between two times at which running jobs are given more nodes"),
+    }
+
+    def schedule(self, view: PowerView, now: int) -> Decisions:
+        """Let jobs in, deal nodes out, resize, start."""
+        running = [self._share(view, job, now) for job in view.running]
+        free = _affordable(view) + sum(job.n_nodes for job in view.running) - sum(least for _, least, _ in running)
+        let_in: list[Share] = []
+        for job in view.pending:
+            share = self._share(view, job, now)
+            if share[1] > free:
+                break
+            let_in.append(share)
+            free -= share[1]
+        shaped = [view.shape(job) for job in view.running if view.profile(job) is not None]
+        dealt = [shape.resized_at for shape in shaped if shape.resized_at is not None]
+        again = max(dealt) + self.options["every"] if dealt else now
+        grow = now >= again
+        shares = deal([*running, *let_in], free)
+        changes = [
+            Change(job, nodes, None) for job, _, _ in running
+            if (nodes := shares[job.id]) < job.n_nodes or (nodes > job.n_nodes and grow)
+        ]  # fmt: skip
+        if changes:
+            yield from _carry_out(changes)
+        points = [shape.point for shape in shaped if shape.point > now]
+        if points:
+            yield WakeAt(min(points))
+        if not grow and any(shares[job.id] > job.n_nodes for job, _, _ in running):
+            yield WakeAt(again)
+        for job, _, _ in let_in:
+            profile = view.profile(job)
+            if profile is None:
+                yield Start(job)
+            elif not (yield Start(job, nodes=shares[job.id])) and shares[job.id] > profile.min_nodes:
+                yield Start(job, nodes=profile.min_nodes)
+
+    @staticmethod
+    def _share(view: PowerView, job: JobView, now: int) -> Share:
+        profile = view.profile(job)
+        if profile is None:
+            return job, job.n_nodes, job.n_nodes
+        if job.start_time is None:
+            return job, profile.min_nodes, profile.max_nodes
+        shape = view.shape(job)
+        if not profile.malleable or now < shape.moving_until or now < shape.point:
+            return job, job.n_nodes, job.n_nodes
+        return job, profile.min_nodes, profile.max_nodes
+
+
+def _affordable(view: PowerView) -> int:
+    """Nodes without a job that the power budget bears under one."""
+    power = view.power
+    if power is None or power.budget_w is None:
+        return view.free_nodes
+    each = power.base_w + power.cap_w - power.idle_w
+    left = max(0.0, power.budget_w - power.charged_w)
+    return min(view.free_nodes, int(left / each)) if each > 0 else view.free_nodes
+
+
+def deal(shares: list[Share], spare: int) -> dict[int, int]:
+    """Nodes of each job by id: its fewest, and `spare` ones dealt out so that the least is as large as it can be."""
+    given = {job.id: least for job, least, _ in shares}
+    most = {job.id: most for job, _, most in shares}
+    while spare > 0 and (open_ := [job_id for job_id, nodes in given.items() if nodes < most[job_id]]):
+        level = min(given[job_id] for job_id in open_)
+        lowest = [job_id for job_id in open_ if given[job_id] == level]
+        higher = [nodes for job_id in open_ if (nodes := given[job_id]) > level]
+        step = min([most[job_id] for job_id in lowest] + higher) - level
+        step = min(step, spare // len(lowest))
+        if not step:
+            lowest, step = lowest[:spare], 1
+        for job_id in lowest:
+            given[job_id] += step
+        spare -= step * len(lowest)
+    return given
+
+
+def _carry_out(changes: list[Change]) -> Decisions:
+    """All together, or who shrinks together and who grows one by one."""
+    if (yield Reconfigure(changes)):
+        return
+    shrinks = [change for change in changes if (change.nodes or 0) < change.job.n_nodes]
+    if shrinks:
+        yield Reconfigure(shrinks)
+    for change in changes:
+        if change not in shrinks:
+            yield Reconfigure([change])
