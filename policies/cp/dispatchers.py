@@ -51,7 +51,7 @@ def eurora(task: Task) -> Answer:
     instance, options = task.instance, task.options
     task.earliest = earliest_starts(instance)
     again, once = _effort(options, factor=5, calls=4), _effort(options)
-    # the authors call again, five times as long, while there is no plan; a hint is one, where no bounds forbid it
+    # the authors call again, five times as long, while there is no plan; a hint is one, where its bounds allow it
     effort = once if options["hint"] else again
     name, *others = options["model"].split("_")
     first = serial(instance, CapacityBoard(instance), by_wait(instance))
@@ -71,7 +71,7 @@ def eurora(task: Task) -> Answer:
     pure = {
         other: solve_one(task, other, task.best(other, plans), make, effort, variables * READING) for other in others
     }
-    stage, bounds = _bounded(task, name, pure, plans, make, again)
+    stage, bounds = _bounded(task, name, pure, plans, make, (once, again), variables * READING)
     answer = _finish(task, name, stage, first, hint, variables, model)
     answer.bounds = bounds
     return answer
@@ -82,11 +82,13 @@ def _all_earliest(task: Task, plan: Plan) -> bool:
 
 
 def _bounded(
-    task: Task, name: str, pure: dict[str, Stage], plans: list[Plan], make: Callable[[], ScheduleModel], effort: Effort
-) -> tuple[Stage, dict[str, int | float]]:
+    task: Task, name: str, pure: dict[str, Stage], plans: list[Plan], make: Callable[[], ScheduleModel],
+    efforts: tuple[Effort, Effort], reading: float,
+) -> tuple[Stage, dict[str, int | float]]:  # fmt: skip
     """Minimise `name`, each other criterion at most delta times the value its pure model found (equations 12-14).
 
     A value of 0 posts no bound (the authors' code). Without a solution: the best plan in hand, the pure models' first.
+    The second of `efforts` is for where no plan in hand is within the bounds; `reading` as in `solve_one`.
     """
     instance, delta = task.instance, Fraction(task.options["delta"])
     most = {}
@@ -101,6 +103,9 @@ def _bounded(
     lower = task.lower_bound(name)
     if within and task.value(name, hint) <= lower:
         return Stage(hint, Status.OPTIMAL, lower), shown
+    effort = efforts[0] if within and task.options["hint"] else efforts[1]
+    if within and task.too_long(reading, effort):
+        return Stage(hint, Status.FALLBACK, None), shown
     model = make()
     for other, limit in most.items():
         model.objective.at_most(other, limit * model.objective.scale(other) // criteria.scale(instance, other))

@@ -68,6 +68,16 @@ class Task:
         alone = criteria.value(self.instance, criterion, starts)
         return max(alone, criteria.least_makespan(self.instance)) if criterion == criteria.MKS else alone
 
+    def too_long(self, reading: float, effort: Effort) -> bool:
+        """Whether a model takes longer to be read in, `reading` deterministic seconds, than any call of `effort` has.
+
+        Only where there is a hint to fall back on; the note says it.
+        """
+        if not self.options["hint"] or reading < max(effort.limits.each()):
+            return False
+        self.note = f"the solver was not asked: reading the model in takes longer than its limit ({reading:.3f})"
+        return True
+
     def search(self, model: ScheduleModel, effort: Effort) -> Found:
         """Ask the solver, and keep the books."""
         from slurmsim_policies.cp.search import search
@@ -131,8 +141,7 @@ def solve_one(
     lower = task.lower_bound(criterion)
     if task.value(criterion, hint) <= lower:
         return Stage(hint, Status.OPTIMAL, lower)
-    if task.options["hint"] and reading >= max(effort.limits.each()):
-        task.note = f"the solver was not asked: reading the model in takes longer than its limit ({reading:.3f})"
+    if task.too_long(reading, effort):
         return Stage(hint, Status.FALLBACK, lower)
     model = make()
     model.objective.minimise(criterion)
