@@ -2,7 +2,7 @@
 
 `limits` and `enforced` have the same commands without and with EnforcePartLimits; `answers` is refusals and texts,
 `reservations` and `cores` which nodes and cores a reservation gets, `arrays` the last task of an array, `versions`
-sinfo's ``--exact``.
+sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ DIFFER: dict[str, set[int]] = {
     "enforced-22.05": {17, 18, 28, 31}, "enforced-24.11": {17, 18, 19, 25, 27, 28},
     "enforced-26.05": {17, 18, 25, 27, 28},
     # tasks of an array in the order of a hash table, and a node that fails with a job on a part of it
-    "arrays-26.05": {13, 21}, "versions-22.05": set(),
+    "arrays-26.05": {13, 21}, "versions-22.05": set(), "frequency-22.05": set(),
+    "frequency-24.11": set(),
 }  # fmt: skip
 QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
 
