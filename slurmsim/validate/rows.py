@@ -241,7 +241,9 @@ def _check_counts(
             asked, given = jobs.ints[name][runs.row], jobs.ints[got][runs.row]
             rows = np.flatnonzero(judged & (asked != NULL) & (given < asked))
             if name == "req_cpus":
-                rows = np.array([k for k in rows if not _rounded(runs, cluster, k, asked[k], given[k])], np.int64)
+                rows = np.array(
+                    [k for k in rows if not _rounded(runs, cluster, int(k), int(asked[k]), int(given[k]))], np.int64
+                )
             check.flag(
                 len(rows), (f"job {ids[runs.row[k]]} got {given[k]} {got}, it asked for {asked[k]}" for k in rows)
             )
@@ -261,7 +263,7 @@ def _rounded(runs: JobRuns, cluster: ClusterFacts, run: int, asked: int, given: 
         if (cluster.cpus[pieces.low[k] : pieces.high[k] + 1] > pieces.amounts[CPUS][k]).any()
     }
     whole = any((cluster.cpus[pieces.low[k] : pieces.high[k] + 1] == pieces.amounts[CPUS][k]).any() for k in mine)
-    sizes = (size for size in range(int(asked - given) + 1, int(asked)) if asked % size == 0)
+    sizes = (size for size in range(asked - given + 1, asked) if asked % size == 0)
     return bool(whole and parts) and any(all(cpus % size == 0 for cpus in parts) for size in sizes)
 
 

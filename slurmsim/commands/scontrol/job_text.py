@@ -322,9 +322,10 @@ def _mail(row: Row, view: View) -> str | None:
 
 
 def _cpu_frequency(row: Row, view: View) -> str | None:
-    """--cpu-freq: bounds and governor, a blank behind each."""
-    parts = (("CPU_min_freq", "cpu_freq_min"), ("CPU_max_freq", "cpu_freq_max"), ("Governor", "cpu_freq_gov"))
-    return "".join(f"{label}={row[field]} " for label, field in parts if row[field]) or None
+    """--cpu-freq: bounds with a blank behind each, and the governor."""
+    bounds = (("CPU_min_freq", "cpu_freq_min"), ("CPU_max_freq", "cpu_freq_max"))
+    text = "".join(f"{label}={row[field]} " for label, field in bounds if row[field])
+    return text + (f"Governor={row['cpu_freq_gov']}" if row["cpu_freq_gov"] else "") or None
 
 
 def _oom(row: Row, view: View) -> str | None:

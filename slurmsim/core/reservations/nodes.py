@@ -288,11 +288,11 @@ def _cores(
             assert job.alloc is not None
             now[job.alloc.indices()] -= job.alloc.cpus
     if rules.reserves_as_for_jobs and not spec.nodes and len(spec.core_counts) == 1:
-        chosen = _cores_as_for_a_job(state, spec, pool, now) if rules.reserves_idle_first else {}
-        chosen = chosen or _cores_as_for_a_job(state, spec, pool, free)
-        if not chosen:
+        alike = _cores_as_for_a_job(state, spec, pool, now) if rules.reserves_idle_first else {}
+        alike = alike or _cores_as_for_a_job(state, spec, pool, free)
+        if not alike:
             raise SubmitError(NODES_BUSY)
-        return from_indices(sorted(chosen)), chosen
+        return from_indices(sorted(alike)), alike
     counts = list(spec.core_counts)
     n_nodes = sum(spec.node_counts)
     chosen: dict[int, int] = {}

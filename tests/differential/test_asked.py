@@ -1,0 +1,41 @@
+"""Small sessions asked of real Slurm for one rule or another, replayed: nothing else differs than what is listed.
+
+`limits` and `enforced` have the same commands without and with EnforcePartLimits; `answers` is refusals and texts,
+`reservations` and `cores` which nodes and cores a reservation gets, `arrays` the last task of an array, `versions`
+sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from unseen import kept, ours
+
+RECORDED = Path(__file__).resolve().parents[1] / "conformance" / "asked"
+DIFFER: dict[str, set[int]] = {
+    # cores of a reservation: their numbers where jobs run, and the split of more cores than there are nodes
+    "reservations-24.11": {2, 3, 4, 5, 17, 18, 19, 20, 25}, "reservations-26.05": {4, 17, 18, 19, 20, 25},
+    "cores-24.11": {1, 3, 4, 5, 7, 12, 13, 20}, "cores-26.05": {1, 2, 3, 4, 5, 6, 7, 20},
+    # lists of partitions of which one does not let the user in (22.05), `clear stats` and `sacct -c` of who may
+    "answers-22.05": {44, 45, 52, 55, 72, 81}, "answers-24.11": {48, 52, 55, 72, 81},
+    # also that the connection to slurmdbd is given up after a refusal
+    "answers-26.05": {52, 56, 57, 58, 69, 72, 81},
+    # nodes of jobs that were refused; steps of tasks, and the order in which scancel names them
+    "limits-22.05": {17, 18, 31}, "limits-24.11": {17, 18, 27}, "limits-26.05": {17, 18},
+    "enforced-22.05": {17, 18, 28, 31}, "enforced-24.11": {17, 18, 19, 25, 27, 28},
+    "enforced-26.05": {17, 18, 25, 27, 28},
+    # tasks of an array in the order of a hash table, and a node that fails with a job on a part of it
+    "arrays-26.05": {13, 21}, "versions-22.05": set(), "frequency-22.05": set(),
+    "frequency-24.11": set(),
+}  # fmt: skip
+QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFER])
+def test_what_was_asked_for_a_rule(name: str, tmp_path: Path) -> None:
+    recording = kept.unpack(RECORDED / f"{name}.session.xz", tmp_path)
+    found = ours.compare(name, recording, tmp_path / "slurm.conf")
+    assert len(found) > 10
+    wrong = [one for one in found if one.verdict in ("different", "repeat") and one.number not in DIFFER[name]]
+    assert not wrong, "\n".join(f"{one.number} {one.command}\n{one.difference()}" for one in wrong)
