@@ -21,7 +21,7 @@ SKEW_LOW, SKEW_HIGH = 2.0, 5.0
 DISTANCE = 0.14
 NEAR = 0.1  # of the mean wait
 SHORT = ("titan", RULES, BASE)
-TARGETS = np.geomspace(1e3, 1e7, 120)
+TARGETS = np.geomspace(1e2, 1e7, 150)
 
 
 def claims(found: Result) -> list[Claim]:
@@ -266,11 +266,11 @@ def _bases_facts(found: Result) -> dict[str, Any]:
 
 
 def figure(found: Result) -> Any:
-    """Validation 2, model and projects; then P(U > x) in three months, a curve a bin, for both ways of submitting."""
+    """Validation 2; P(U > x) in three months, a curve a bin, for both ways of submitting; waits under Slurm's rules."""
     from matplotlib.figure import Figure
 
-    fig = Figure(figsize=(14, 4))
-    left, *rest = fig.subplots(1, 3)
+    fig = Figure(figsize=(11, 7))
+    (left, *curves), waits = (grid := fig.subplots(2, 2)).flat[:3], grid.flat[3]
     for variant, color in (("A", "C0"), ("B", "C1")):
         if found.use:
             use = np.sort(found.use[variant])
@@ -282,17 +282,28 @@ def figure(found: Result) -> Any:
                 x, normal_probability(x, found.spread(variant)), color=color, linestyle=":", label=f"{variant}, model"
             )
     left.set(xlabel="node-hours x in 5,000 h", ylabel="P(U > x)")
-    for axes, follows in zip(rest, ("start", "end"), strict=True):
+    for axes, follows in zip(curves, ("start", "end"), strict=True):
         for base, (_, independent) in BASES.items():
             if base[0] == follows:
                 _curves(axes, found, base, ":" if independent else "-", labelled=not independent)
         axes.set(xlabel="node-hours x in three months", ylabel="P(U > x)")
         axes.set_title(f"next on {follows}; dotted: nodes and hours independent", fontsize=9)
-    for axes in (left, *rest):
+    _bars(waits, found)
+    for axes in (left, *curves, waits):
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize=8)
     fig.tight_layout()
     return fig
+
+
+def _bars(axes: Any, found: Result) -> None:
+    """Mean waits by bin under Titan's policy and under Slurm's rules."""
+    known = [name for name in SHORT if found.estimate(name, "wait_h", "slurm") is not None]
+    for k, name in enumerate(known):
+        means = [found.estimate(name, f"bin{number}_wait_h", "slurm") for number in range(1, len(bin_ranges()) + 1)]
+        places = np.arange(1, len(means) + 1) + (k - (len(known) - 1) / 2) * 0.25
+        axes.bar(places, [e.mean if e is not None else 0.0 for e in means], 0.25, label=name)
+    axes.set(xlabel="bin", ylabel="mean wait, h")
 
 
 def _curves(axes: Any, found: Result, base: tuple[str, str], style: str, *, labelled: bool) -> None:
