@@ -1,17 +1,14 @@
-"""The experiment on PARM as tables, verdicts, a picture and files."""
+"""The experiment on PARM's testbed as tables, verdicts and a picture."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from slurmsim.bench.claims import CLAIM_TITLES, MISSING, NOT, REPRODUCED, Claim, verdict
-from slurmsim.bench.output import write_results
 from slurmsim.bench.parm import GAMMAS, SETS, STEPS, SYSTEMS, Result
+from slurmsim.bench.parm_large_view import waterfall
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.report import style
 from slurmsim.report.text import table
@@ -131,19 +128,10 @@ def figure(found: Result) -> Figure:
     parts = [(jobs, gamma) for jobs in SETS for gamma in GAMMAS]
     fig = style.figure(11, 3.6)
     panels = fig.subplots(1, len(parts), squeeze=False, sharey=True)[0]
-    fig.subplots_adjust(left=0.07, right=0.985, top=0.9, bottom=0.22, wspace=0.1)
+    fig.subplots_adjust(left=0.07, right=0.985, top=0.9, bottom=0.25, wspace=0.1)
     colors = style.colors(list(STEPS[1:]))
     for ax, (jobs, gamma) in zip(panels, parts, strict=True):
-        means = [e.mean for e in found.steps(jobs, gamma)]
-        bottoms = np.concatenate([[0], np.cumsum(means)[:-1]])
-        ax.bar(range(len(means)), means, bottom=bottoms, color=colors, width=0.7)
-        ax.axhline(0, color=style.INK, linewidth=0.8)
-        ax.set_xticks(range(len(means)), STEPS[1:], rotation=30)
+        waterfall(ax, [e.mean for e in found.steps(jobs, gamma)], colors)
         ax.set_title(f"{jobs}, γ = {gamma:g}")
     panels[0].set_ylabel("log of the speed-up")
     return fig
-
-
-def write(found: Result, folder: Path) -> list[Path]:
-    """Write ``results.txt``, ``results.json`` and ``parm.png``. Raises OutputError."""
-    return write_results(folder, as_text(found), as_dict(found), {"parm.png": figure(found)})

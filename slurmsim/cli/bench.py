@@ -219,22 +219,39 @@ def _add_parm(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "parm",
         help="moldable and malleable jobs under a budget of watts",
         description="PARM's versions beside Slurm's backfill, uniform caps and selection alone, on the paper's testbed "
-        "of 38 nodes under 3,300 W, with jobs made up by its rules. Runs that are in OUT already are not made again. "
-        "Written: results.txt, results.json, parm.png. About the paper and the result: docs/systems/parm.md.",
+        "of 38 nodes under 3,300 W, with jobs made up by its rules, on a synthetic Intrepid of 40,960 nodes and on "
+        "Theta's log. Runs that are in OUT already are not made again. "
+        "Written: results.txt, results.json, a picture a part. About the paper and the result: docs/systems/parm.md.",
     )
-    p.add_argument("--seeds", metavar="N", type=int, default=10, help="replicates of each run (default 10)")
+    p.add_argument("--parts", metavar="PART,…", default="testbed",
+                   help="of testbed, intrepid, theta; or all (default %(default)s)")  # fmt: skip
+    p.add_argument("--seeds", metavar="N", type=int, default=10, help="replicates on the testbed (default 10)")
+    p.add_argument("--large-seeds", metavar="N", type=int, default=1,
+                   help="replicates of each of the three windows of a large machine (default 1)")  # fmt: skip
+    p.add_argument("--jobs", metavar="N", type=int, help="jobs of a window (default: 100 of intrepid, 60 of theta)")
+    p.add_argument("--log", metavar="FILE", type=Path,
+                   help="log of theta (default: ALCF-Theta-2022.swf.gz in the folder SLURMSIM_DATA)")  # fmt: skip
     _common(p, "bench-parm")
     p.set_defaults(func=parm)
 
 
 def parm(args: argparse.Namespace) -> int:
     """Run what is missing, print and write. Raises SlurmSimError."""
-    from slurmsim.bench import parm_view
-    from slurmsim.bench.parm import cells, experiment
+    from slurmsim.bench import parm_large, parm_report
+    from slurmsim.bench.names import parse_names
+    from slurmsim.bench.parm import experiment
     from slurmsim.cli.progress import counting_bar
 
-    with counting_bar(
-        len(cells(max(args.seeds, 0))), "runs", shown=_talkative(args) and sys.stderr.isatty()
-    ) as progress:
-        found = experiment(args.out, seeds=args.seeds, workers=args.workers, fresh=args.fresh, progress=progress)
-    return _told(args, found, parm_view)
+    parts = parse_names(args.parts, parm_report.PARTS, "--parts", "part")
+    log = args.log or _own_data(parm_large.LOG)
+    testbed, large = None, []
+    for part in (name for name in parm_report.PARTS if name in parts):
+        with counting_bar(0, f"runs of {part}", shown=_talkative(args) and sys.stderr.isatty()) as progress:
+            how: dict[str, Any] = {"workers": args.workers, "fresh": args.fresh, "progress": progress}
+            if part == "testbed":
+                testbed = experiment(args.out, seeds=args.seeds, **how)
+            else:
+                large.append(
+                    parm_large.experiment(part, args.out, seeds=args.large_seeds, count=args.jobs, log=log, **how)
+                )
+    return _told(args, parm_report.Parts(testbed, large), parm_report)

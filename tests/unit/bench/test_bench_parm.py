@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from slurmsim.bench import parm
+from slurmsim.bench import parm, parm_large, parm_large_view
 from slurmsim.bench.claims import MISSING, REPRODUCED
 from slurmsim.bench.parm import GAMMAS, SETS, STEPS, SYSTEMS, Result, cells
+from slurmsim.bench.parm_large import MACHINES, LargeResult
 from slurmsim.bench.parm_view import as_dict, as_text, claims
+from slurmsim.bench.parm_windows import LARGE, SMALL, intrepid, window
 from slurmsim.cli import main
 from slurmsim.energy import TABLE
 from slurmsim.errors import ConfigError
@@ -98,3 +101,69 @@ def test_the_tables(tmp_path: Path) -> None:
     text, data = as_text(made(2)), as_dict(made(2))
     assert "baseline → selection" in text and "± is the 95 % interval" in text
     assert set(data["log_contributions"]) == {f"{jobs}-{gamma:g}" for jobs in SETS for gamma in GAMMAS}
+
+
+# -- large machines ---------------------------------------------------------------------------------------------------
+
+
+def test_the_synthetic_intrepid() -> None:
+    submit, nodes, run = intrepid(1)
+    assert len(submit) == 68_936 and (np.diff(submit) >= 0).all() and set(nodes.tolist()) <= {*SMALL, *LARGE}
+    assert (nodes * run).sum() / (submit[-1] * 40_960) == pytest.approx(0.6, abs=0.02)
+    assert np.isin(nodes, SMALL).mean() == pytest.approx(0.3, abs=0.01) and run.max() <= 43_200
+    assert np.mean(np.diff(submit)) == pytest.approx(305, rel=0.02)
+
+
+def test_a_window_of_it() -> None:
+    log = intrepid(1)
+    slow, fast = window(log, "Set2", 0.8, 50, 1), window(log, "Set2", 0.2, 50, 1)
+    assert (slow["nodes"] == log[1][10_499:10_549]).all() and (slow["run_time"] == fast["run_time"]).all()
+    assert (slow["submit"] - 4 * fast["submit"]).abs().max() <= 4 and slow["submit"][0] == 0
+    share = slow["min_nodes"] / slow["max_nodes"]
+    assert share.between(0.19, 0.61).all() and slow["app"].equals(fast["app"])
+    with pytest.raises(ConfigError, match="jobs from job 10500 on"):
+        window(log, "Set2", 0.2, 60_000, 1)
+
+
+def made_large() -> LargeResult:
+    """Each system better than the one before by a known factor, more so where arrivals are faster."""
+    runs = {}
+    for cell in parm_large.cells("intrepid", 2):
+        factor = (0.9 * cell.gamma**0.1) ** list(parm_large.systems(MACHINES["intrepid"])).index(cell.system)
+        mean = 1000 * factor * (1 + 0.01 * cell.seed)
+        runs[cell.name] = {"mean_s": mean, "max_s": mean, "node_weighted_s": mean, "nodes": 40_000 - 1000 * factor,
+                           "resizes": 1, "overhead": 0.001}  # fmt: skip
+    return LargeResult("intrepid", 2, 100, runs)
+
+
+def test_large_figures() -> None:
+    found = made_large()
+    for gamma in found.gammas:
+        total = sum(e.mean for e in found.steps(gamma))
+        assert total == pytest.approx(-8 * np.log(0.9 * gamma**0.1))
+        assert found.speedup(gamma, "wSE").mean == pytest.approx(np.exp(total))
+    assert found.grows.mean == pytest.approx(-0.8 * np.log(0.2 / 0.8))
+    verdicts = {claim.what: claim.verdict for claim in parm_large_view.claims(found)}
+    assert verdicts["γ = 0.2: wSE completes sooner than noSE (log)"] == REPRODUCED
+    assert verdicts["speed-up of wSE grows as γ falls (log, first to last)"] == REPRODUCED
+    text, data = parm_large_view.as_text(found), parm_large_view.as_dict(found)
+    assert "selection → moldable" in text and set(data["speedup"]) == {f"{gamma:g}" for gamma in found.gammas}
+
+
+def test_the_command_for_large_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A small log, as if it were Theta's."""
+    small = replace(MACHINES["theta"], nodes=16, gammas=(0.4,))
+    monkeypatch.setitem(MACHINES, "theta", small)
+    monkeypatch.setattr("slurmsim.bench.parm_large.FIRST", {"Set1": 1})
+    log = tmp_path / "log.swf"
+    rows = [f"{k} {60 * k} 1 600 8 -1 -1 8 900 -1 1 1 1 1 1 1 -1 -1\n" for k in range(1, 9)]
+    log.write_text("; MaxProcs: 16\n" + "".join(rows), encoding="utf-8")
+    out = tmp_path / "out"
+    words = ["bench", "parm", "--parts", "theta", "--jobs", "5", "--workers", "1", "--out", str(out)]
+    assert main([*words, "--log", str(log), "--large-seeds", "2"]) == 0
+    assert "three windows of 5 jobs" in capsys.readouterr().out and (out / "parm-theta.png").stat().st_size > 1000
+    assert len(list((out / "runs").iterdir())) == 2 * len(parm_large.systems(small))
+    assert main(["bench", "parm", "--parts", "theta", "--log", str(tmp_path / "none"), "--out", str(out)]) == 2
+    assert "--log" in capsys.readouterr().err
