@@ -36,7 +36,7 @@ def test_files(folder: Path) -> None:
     names += [f"slurm-{v}" for v in ("titan", "slurm_rules", "bins_on_backfill")]
     names += ["project-on_start", "project-on_end"]
     assert set(data["runs"]) == {f"{name}-{k}" for name in names for k in (1, 2)}
-    assert data["runs"]["slurm-slurm_rules-1"]["summary"]["jobs"] == 333
+    assert data["runs"]["slurm-slurm_rules-1"]["summary"]["jobs"] == 1000 // titan_runs.SHORTER
     one = data["runs"]["queue-titan-1"]
     assert one["summary"]["jobs"] == 1000 and 0.3 < one["load"] < 1
     assert 0 <= one["free_median"] <= titan_runs.NODES and one["bin5"]["jobs"] > 500
