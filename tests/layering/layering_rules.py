@@ -92,7 +92,7 @@ LAYERS: dict[str, Layer] = {
     "metrics": Layer(("slurmsim.metrics",), _set("vocabulary schema trace"), _set("numpy pyarrow pandas")),
     "report": Layer(
         ("slurmsim.report",),
-        _set("vocabulary schema trace metrics"),
+        _set("vocabulary schema trace metrics energy"),
         _set("numpy pyarrow pandas matplotlib"),
         late=frozenset(),  # loaded late as a whole
     ),
