@@ -30,6 +30,7 @@ from slurmsim.slurmctld.processes.real_jobs import RealJobs
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.requests import (
     allocations,
+    array_cancel,
     association_requests,
     cancels,
     jobs,
@@ -142,6 +143,10 @@ class Engine(LiveCluster):
 
     def _moved(self, live: LiveJob, what: str) -> None:
         """`live` was launched, or it ended."""
+        if what == "ended" and live.core.state == JobState.DEADLINE and live.own_id is None and live.array is not None:
+            array_cancel.take_out(self, live.array.unsplit(), whole=True)  # the array's own record misses its deadline
+            if self.jobs.get(live.core.id) is not live:
+                return
         self.split(live)
         if what == "launched":
             self.storage.launched(live)

@@ -129,6 +129,19 @@ def test_task_lists(tasks: list[int], limit: int | None, text: str) -> None:
     assert task_list(tasks, limit) == text
 
 
+def test_an_array_that_misses_its_deadline_ends_as_the_one_record_it_is() -> None:
+    """Its tasks have taken no ids (real 22.05.8: ``24`` with ``ArrayTaskId=0-20%2``, and 25 is the next job)."""
+    e = engine()
+    e.execute(START, "submit", job(seconds=3000, num_tasks=8, time_limit=60), ALICE)
+    e.execute(START, "submit", job(array_inx="0-20%2", num_tasks=8, deadline=START + 900), ALICE)
+    rows = {row["job_id"]: row for row in table(e, 400)}
+    assert sorted(rows) == [1, 2]
+    assert (rows[2]["job_state"], rows[2]["array_task_str"]) == ("DEADLINE", "0-20%2")
+    assert e.execute(e.now, "submit", job(hold=True, priority=0), ALICE) == {"job_id": 3}
+    table(e, 4000)
+    assert len(e.controller.state.jobs) == 1  # nobody is left over in the core
+
+
 def held_array() -> Engine:
     e = engine()
     e.execute(START, "submit", job(array_inx="1-6", hold=True, priority=0), ALICE)
