@@ -35,7 +35,7 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 
 test-compiled: ## the whole test suite against the compiled build, which is what users install
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
-	@PYTHONSAFEPATH=1 $(FAST)/bin/python -m pytest -n "$${JOBS:-2}" --dist loadgroup
+	@PYTHONSAFEPATH=1 $(FAST)/bin/python -m pytest -n "$${JOBS:-2}"
 
 nightly: test-compiled ## test-compiled; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
 	@.ci/setup dev

@@ -21,8 +21,6 @@ from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.processes.steps import FIELDS as STEP_FIELDS
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 CONF = """\
 ClusterName=c
 SlurmctldHost=h

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from reference import BinJob, bins
 from small_logs import ONE_CPU_NODES, WHOLE_NODES, Machine, Row, logs, simulate
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 UNITS = 64
 TABLE = """
 [[bin]]

@@ -21,8 +21,6 @@ from slurmsim.cli import main
 from slurmsim.errors import InputError, SlurmSimError
 from slurmsim.trace.columns import NULL
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 T = BEGINS[1]
 HEADER = "job_id,queue,submit_utc,start_utc,end_utc,wall_req_s,n_units,cores,gpus,mics,mem_kb,power_w,units"
 

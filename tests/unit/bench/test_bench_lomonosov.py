@@ -17,8 +17,6 @@ from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.estimate import Estimate
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 SMALL = ("-o", "jobs=600", "-o", "jobs_per_day=30", "-o", "nodes=64", "-o", "active=4", "-o", "users=12")
 EASY = Part("regular4", "easy")
 

@@ -33,8 +33,6 @@ from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.policy import Pcp20
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 COLUMNS = "job_id,queue,submit_utc,start_utc,end_utc,wall_req_s,n_units,cores,gpus,mics,mem_kb,power_w,units\n"
 SIZE = ("--instances", "2", "--jobs", "14", "--window", "14", "--first", "0", "--seeds", "2")
 SMALL = ("--parts", "instances-eurora,systems-eurora,quality-kth", *SIZE)

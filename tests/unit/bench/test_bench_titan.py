@@ -19,8 +19,6 @@ from slurmsim.bench.titan_view import as_text, claims
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

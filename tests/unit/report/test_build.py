@@ -18,8 +18,6 @@ from slurmsim.report.build import build_report
 from slurmsim.report.plots import FIGURES
 from slurmsim.trace.writer import TraceWriter
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 NAMES = [kind.name for kind in FIGURES]
 
 

@@ -11,8 +11,6 @@ from slurmsim.report import plots, style
 from slurmsim.report.rundata import RunData
 from slurmsim.trace.reader import read_trace
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):

@@ -25,8 +25,6 @@ from slurmsim.strategy.search import Wanted, search
 from slurmsim_workloads import read_workload, write_workload
 from slurmsim_workloads.parquet import from_frame
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 WEEK_S = 7 * 86_400
 
 

@@ -20,8 +20,6 @@ from slurmsim.whatif.effect import by_class, effect
 from slurmsim.whatif.study import jittered
 from slurmsim.workload import TextColumn, Workload
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 NAN = float("nan")
 N = 60
 

@@ -15,8 +15,6 @@ from slurmsim.why import explain
 from slurmsim.why.rules import rule
 from slurmsim.why.text import as_text
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 CONF = """ClusterName=four
 SchedulerType=sched/backfill
 SelectType=select/linear

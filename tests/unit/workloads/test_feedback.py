@@ -15,8 +15,6 @@ from slurmsim.workload import TextColumn, Workload
 from slurmsim_workloads.feedback import with_feedback
 from slurmsim_workloads.registry import read_workload, write_workload
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 Row = tuple[int, int, int, int, str]  # id, submit, start, run time, user
 
 

@@ -17,8 +17,6 @@ from slurmsim.errors import ConfigError
 from slurmsim.workload import Workload
 from slurmsim_workloads.titan import BINS, NODES, SHORT_MEAN_H, Bin, TitanParams, generate
 
-pytestmark = pytest.mark.xdist_group(__name__)  # or each worker makes what the module makes once
-
 
 @dataclass
 class Law:
