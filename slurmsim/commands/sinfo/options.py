@@ -9,7 +9,7 @@ from slurmsim import releases
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
-from slurmsim.light import pattern
+from slurmsim.commands.text.print_fields import NUMBER
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -61,7 +61,6 @@ ROWS: Rows = (
 _USAGE = """Usage: sinfo [-abdelNRrsTv] [-i seconds] [-t states] [-p partition] [-n nodes]
              [-S fields] [-o format] [-O Format] [--federation] [--local]
 """
-_NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
 
 _SUMMARY = "partition:9 ,available:.5 ,time:.10 ,nodeaiot:.16 ,nodelist:0"
 _NODES = "nodelist:0 ,nodes:.6 ,partition:.9 ,statecompact:6"
@@ -181,7 +180,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
-        number = _NUMBER.match(text)
+        number = NUMBER.match(text)
         asked.iterate = int(number[1]) if number else 0
         if asked.iterate <= 0:
             io.error(f"sinfo: error: Error: invalid entry for --iterate={text}")

@@ -11,7 +11,7 @@ from slurmsim.commands.squeue.rows import JobId
 from slurmsim.commands.text.job_state_text import accepted, parse_state
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
-from slurmsim.light import pattern
+from slurmsim.commands.text.print_fields import NUMBER
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -76,7 +76,6 @@ ROWS: Rows = (
 )
 _START_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
 _DIGITS = 18  # that surely fit a long
-_NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
 _USAGE = {
     "22.05": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
               [-n name] [-o format] [-p partitions] [--qos qos]
@@ -211,7 +210,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
     elif key == "t":
         _take_states(asked, io, text)
     elif key == "i":
-        number = _NUMBER.match(text)
+        number = NUMBER.match(text)
         asked.iterate = int(number[1]) if number else 0
         if asked.iterate <= 0:
             io.error(f"squeue: error: --iterate={text}\n")
@@ -335,7 +334,7 @@ def _list(text: str) -> list[str]:
 
 def _leading_number(text: str) -> tuple[int, str]:
     """The number a text begins with (0: none), and what follows, as C's strtol."""
-    number = _NUMBER.match(text)
+    number = NUMBER.match(text)
     if number is None:
         return 0, text
     return (int(number[1]) if len(number[1]) <= _DIGITS else -1), text[number.end() :]  # as an int holds LONG_MAX

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     """Records by column, all of one length."""
 
 _DIGITS = "0123456789"
-_NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
+NUMBER = pattern(r"(?a)\s*([+-]?\d+)")
+"""The number a text begins with, as C's strtol reads it."""
 
 
 class Column(NamedTuple):
@@ -167,7 +168,7 @@ def parse_names(text: str, columns: Mapping[str, Column], *, all_layout: Layout 
         if colon:
             right = size.startswith(".")
             size = size[right:]
-            number = _NUMBER.match(size)
+            number = NUMBER.match(size)
             width, suffix = (width_of(number[1]), size[number.end() :]) if number else (0, size)
         column = columns.get(name.lower())
         if column is not None:
