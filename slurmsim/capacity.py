@@ -269,33 +269,3 @@ class NodeSpace:
             if not following:
                 return
             at, k = following, g
-
-    def stretches(
-        self, base: Bitmap, after: int, by: int, length: int, need: int
-    ) -> Iterator[tuple[int, int, Bitmap]]:  # fmt: skip
-        """The time from `after` to `by` in pieces, with a superset of what is free for `length` from an instant there.
-
-        A piece ends before a gain. Inside it nodes are only lost, so what is free from any of its instants is among
-        what is free from its first. Pieces with fewer than `need` such nodes of `base` are left out where that shows
-        from the sizes of the segments.
-
-        Yields
-        ------
-        First and last instant of the piece, and the nodes of `base` free from the first for `length` seconds.
-        """
-        times, sets, counts, gains = self.times, self.nodes, self._counts, self._gains
-        n = len(times)
-        at, k = after, max(bisect_right(times, after) - 1, 0)
-        while at <= by:
-            g = k + 1
-            while g < n and not gains[g]:
-                g += 1
-            stop = max(bisect_left(times, at + length), k + 1)
-            if min(counts[k:stop]) >= need:
-                free = base
-                for here in sets[k:stop]:
-                    free &= here
-                yield at, min(times[g] - 1, by) if g < n else by, free
-            if g == n:
-                return
-            at, k = times[g], g

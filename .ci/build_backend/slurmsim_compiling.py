@@ -19,12 +19,14 @@ from typing import Any
 
 from setuptools import Extension, build_meta
 from setuptools.build_meta import *  # noqa: F403  (a PEP 517 backend is setuptools' with a few hooks of its own)
+from slurmsim_kernels import REQUIRES as KERNEL_REQUIRES
+from slurmsim_kernels import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD_BASE = "build/compiled"
 PACKAGES = {"slurmsim": "slurmsim", "policies": "slurmsim_policies"}  # folder here -> import name
 # mypyc's own version matters; NumPy and SimPy are read for their types.
-REQUIRES = ("mypy>=2.4,<2.5", "numpy>=2.0", "simpy>=4.1")
+REQUIRES = ("mypy>=2.4,<2.5", "numpy>=2.0", "simpy>=4.1", *KERNEL_REQUIRES)
 
 # Where the time goes: the core, the capacity structures, the driver's loop, the columns, and the backfill engines.
 # Left out: messages (dataclasses whose class attributes mypyc would make fields), enumerations' modules gain nothing,
@@ -87,6 +89,9 @@ def extensions() -> list[Extension]:
         extension.sources = [f"{BUILD_BASE}/tree/{source}" for source in extension.sources]
         extension.include_dirs = [os.path.join(tree, folder) for folder in extension.include_dirs]
         extension.depends = [f"{BUILD_BASE}/tree/{file}" for file in extension.depends]
+    for extension in kernels(base / "kernels"):
+        extension.sources = [os.path.relpath(source, ROOT) for source in extension.sources]
+        found.append(extension)
     return found
 
 

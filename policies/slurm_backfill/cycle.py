@@ -6,22 +6,19 @@ the order of their ends until it fits, and the nodes it would get are taken out 
 later jobs start only where they delay no earlier plan. Jobs without a limit are planned with the partition's MaxTime
 (365 days when unlimited). Options: the bf_* SchedulerParameters.
 Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8 (_attempt_backfill), and its future test in cons_tres;
-what differs in 24.11 is in slurm_backfill_search (`view.tests_from_try`).
+what differs in 24.11 is in `search` (`view.tests_from_try`).
 
 Deviation that changes no start: a cycle plans only as deep as the last job that fits into what is free now, since
-deeper plans can start nothing (`_last_that_fits`); where counting nodes decides everything, only the first in line and
-what a start depends on (`_may_defer`, slurm_backfill_deferred); and a cycle in an unchanged cluster is left out until
-a running job is overdue (`next_time`), its place in the cadence kept. Estimates nobody would see are not made.
+deeper plans can start nothing (`_last_that_fits`); and a cycle in an unchanged cluster is left out until a running job
+is overdue (`next_time`), its place in the cadence kept. Where jobs take equal whole nodes, the plans are made by the
+kernel (`atom_plans`), which tells of those that somebody sees: of the first in line, and the first of each job.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Mapping, Sequence
-from functools import partial
 from typing import ClassVar
 
-from slurmsim.bitmap import Bitmap
-from slurmsim.capacity import NodeSpace
 from slurmsim.policy import (
     Decision,
     Decisions,
@@ -37,9 +34,9 @@ from slurmsim.policy import (
     Start,
     Tested,
 )
-from slurmsim_policies.slurm_backfill.deferred import DeferredPlans
-from slurmsim_policies.slurm_backfill.dominated import Hopeless, kind_of
+from slurmsim_policies.slurm_backfill.atom_plans import ASKS, BARRED, COMPILED, SEEN, UNSEEN, AtomPlans, KnownShapes
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
+from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Search
 
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
@@ -64,6 +61,7 @@ class SlurmBackfill(Policy):
     event_driven = False
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "plan_all": PolicyOption(_flag, False, "plan every job a cycle reaches, also where that decides nothing: 0, 1"),
+        "atoms": PolicyOption(_flag, COMPILED, "plan by the kernel where counting whole nodes decides: 0, 1"),
         "every_cycle": PolicyOption(_flag, False, "make cycles that would repeat the last one, as Slurm does: 0, 1"),
     }
     STATE = ("last_cycle", "_last_cycle", "_started", "_left_waiting", "_left_idle", "_cut")
@@ -93,8 +91,9 @@ class SlurmBackfill(Policy):
         counted = self.max_start or self.max_user or self.max_assoc or self.max_part or self.max_user_part
         tests_only = self.part_reserve or self.min_age or self.min_prio or self.one_resv
         self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
-        self.defers = not (counted or tests_only or self.plan_all)
+        self.walks = not (counted or tests_only)  # a walk of the kernel's may pass over records
         self.every_cycle = self.options["every_cycle"]
+        self.known = KnownShapes()
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, for whoever shows it
         self._started = self._left_waiting = self._left_idle = self._cut = False
@@ -148,20 +147,22 @@ class SlurmBackfill(Policy):
     def schedule(self, view: SlurmView, now: int) -> Decisions:
         self._last_cycle = self.last_cycle = now
         self._started = self._cut = False
-        cycle = _Cycle(self, view, now)
-        for records in self._independent(view):
+        parts = self._independent(view)
+        cycle: _Cycle | None = None
+        for records in parts:
             last = len(records) - 1 if self.plan_all else self._last_that_fits(view, records)
-            cycle.reached = 0
+            reached = 0
             if last >= 0:
-                walked = records[: last + 1]
-                cycle.may_defer = self._may_defer(view, walked)
-                yield from cycle.run_deferring(walked) if cycle.few(len(walked)) else cycle.run(walked)
+                if cycle is None:
+                    cycle = _Cycle(self, view, now, parts)
+                yield from cycle.plan(records[: last + 1])
+                reached = cycle.reached
             if view.limits is not None:
-                yield from self._show_limits(view.limits, records[cycle.reached :])
+                yield from self._show_limits(view.limits, records[reached:])
         yield Tested()
         # a reservation in force touches its nodes every 5 s, which is a change as well
         self._left_waiting, self._left_idle = view.n_queued > 0, view.free_nodes > 0 or view.reserved_now()
-        if self.plans_go_on and cycle.search.put_behind:
+        if self.plans_go_on and cycle is not None and cycle.put_behind:
             self._left_idle = True
 
     @staticmethod
@@ -194,25 +195,6 @@ class SlurmBackfill(Policy):
             split[pool].append(record)
         return list(split)
 
-    def _may_defer(self, view: SlurmView, records: Sequence[SlurmRecord]) -> bool:
-        """Whether plans matter only to starts, as long as no count of records or segments is reached (`_Cycle.few`).
-
-        Then, if counting nodes decides everything, a plan may be put off until a start depends on it.
-        """
-        return (
-            self.defers
-            and not view.tests_from_try
-            and len(view.pools) == 1
-            and view.whole_nodes_only
-            and not view.preempts
-            and not view.reserved
-            and not view.completing
-            and all(record.alone for record in records)
-            and (
-                view.limits is None or (not view.limits.stop and all(not record.request.elastic for record in records))
-            )
-        )
-
     def _last_that_fits(self, view: SlurmView, records: Sequence[SlurmRecord]) -> int:
         """Index of the last record that would fit into what is free now, -1 if none does."""
         fits: dict[int, bool] = {}
@@ -233,9 +215,14 @@ class SlurmBackfill(Policy):
 
 
 class _Cycle:
-    """One backfill cycle: its node space and counters."""
+    """One backfill cycle: what is planned, and its counters.
 
-    def __init__(self, policy: SlurmBackfill, view: SlurmView, now: int) -> None:
+    `parts` are the records of the queue, as `plan` will be given them.
+    """
+
+    def __init__(
+        self, policy: SlurmBackfill, view: SlurmView, now: int, parts: Sequence[Sequence[SlurmRecord]]
+    ) -> None:  # fmt: skip
         self.p, self.view, self.now = policy, view, now
         self.preempts = view.preempts
         res = policy.resolution
@@ -243,9 +230,11 @@ class _Cycle:
         self.search = Search(view, now, res, policy.window, self.licenses)
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
-        self.space = NodeSpace(self.begin, self.end, view.available(), policy.space_size)
+        self.atoms = self._on_atoms(parts)
+        self.plans: AtomPlans | NodePlans = self.atoms or NodePlans(
+            view, self.search, self.begin, self.end, policy.space_size
+        )
         self.tests = self.started = self.reached = 0
-        self.may_defer = False
         self.per_user: dict[str, int] = {}
         self.per_assoc: dict[tuple[str, str], int] = {}
         self.per_part: dict[int, int] = {}
@@ -254,24 +243,48 @@ class _Cycle:
         self.per_array: dict[int, int] = {}
         self.estimates: dict[int, int] = {}
         self.blocked: dict[str, int] = {}  # assoc_limit_stop: QOS whose group limits are used up, and until when
-        self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
         if policy.running_reserve:
             for job in view.running:
                 if job.end_limit is not None and job.holds_whole_nodes and not view.may_be_preempted(job):
-                    self.space.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
+                    self.plans.take(self.begin, self.search.end_of(job.end_limit), job.nodes)
 
-    def run(self, records: Sequence[SlurmRecord]) -> Decisions:
-        """Walk `records` in order; the last of them fits into what is free now."""
-        p = self.p
+    @property
+    def put_behind(self) -> bool:
+        """Whether a plan had to begin later than the future test says, because of another plan."""
+        return self.plans.put_behind
+
+    def _on_atoms(self, parts: Sequence[Sequence[SlurmRecord]]) -> AtomPlans | None:
+        """The plans on atoms, where counting equal whole nodes decides for every record."""
+        p, view = self.p, self.view
+        if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
+            return None
+        whole = view.whole_nodes()
+        if whole is None or not all(record.request.by_runs for records in parts for record in records):
+            return None
+        return AtomPlans(
+            view, p.known, whole, self.now, self.begin, self.end, p.resolution, p.window, p.space_size, p.max_test
+        )
+
+    def plan(self, records: Sequence[SlurmRecord]) -> Decisions:
+        """Plan `records` in order; the last of them fits into what is free now."""
+        self.reached = 0
+        p, atoms = self.p, self.atoms
         rejected: tuple[int, int, Hashable] | None = None
-        last = len(records) - 1
         limits = self.view.limits
-        for at, record in enumerate(records):
-            if at > last:
-                return
+        walks = atoms is not None and p.walks and limits is None
+        if walks and atoms is not None:
+            atoms.watch(records, [self._limit(record) for record in records], self._flags(records))
+        at, last = -1, len(records) - 1
+        while at < last:
+            at += 1
+            if walks and atoms is not None:  # most records need nobody to look at them
+                at, last, self.tests = atoms.walk(at, last, self.tests)
+                if at > last:
+                    return
+            record = records[at]
             self.reached = at + 1
             job = record.job
-            if self.tests >= p.max_test or self.space.full:
+            if self.tests >= p.max_test or self.plans.full:
                 p._cut = True
                 return
             if not job.queued or (self.preempts and self.view.preempting(record)):
@@ -308,9 +321,6 @@ class _Cycle:
                     return
             elif outcome == "planned" and not p.plan_all:
                 last = self._last_startable(records, at, last)
-                if self.few(last - at):
-                    yield from self.run_deferring(records[: last + 1], at + 1)
-                    return
             if outcome != "started" and array is not None:
                 if outcome == "planned":
                     self.per_array[array[0]] = self.per_array.get(array[0], 0) + 1
@@ -320,55 +330,28 @@ class _Cycle:
                 else:
                     rejected = array
 
-    def few(self, n: int) -> bool:
-        """Whether plans of the next `n` records may be put off: neither tests nor segments can run out by them."""
-        return (
-            self.may_defer and self.tests + n <= self.p.max_test and len(self.space.times) + 2 * n < self.p.space_size
-        )
+    def _flags(self, records: Sequence[SlurmRecord]) -> list[int]:
+        """What a walk of the kernel's must know of each record: whether to stop there, and for which news.
 
-    def run_deferring(self, records: Sequence[SlurmRecord], first: int = 0) -> Decisions:
-        """As `run`, from the record in place `first`, but plans are made only where a start depends on them.
-
-        See `DeferredPlans`; what `run` has planned before belongs to the node space they start from.
+        It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
+        `plan_all` each one, else that of the first in line, and the first of each job.
         """
-        view, limits = self.view, self.view.limits
-        deferred = DeferredPlans(self.search, self.space, view.outlook(), first_seen=first > 0)
-        hopeless = Hopeless()  # what cannot start
-        n_free = view.free_nodes
-        for at in range(first, len(records)):
-            self.reached = at + 1
-            record = records[at]
+        limit_reason, every = self.view.limit_reason, self.p.plan_all
+        flags = []
+        for record in records:
             job = record.job
-            if not job.queued or view.limit_reason(record) is not None:
-                continue
-            if (bar := view.qos_bar(record)) is not None:
-                yield Reject(record, bar)
-                continue
-            if limits is not None and (held := limits.barred(record)) is not None:
-                yield Plan(record, None)
-                yield Reject(record, held)
-                continue
-            limit, need, kind = self._limit(record), record.request.node_need, kind_of(view, record)
-            if need <= n_free and not hopeless.covers(kind, limit, need):
-                possible = deferred.settle(limit, partial(view.could_start, record))
-                yield from deferred.new_plans()
-                started: bool | None = False
-                if possible:
-                    started = yield Start(record, deferred.free_for(limit) & record.partition.mask)
-                else:
-                    hopeless.add(kind, limit, need)
-                if started:
-                    self.p._started = True
-                    deferred.started(at, limit, self.begin, self._started_until(limit), job.nodes, view.outlook())
-                    n_free = view.free_nodes
-                    continue
-                if started is None:  # a limit holds it
-                    yield Plan(record, None)
-                    continue
-            if limits is not None and limits.shown(job):
-                yield Reject(record, "None")
-            deferred.defer(at, record, limit, kind)
-        yield from deferred.new_plans()
+            seen = job.planned_start is not None
+            if not record.alone or every:
+                flags.append(ASKS)
+            elif limit_reason(record) is not None:
+                flags.append(ASKS if seen else BARRED)
+            elif self.view.qos_bar(record) is not None:
+                flags.append(ASKS)
+            else:
+                flags.append(SEEN if seen else UNSEEN)
+        if flags and flags[0] == SEEN:
+            flags[0] = SEEN | UNSEEN
+        return flags
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.
@@ -379,7 +362,7 @@ class _Cycle:
         while last > at:
             record = records[last]
             barred = limits is not None and limits.bars(record) is not None
-            if record.job.queued and not barred and self.view.could_start(record, self._free_for(self._limit(record))):
+            if record.job.queued and not barred and self.plans.could_start(record, self._limit(record)):
                 return last
             last -= 1
         return last
@@ -397,21 +380,6 @@ class _Cycle:
         if record.job.deadline is not None:
             return int(self.view.deadline_limit(record, limit))
         return limit if record.job.time_min_s else None
-
-    def _free_for(self, limit: int) -> Bitmap:
-        """Usable nodes no plan needs before now + `limit`, busy or not; remembered and kept up to date."""
-        found = self.windows.get(limit)
-        if found is None:
-            found = self.windows[limit] = self.view.available() & self.space.free_over(self.now, self.now + limit)
-        return found
-
-    def _take(self, begin: int, end: int, nodes: Bitmap) -> None:
-        self.space.take(begin, end, nodes)
-        now, windows = self.now, self.windows
-        if begin < self.space.end and end > now:
-            for limit, free in windows.items():
-                if begin <= now + limit:
-                    windows[limit] = free ^ (free & nodes)
 
     def _count(self, record: SlurmRecord) -> bool:
         """bf_max_job_user_part, _part, _assoc, _user: count this candidate; False when one of them is used up."""
@@ -445,7 +413,7 @@ class _Cycle:
 
     def _place(self, record: SlurmRecord) -> Generator[Decision, Outcome, str]:
         """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
-        p, view, job, limits = self.p, self.view, record.job, self.view.limits
+        p, job, limits = self.p, record.job, self.view.limits
         now_only = self._test_now_only(record)
         limit = self._limit(record)
         self.tests += 1
@@ -453,26 +421,22 @@ class _Cycle:
             yield Plan(record, None)
             yield Reject(record, held)
             return "limited"
-        bound = self.now if now_only else view.earliest_possible(record)
         begin = 0
         if limits is not None and self.blocked:
             begin = max(self.blocked.get(name, 0) for name in limits.qos_of(record))
-        found = self.search.find(record, limit, self.space, view, bound, begin=begin, now_only=now_only)
+        found = self.plans.find(record, limit, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
             started = yield Start(record, found.within, time_limit_s=self._granted(record, limit))
             if started:
                 if self.licenses is not None:
                     self.licenses.take(record, self.begin, self._started_until(limit))
-                if job.holds_whole_nodes:
-                    self._take(self.begin, self._started_until(limit), job.nodes)
+                self.plans.started(record, self.begin, self._started_until(limit))
                 return "started"
             if started is None and (limits is None or not limits.stop):
                 yield Plan(record, None)
                 return "limited"
             put_off = _BLOCKED_S if started is None else 0
-            found = self.search.find(
-                record, limit, self.space, view, bound, begin=begin, now_only=now_only, put_off=put_off
-            )
+            found = self.plans.find(record, limit, begin=begin, now_only=now_only, put_off=put_off)
             if limits is not None and started is None and found and (blocking := limits.blocking_qos(record)):
                 self.blocked[blocking] = max(self.blocked.get(blocking, 0), found.start)
         if found is None:
@@ -492,7 +456,7 @@ class _Cycle:
         if found.start < self.estimates.get(job.id, found.start + 1):  # not if another partition promises earlier
             self._estimate(job, found.start)
             yield Plan(record, found.start, found.nodes, promise=False)
-        self._take(found.first, found.last, found.nodes)
+        self.plans.take(found.first, found.last, found.nodes)
         if self.licenses is not None:
             self.licenses.take(record, found.first, found.last)
         return "planned"
@@ -503,16 +467,16 @@ class _Cycle:
         slurmctld counts only tasks that run: as long as another may start, it makes plans for all of them.
         """
         view, limits, key = self.view, self.view.limits, record.job.array_key
-        limit, bound = self._limit(record), view.earliest_possible(record)
+        limit = self._limit(record)
         for _ in range(min(view.throttled(record), self.p.max_array - self.per_array[key])):
             self.tests += 1
-            found = self.search.find(record, limit, self.space, view, bound, put_off=0)
-            if found is None or not found.nodes or self.space.full:
+            found = self.plans.find(record, limit, put_off=0)
+            if found is None or not found.nodes or self.plans.full:
                 return
             if limits is not None and not limits.stop and limits.after(record, None, found.nodes) is not None:
                 return
             self.per_array[key] += 1
-            self._take(found.first, found.last, found.nodes)
+            self.plans.take(found.first, found.last, found.nodes)
             if self.licenses is not None:
                 self.licenses.take(record, found.first, found.last)
 

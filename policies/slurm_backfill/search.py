@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import NodeSpace
-from slurmsim.policy import FutureTest, SlurmRecord, SlurmView
+from slurmsim.policy import SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
-
-NEVER = 1 << 60
 
 
 @dataclass(slots=True)
@@ -66,15 +64,13 @@ class Search:
         self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
 
     def find(
-        self, record: SlurmRecord, limit: int, space: NodeSpace, outlook: FutureTest, bound: int, *,
-        begin: int = 0, now_only: bool = False, put_off: int | None = None, by: int = NEVER,
+        self, record: SlurmRecord, limit: int, space: NodeSpace, bound: int, *,
+        begin: int = 0, now_only: bool = False, put_off: int | None = None,
     ) -> Found | None:  # fmt: skip
         """Where the record's job, running `limit` seconds, goes beside what `space` holds; None where nowhere.
 
         Parameters
         ----------
-        outlook
-            Who answers the future test: the view, or an outlook it gave earlier.
         bound
             The start is known not to be before this instant.
         now_only
@@ -84,8 +80,6 @@ class Search:
         put_off
             A start now was tried and did not come about. 0: plan it as from now; else a limit forbade it: plan it for
             the next opening, or that many seconds from now.
-        by
-            With a later start it does not matter what the plan takes: it is left out.
         """
         now, resolution, request = self.now, self.resolution, record.request
         base = self._free_to(record, self.available & record.partition.mask)
@@ -97,7 +91,7 @@ class Search:
                 tries = space.openings(base, trying, limit, request.min_nodes, bound, goes_on=self.from_try)
             trying = 0
             for tried, following, within in tries:
-                if following and not now_only and outlook.too_few_by(record, within, following):
+                if following and not now_only and self.view.too_few_by(record, within, following):
                     continue  # whatever the future test says, it cannot say as early as the next opening
                 if now_only and tried > now:
                     return None
@@ -106,7 +100,7 @@ class Search:
                     if self.reserved or self.from_try:
                         forecast = self.view.future(record, within, tried, limit, following)
                     else:
-                        forecast = outlook.future(record, within)
+                        forecast = self.view.future(record, within)
                 if forecast is None:
                     if following and not now_only:
                         continue
@@ -127,7 +121,7 @@ class Search:
                     return Found(start, within)
                 if following and start > following:
                     continue
-                if start > now + self.window or start > by:
+                if start > now + self.window:
                     return Found(start, within)
                 nodes = forecast.nodes
                 if start > now and not self._is_open(space, start, limit, nodes):
@@ -169,26 +163,6 @@ class Search:
                 at = short if short < space.end else 0
                 continue
             yield start, at, free
-
-    def earliest(
-        self, record: SlurmRecord, length: int, space: NodeSpace, outlook: FutureTest, after: int, by: int
-    ) -> int:  # fmt: skip
-        """An instant before which no plan of the record can begin, now or once `space` has fewer nodes.
-
-        Parameters
-        ----------
-        length
-            Seconds its nodes must be free at least.
-        after
-            An earlier such instant.
-        by
-            When it is later than this, how much later does not matter.
-        """
-        base = self._free_to(record, self.available & record.partition.mask)
-        for begin, end, within in space.stretches(base, after, by, length, record.request.node_need):
-            if not outlook.too_few_by(record, within, end):
-                return begin
-        return by + 1
 
     def _overdue(self, predicted: int) -> int:
         """A predicted start that is already past: the job in the way is over its limit and will be killed."""

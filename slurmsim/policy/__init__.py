@@ -41,7 +41,7 @@ from slurmsim.policy.decisions import (
 )
 from slurmsim.policy.discipline import Discipline, Sight
 from slurmsim.policy.layouts import LayoutsView
-from slurmsim.policy.plans import FutureTest, Outlook, PlannedRecord, PlansView, RequestView
+from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, WholeNodes
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
 from slurmsim.policy.power import PowerFacts, PowerView, ShapeView
 from slurmsim.policy.predictor import Predictor
@@ -61,14 +61,14 @@ from slurmsim.policy.registry import (
 from slurmsim.policy.slurm import Access, LimitsView, SlurmJob, SlurmRecord, SlurmView
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
-PORT_VERSION = 2
+PORT_VERSION = 3
 
 __all__ = [
     "GROUP", "PORT_VERSION", "PREDICTOR", "PREDICTORS", "Access", "Change", "ClusterView", "Decision", "Decisions",
-    "Discipline", "Forecast", "FutureTest", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView",
-    "LimitsView", "Outcome", "Outlook", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
+    "Discipline", "Forecast", "Holding", "InstalledPolicy", "JobUnits", "JobView", "LayoutsView",
+    "LimitsView", "Outcome", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
     "PolicyOption", "Pool", "PoolsView", "PowerFacts", "PowerView", "Predictor", "Reconfigure", "RecordView",
     "Reject", "RequestView", "Resize", "ShapeView", "Sight", "SlurmJob", "SlurmRecord", "SlurmView", "Solve",
-    "Start", "Tested", "Unit", "WakeAt", "configured_policy", "installed_policies", "load_policy", "load_predictor",
-    "parse_policy", "policy_names", "predictor_names",
+    "Start", "Tested", "Unit", "WakeAt", "WholeNodes", "configured_policy", "installed_policies", "load_policy",
+    "load_predictor", "parse_policy", "policy_names", "predictor_names",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.capacity import CapacityProfile
 from slurmsim.policy.cluster import JobView, RecordView
 from slurmsim.policy.pools import Forecast, PoolsView
 
@@ -26,7 +25,19 @@ class RequestView(Protocol):
         Nodes it names (--nodelist).
     elastic
         Whether it takes more nodes than it must when they are free.
+    by_runs
+        Whether it gets equal whole nodes, those of the tightest run that has enough: `node_need`, or, of a job that
+        takes more when they are free, up to `most_needed`, which is -1 where it may not have as many as it needs.
+    candidates
+        Nodes of the partition that could serve it, whatever runs on them.
     """
+
+    @property
+    def by_runs(self) -> bool: ...
+    @property
+    def most_needed(self) -> int: ...
+    @property
+    def candidates(self) -> Bitmap: ...
 
     @property
     def units(self) -> str | None: ...
@@ -57,21 +68,31 @@ class PlannedRecord(RecordView, Protocol):
     def alone(self) -> bool: ...
 
 
-class FutureTest(Protocol):
-    """Who answers Slurm's future test: the view, or an `Outlook`."""
+class WholeNodes(Protocol):
+    """Who holds which nodes, where all is whole nodes.
 
-    def future(self, record: RecordView, within: Bitmap) -> Forecast | None:
-        """Earliest start of the record's job on the nodes of `within`, running jobs taken away in order of end."""
+    Attributes
+    ----------
+    n
+        Nodes of the cluster.
+    up, idle
+        Those that are neither down nor drained, and those without a job.
+    holders
+        (end it is planned with, id, nodes, runs of them as (first, length)) of the running jobs, ascending.
+    window_linear
+        bf_window_linear, seconds.
+    """
 
-    def too_few_by(self, record: RecordView, within: Bitmap, time: int) -> bool:
-        """Whether counting is enough to tell that `future` would name an instant after `time`."""
-
-
-class Outlook(FutureTest, Protocol):
-    """What running jobs will give back when, as it was at one moment; for requests that counting nodes decides."""
-
-    def profile(self) -> CapacityProfile:
-        """How many nodes are without a running job from now on; jobs over their limit count as gone."""
+    @property
+    def n(self) -> int: ...
+    @property
+    def up(self) -> Bitmap: ...
+    @property
+    def idle(self) -> Bitmap: ...
+    @property
+    def holders(self) -> Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]: ...
+    @property
+    def window_linear(self) -> int: ...
 
 
 class PlansView(PoolsView, Protocol):
@@ -83,14 +104,6 @@ class PlansView(PoolsView, Protocol):
     @property
     def free_nodes_or_mixed(self) -> int:
         """Usable nodes that are not taken whole."""
-
-    @property
-    def whole_nodes_only(self) -> bool:
-        """Whether every running job holds whole nodes."""
-
-    @property
-    def completing(self) -> bool:
-        """Whether there are nodes without a job that no job may enter yet."""
 
     def next_limit(self, now: int) -> int | None:
         """The next instant after `now` at which a running job reaches its limit, None if there is none."""
@@ -120,8 +133,11 @@ class PlansView(PoolsView, Protocol):
     def tests_from_try(self) -> bool:
         """Whether the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
 
-    def outlook(self) -> Outlook:
-        """What running jobs will give back when, as it is now: holds while further jobs start."""
+    def whole_nodes(self) -> WholeNodes | None:
+        """Who holds which nodes, where all is whole nodes that jobs take by runs and nobody makes way; None elsewhere.
+
+        As it is now; it does not change as jobs start.
+        """
 
     # -- who must make way
 

@@ -99,9 +99,6 @@ class LimitsView(Protocol):
     def bars(self, record: RecordView) -> str | None:
         """The limit that surely forbids a start now, whatever nodes are free."""
 
-    def barred(self, record: RecordView) -> str | None:
-        """The limit that forbids a start now as well as any plan, where `after_plan` may judge."""
-
     def verdict(self, record: RecordView) -> str | None:
         """The first limit that what the job asks for breaks now."""
 
@@ -155,10 +152,6 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
 
     def throttled(self, record: RecordView) -> int:
         """How many tasks of the array of the record's job wait because of its ``%N``."""
-
-    @property
-    def owned(self) -> bool:
-        """Whether users may have nodes to themselves, so that `free_to` must be asked."""
 
     def free_to(self, record: RecordView, nodes: Bitmap) -> Bitmap:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""

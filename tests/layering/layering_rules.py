@@ -67,6 +67,7 @@ LAYERS: dict[str, Layer] = {
     "bitmap": Layer(("slurmsim.bitmap",), _set("vocabulary"), _set("numpy"), sealed=True),
     # Files of users that policies and workloads name.
     "user files": Layer(("slurmsim.toml_file",), _set("vocabulary")),
+    "kernel": Layer(("slurmsim.kernel",), _set("vocabulary"), sealed=False),
     "capacity": Layer(("slurmsim.capacity",), _set("vocabulary bitmap"), _set("numpy"), sealed=True),
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
@@ -142,7 +143,7 @@ LAYERS: dict[str, Layer] = {
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
         ("slurmsim_policies",),
-        _set("vocabulary bitmap capacity model policy") | {"user files"},
+        _set("vocabulary bitmap capacity kernel model policy") | {"user files"},
         _set("numpy"),
         sealed=True,
     ),

@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from bare_loop import START, Decided, World, drive, worlds
+from bare_loop import START, World, drive, worlds
 from hypothesis import given
 from hypothesis import strategies as st
 from left_out_cycles import left_out_cycles
@@ -29,8 +29,7 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import load_policy
 from slurmsim.releases import RELEASES
 from slurmsim_policies.backfill import Shadow
-from slurmsim_policies.slurm_backfill.cycle import SlurmBackfill, _Cycle
-from slurmsim_policies.slurm_backfill.dominated import Hopeless
+from slurmsim_policies.slurm_backfill.atom_plans import AtomPlans
 
 BACKFILL = (
     "", "", "bf_interval=60,bf_resolution=30", "bf_max_job_test=4", "bf_window=5", "bf_max_job_user=2",
@@ -133,75 +132,49 @@ def busy_world(seed: int, *, limited: bool = False) -> World:
     return World(lines, facts, runs, accounting)
 
 
-def without_plans(decided: Decided) -> list[tuple[Any, ...]]:
-    """What happened but for plans, which are made only where something depends on them."""
-    return [event for event in decided.events if event[1] != "PLAN"]
+ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
 
 
-@given(seed=st.integers(0, 10**9))
-def test_putting_plans_off(seed: int) -> None:
+@given(seed=st.integers(0, 10**9), everything=st.booleans())
+def test_planning_on_atoms(seed: int, everything: bool) -> None:
     world = busy_world(seed)
-    usual = drive(world, "backfill")
-    with without("_may_defer", SlurmBackfill, lambda *_: False):
-        other = drive(world, "backfill")
+    more = ",plan_all=1" if everything else ""
+    usual, other = (drive(world, policy + more) for policy in (ON_ATOMS, ON_NODES))
     assert usual.starts == other.starts
-    assert without_plans(usual) == without_plans(other)
+    assert usual.events == other.events
 
 
 @given(seed=st.integers(0, 10**9))
-def test_putting_plans_off_beside_limits(seed: int) -> None:
-    """Who starts when. Which limit a job shows may differ while its plan would lie beyond the window."""
+def test_planning_on_atoms_beside_limits(seed: int) -> None:
     world = busy_world(seed, limited=True)
-    usual = drive(world, "backfill")
-    with without("_may_defer", SlurmBackfill, lambda *_: False):
-        other = drive(world, "backfill")
-    everything = drive(world, PLANNING_ALL)
-    assert usual.starts == other.starts == everything.starts
-    fates = [[e for e in d.events if e[1] not in ("PLAN", "REASON")] for d in (usual, other, everything)]
-    assert fates[0] == fates[1] == fates[2]
-
-
-@given(seed=st.integers(0, 10**9))
-def test_not_looking_at_who_wants_more_than_one_that_failed(seed: int) -> None:
-    world = busy_world(seed)
-    usual = drive(world, "backfill")
-    with without("covers", Hopeless, lambda *_: False):
-        other = drive(world, "backfill")
+    usual, other = (drive(world, policy) for policy in (ON_ATOMS, ON_NODES))
     assert usual.starts == other.starts
-    assert without_plans(usual) == without_plans(other)
+    assert usual.events == other.events
 
 
+@pytest.mark.parametrize("release", RELEASES)
 @given(world=worlds(parameters=BACKFILL))
-def test_putting_plans_off_anywhere(world: World) -> None:
-    usual = drive(world, "backfill")
-    with without("_may_defer", SlurmBackfill, lambda *_: False):
-        other = drive(world, "backfill")
+def test_planning_on_atoms_anywhere(world: World, release: str) -> None:
+    cluster = dataclasses.replace(read_conf(world.lines), release=release)
+    usual, other = (drive(world, policy, cluster=cluster) for policy in (ON_ATOMS, ON_NODES))
     assert usual.starts == other.starts
-    assert without_plans(usual) == without_plans(other)
+    assert usual.events == other.events
 
 
-def test_plans_are_put_off_and_some_made_after_all() -> None:
-    """Otherwise the comparison above would compare two equal runs."""
-    plans = []
-    for may_defer in (SlurmBackfill._may_defer, lambda *_: False):
-        with without("_may_defer", SlurmBackfill, may_defer):
-            plans.append(sum(e[1] == "PLAN" for seed in range(10) for e in drive(busy_world(seed), "backfill").events))
-    assert 0 < plans[0] < plans[1]
+def test_plans_are_made_on_atoms() -> None:
+    """Otherwise the comparisons above would compare two equal runs."""
+    walked = []
+    usual = AtomPlans.walk
 
+    def noting(self: AtomPlans, at: int, last: int, tests: int) -> Any:
+        found = usual(self, at, last, tests)
+        walked.append(found[0] - at)
+        return found
 
-def test_a_long_walk_goes_over_to_putting_plans_off() -> None:
-    """Otherwise the comparisons above would leave that out."""
-    began: list[int] = []
-    usual = _Cycle.run_deferring
-
-    def noting(self: _Cycle, records: list[Any], first: int = 0) -> Any:
-        began.append(first)
-        return usual(self, records, first)
-
-    with without("run_deferring", _Cycle, noting):
-        for seed in range(30):
-            drive(busy_world(seed), "backfill")
-    assert any(began)
+    with without("walk", AtomPlans, noting):
+        for seed in range(10):
+            drive(busy_world(seed), ON_ATOMS)
+    assert sum(walked) > 100
 
 
 def without(name: str, owner: Any, replacement: Callable[..., Any]) -> Any:

@@ -18,6 +18,7 @@ BACKEND = Path(__file__).resolve().parents[2] / ".ci/build_backend/slurmsim_comp
 @pytest.fixture
 def backend(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.delenv("SLURMSIM_COMPILE", raising=False)
+    monkeypatch.syspath_prepend(str(BACKEND.parent))
     spec = importlib.util.spec_from_file_location("slurmsim_compiling", BACKEND)
     assert spec is not None
     assert spec.loader is not None

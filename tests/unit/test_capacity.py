@@ -173,25 +173,6 @@ def test_space_openings(
         assert list(space.openings(base, begin, length, 0, 30)) == [x for x in usual if not 0 < x[1] < 30]
 
 
-@given(takes, st.integers(1, ALL), st.integers(0, HORIZON - 1), st.integers(0, HORIZON - 1), st.integers(1, 30))
-def test_space_stretches(taken: list[tuple[int, int, int]], base: int, after: int, by: int, length: int) -> None:
-    """They cover the time asked for without a gap, and hold all that is free long enough from one of its instants."""
-    space, table = space_and_table(taken)
-    pieces = list(space.stretches(base, after, by, length, 0))
-    assert [first for first, _, _ in pieces] == [after, *(last + 1 for _, last, _ in pieces[:-1])][: len(pieces)]
-    assert not pieces or pieces[-1][1] == by
-    for first, last, nodes in pieces:
-        for begin in range(first, last + 1):
-            free = base
-            for t in range(begin, min(begin + length, HORIZON)):
-                free &= table[t]
-            assert free & ~nodes == 0
-            assert begin > first or free == nodes
-    need = base.bit_count() // 2
-    enough = [piece for piece in pieces if piece[2].bit_count() >= need]
-    assert [piece for piece in space.stretches(base, after, by, length, need) if piece in enough] == enough
-
-
 @given(takes)
 def test_space_says_when_it_leaves_equal_neighbours(taken: list[tuple[int, int, int]]) -> None:
     space = NodeSpace(0, HORIZON, ALL)

@@ -331,14 +331,6 @@ class Limits(Observer):
             standing.plan = self._planned(record, standing.demand, n, n * request.cpus_each)
         return standing.plan_verdict()
 
-    def barred(self, record: Record) -> str | None:
-        """The limit that forbids a start now as well as any plan, where `after_plan` may judge; None if none does.
-
-        Nodes without a job are nobody's, so what is started on them counts as what is planned does.
-        """
-        standing = self._standing(record)
-        return None if standing is None else standing.early or self._plan_verdict(record, standing)
-
     def _planned(self, record: Record, demand: Demand, n_nodes: int, n_cpus: int) -> Demand:
         """The demand of a plan on so many nodes with so many CPUs, whose shares nobody has worked out."""
         request = record.request

@@ -335,6 +335,18 @@ class CompiledRequest:
         return 0 if self.tree is None else self.tree.leaves_of(nodes)
 
     @property
+    def by_runs(self) -> bool:
+        """Whether it gets equal whole nodes by runs (`pick_equal`), where nothing else says otherwise."""
+        return self.by_count and not self.least_loaded
+
+    @property
+    def most_needed(self) -> int:
+        """Nodes it takes at most of more equal ones; -1 where it may not have what it needs."""
+        if self.node_need > self.max_nodes:
+            return -1
+        return max(self.node_need, self.target_nodes) if self.elastic else self.node_need
+
+    @property
     def elastic(self) -> bool:
         """Whether how many nodes the job gets depends on how many there are (``-N a-b``)."""
         return self.target_nodes > self.min_nodes

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from slurmsim.bitmap import Bitmap
-from slurmsim.capacity import CapacityProfile
 from slurmsim.core.records.job import Job
 
 
@@ -99,19 +98,6 @@ class NodeReleaseTimes:
         while at < n and not nodes[at] & reach:
             at += 1
         return at
-
-    def profile(self, now: int) -> CapacityProfile:
-        """Nodes free from `now` on, at most; jobs whose end lies in the past count as gone."""
-        ends, most = self.ends, self.most_free
-        at = bisect_right(ends, now)
-        times, free = [now], [most[at]]
-        for k in range(at, len(ends)):
-            if ends[k] != times[-1]:
-                times.append(ends[k])
-                free.append(most[k + 1])
-            else:
-                free[-1] = most[k + 1]
-        return CapacityProfile.of_steps(times, free)
 
     def earliest(self, need: int) -> int | None:
         """No sooner than this end can `need` nodes be free; None if they never are, or are without any end."""

@@ -73,6 +73,11 @@ class Placer:
         # backfill plans the head of the queue on the same nodes cycle after cycle
         self._picked: dict[tuple[Bitmap, int], list[tuple[int, int]]] = {}
 
+    @property
+    def takes_runs(self) -> bool:
+        """Whether equal whole nodes are taken by runs alone (`pick_equal`), unless a partition wants others."""
+        return not (self.asleep or self.busy_first or self.serial_last or self.first_node_serves)
+
     def possible(self, request: CompiledRequest) -> bool:
         """Whether the request could ever run on the cluster as configured, all nodes up and free."""
         if request.possible is None:

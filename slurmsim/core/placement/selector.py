@@ -185,12 +185,7 @@ class Selector(Placer):
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
     ) -> Forecast | None:
         """The same for whole, equal nodes where every running job holds whole nodes: only counts matter."""
-        return self.future_after(request, self.releases_of(running), now, within, exact=exact)
-
-    def future_after(
-        self, request: CompiledRequest, releases: NodeReleaseTimes, now: int, within: Bitmap, *, exact: bool = False
-    ) -> Forecast | None:
-        """`future` by counting, for the running jobs of a snapshot."""
+        releases = self.releases_of(running)
         need = request.node_need
         if need > request.max_nodes:
             return None
@@ -222,10 +217,7 @@ class Selector(Placer):
         """Whether `future` would name an instant after `time`, or none, as far as counting tells."""
         if not request.by_count or self.table.mixed & request.candidates:
             return False
-        return self.too_few_after(request, self.releases_of(running), within, time)
-
-    def too_few_after(self, request: CompiledRequest, releases: NodeReleaseTimes, within: Bitmap, time: int) -> bool:
-        """`too_few_by` for the running jobs of a snapshot."""
+        releases = self.releases_of(running)
         p = bisect_right(releases.ends, time)
         if releases.most_free[p] < request.node_need:
             return True

@@ -146,9 +146,12 @@ class MainPass:
         return False
 
     def _behind(self, record: Record) -> None:
-        if record.job.reason in _MAY_BECOME_PRIORITY:
-            self.state.set_reason(record.job, Reason.PRIORITY)
-            self.state.queue.fresh.pop(record.job.id, None)
+        job = record.job
+        if job.reason in _MAY_BECOME_PRIORITY:
+            self.state.set_reason(job, Reason.PRIORITY)
+            self.state.queue.fresh.pop(job.id, None)
+        elif job.reason == Reason.PRIORITY and len(job.partitions) == 1:  # as it said when it was submitted
+            self.state.queue.fresh.pop(job.id, None)
 
     def _settle_rest(self, at: int) -> bool:
         """Every partition with records is blocked: what is left can only get its reason set.

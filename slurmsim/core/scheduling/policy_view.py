@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.placement.layout import capacities, holdings
-from slurmsim.core.placement.running_snapshot import RunningSnapshot
 from slurmsim.core.placement.selector import Forecast, Try
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
@@ -15,6 +14,7 @@ from slurmsim.core.records.partition import Partition
 from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.core.scheduling.power_view import SeenPower, SeenShape, predicted_s, seen_power, seen_shape
+from slurmsim.core.scheduling.whole_nodes import WholeNodes, whole_nodes
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 if TYPE_CHECKING:
@@ -203,16 +203,6 @@ class View:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""
         return self.state.free_to(record, nodes)
 
-    @property
-    def completing(self) -> bool:
-        """Whether there are nodes without a job that no job may enter yet."""
-        return bool(self._test.completing.nodes)
-
-    @property
-    def owned(self) -> bool:
-        """Whether users may have nodes to themselves, so that `free_to` must be asked."""
-        return self.state.exclusive_users is not None
-
     def time_limit(self, record: Record) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""
         own, most = self._partition_limits.time_limit(record.job, record.partition), record.partition.spec.max_time_s
@@ -293,9 +283,12 @@ class View:
         """Whether running `job` might have to make way for somebody."""
         return self._test.preemption is not None and self._test.preemption.modes.mode(job) != "OFF"
 
-    def outlook(self) -> RunningSnapshot:
-        """What running jobs will give back when, as it is now: holds while further jobs start."""
-        return RunningSnapshot(self.state.selector, self.state.releases(), self.state.now)
+    def whole_nodes(self) -> WholeNodes | None:
+        """Who holds which nodes, where all is whole nodes that jobs take by runs and nobody makes way; None elsewhere.
+
+        As it is now; it does not change as jobs start.
+        """
+        return None if self._test.preemption is not None else whole_nodes(self.state)
 
     # -- layouts
 
@@ -344,11 +337,6 @@ class View:
     def solving(self) -> bool:
         """Whether an answer to a `Solve` is awaited."""
         return self._solves.request is not None
-
-    @property
-    def whole_nodes_only(self) -> bool:
-        """Whether every running job holds whole nodes."""
-        return not self.state.table.mixed
 
 
 def sum_free_cpus(state: ControllerState, suspension: Suspension) -> int:

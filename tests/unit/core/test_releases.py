@@ -113,13 +113,3 @@ def test_counting_finds_the_first_moment_with_enough(
     if found:
         earliest = releases.earliest(need)
         assert earliest is None or earliest <= releases.ends[found - 1]
-
-
-@given(running(), st.integers(0, 2100))
-def test_the_profile_counts_what_is_given_back(state: tuple[list[tuple[int, int, Running]], int], now: int) -> None:
-    jobs, idle = state
-    profile = NodeReleaseTimes(jobs, idle).profile(now)  # type: ignore[arg-type]
-    assert profile.times[0] == now
-    for time in [now, *(end for end, _, _ in jobs if end >= now), 3000]:
-        given_back = sum(job.n_nodes for end, _, job in jobs if end <= time)
-        assert profile.least(time, time + 1) == idle.bit_count() + given_back

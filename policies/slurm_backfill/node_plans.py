@@ -1,0 +1,72 @@
+"""The plans of a cycle as sets of nodes: any request, with reservations, licenses, shares of nodes and preemption."""
+
+from __future__ import annotations
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.capacity import NodeSpace
+from slurmsim.policy import SlurmRecord, SlurmView
+from slurmsim_policies.slurm_backfill.search import Found, Search
+
+
+class NodePlans:
+    """A node space, and the search for where a record goes beside what it holds.
+
+    Parameters
+    ----------
+    search
+        The search, with what is the same for all records of a cycle.
+    begin, end
+        What the node space covers, seconds.
+    space_size
+        bf_node_space_size.
+
+    Attributes
+    ----------
+    space
+        What is planned.
+    """
+
+    def __init__(self, view: SlurmView, search: Search, begin: int, end: int, space_size: int) -> None:
+        self.view, self.search, self.now = view, search, search.now
+        self.space = NodeSpace(begin, end, view.available(), space_size)
+        self.windows: dict[int, Bitmap] = {}  # time limit -> nodes no plan needs before now + limit
+
+    @property
+    def full(self) -> bool:
+        """Whether the node space has as many segments as it may."""
+        return self.space.full
+
+    @property
+    def put_behind(self) -> bool:
+        """Whether a plan had to begin later than the future test says, because of another plan."""
+        return self.search.put_behind
+
+    def find(
+        self, record: SlurmRecord, limit: int, *, begin: int = 0, now_only: bool = False, put_off: int | None = None
+    ) -> Found | None:
+        """Where the record's job goes (`Search.find`)."""
+        view = self.view
+        bound = self.now if now_only else view.earliest_possible(record)
+        return self.search.find(record, limit, self.space, bound, begin=begin, now_only=now_only, put_off=put_off)
+
+    def take(self, begin: int, end: int, nodes: Bitmap) -> None:
+        """`nodes` are planned for, or held, over ``[begin, end)``."""
+        self.space.take(begin, end, nodes)
+        now, windows = self.now, self.windows
+        if begin < self.space.end and end > now:
+            for limit, free in windows.items():
+                if begin <= now + limit:
+                    windows[limit] = free ^ (free & nodes)
+
+    def started(self, record: SlurmRecord, begin: int, end: int) -> None:
+        """The record's job runs, and holds its nodes over ``[begin, end)``; the view knows."""
+        if record.job.holds_whole_nodes:
+            self.take(begin, end, record.job.nodes)
+
+    def could_start(self, record: SlurmRecord, limit: int) -> bool:
+        """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
+        free = self.windows.get(limit)
+        if free is None:
+            free = self.view.available() & self.space.free_over(self.now, self.now + limit)
+            self.windows[limit] = free
+        return self.view.could_start(record, free)

@@ -1,0 +1,89 @@
+# cython: language_level=3
+# What C needs to know of cycle.py: types.
+cimport cython
+from libc.stdint cimport int64_t
+
+cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
+cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_
+
+cpdef object zeros(int64_t n)
+cdef int64_t first_from(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
+cdef int64_t first_beyond(int64_t[::1] values, int64_t low, int64_t n, int64_t x) noexcept
+cdef int64_t width_of(int64_t x) noexcept
+
+@cython.final
+cdef class Atoms:
+    cdef public int64_t n, words, room, n_sets
+    cdef public int64_t[::1] begins, sizes, order, word, bit, table, bits, run_begins, run_sizes, run_at
+    cdef void _make_room(self) except *
+    cpdef void restart(self, list cuts) except *
+    cdef void _number(self) noexcept
+    cdef void _weigh(self, int64_t chunk) noexcept
+    cdef void _grow(self) except *
+    cpdef int64_t new_set(self) except -1
+    cpdef void clear(self, int64_t s) noexcept
+    cpdef void copy(self, int64_t s, int64_t of) noexcept
+    cpdef void keep(self, int64_t s, int64_t of) noexcept
+    cpdef void add(self, int64_t s, int64_t of) noexcept
+    cpdef void remove(self, int64_t s, int64_t of) noexcept
+    cpdef void both(self, int64_t s, int64_t a, int64_t b) noexcept
+    cpdef bint meets(self, int64_t a, int64_t b) noexcept
+    cpdef bint within(self, int64_t a, int64_t b) noexcept
+    cpdef bint gains(self, int64_t base, int64_t s, int64_t before) noexcept
+    cpdef bint equal(self, int64_t a, int64_t b) noexcept
+    cdef int64_t _nodes_of(self, int64_t word, int64_t at) noexcept
+    cpdef int64_t count(self, int64_t s) noexcept
+    cpdef int64_t common(self, int64_t a, int64_t b) noexcept
+    cdef bint _has(self, int64_t s, int64_t a) noexcept
+    cdef void _put(self, int64_t s, int64_t a) noexcept
+    cdef int64_t _place_of(self, int64_t node) noexcept
+    cpdef void split(self, int64_t place, int64_t size) except *
+    cpdef void put_run(self, int64_t s, int64_t begin, int64_t size) except *
+    cpdef int64_t make(self, object runs) except -1
+    cpdef int64_t make_rest(self, int64_t first, int64_t last) except -1
+    cdef int64_t find_runs(self, int64_t s) noexcept
+    cpdef void pick(self, int64_t s, int64_t of, int64_t need) except *
+
+@cython.final
+cdef class Cycle:
+    cdef public Atoms atoms
+    cdef public int64_t up, idle, now, end, resolution, window, linear, too_late
+    cdef public int64_t room, n, n_spare, n_running, more, n_after, n_after_sets, n_limits
+    cdef public int64_t here, chosen, some, start, first, last, again
+    cdef public int64_t tests, stop_at, segments, end_of_walk
+    cdef public int kind
+    cdef public bint ragged, put_behind
+    cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
+    cdef public int64_t[::1] shapes, lasting, flags
+    cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts
+    cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
+                       int64_t window, int64_t linear, int64_t too_late) except *
+    cpdef void clear(self) noexcept
+    cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
+    cpdef void knows(self, int64_t shape, int64_t base, int64_t reach, int64_t need, int64_t most) except *
+    cdef void _more_shapes(self) except *
+    cdef int64_t _cut(self, int64_t at) except -1
+    cdef void _more_room(self) except *
+    cpdef void take(self, int64_t begin, int64_t end, int64_t nodes) except *
+    cdef void _merge(self, int64_t low, int64_t high) noexcept
+    cdef void _free_over(self, int64_t begin, int64_t end, int64_t s) noexcept
+    cpdef int64_t free_for(self, int64_t limit) except -1
+    cpdef bint could_start(self, int64_t shape, int64_t limit) except *
+    cdef void _releases(self) noexcept
+    cdef int64_t _after(self, int64_t p) except -1
+    cpdef void started(self, int64_t end, int64_t job_id, int64_t nodes) except *
+    cdef void _more_running(self) except *
+    cdef bint _too_few(self, int64_t within, int64_t need, int64_t time) except *
+    cdef int64_t _next(self, int64_t at, int64_t reach) noexcept
+    cdef int64_t _before(self, int64_t at, int64_t reach) noexcept
+    cdef int64_t _first_with(self, int64_t need, int64_t mask) except? -1
+    cdef int64_t _batch_with(self, int64_t p, int64_t reach) noexcept
+    cpdef int find(self, int64_t shape, int64_t limit, int64_t begin, bint now_only, int64_t put_off) except -1
+    cdef int64_t _find_from(self, int64_t at, int64_t base, int64_t reach, int64_t need, int64_t most,
+                              int64_t limit, int64_t bound, bint now_only, int64_t put_off) except -1
+    cdef bint _try(self, int64_t at, int64_t following, int64_t reach, int64_t need, int64_t most,
+                   int64_t limit, bint now_only, int64_t put_off) except *
+    cdef bint _is_open(self) noexcept
+    cpdef void watch(self, int64_t[::1] shapes, int64_t[::1] lasting, int64_t[::1] flags) noexcept
+    cpdef int64_t walk(self, int64_t at, int64_t last) except -1
+    cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1

@@ -1,0 +1,877 @@
+"""A backfill cycle over atoms: where plans go when whole, equal nodes decide, in integers a C compiler understands.
+
+Within one cycle, nodes that no partition, no allocation and no plan tells apart are one *atom*: a set of 18,688 nodes
+is a few machine words, and how many nodes it has is a weighted count. A plan that takes part of an atom splits it,
+once, in every set of the cycle.
+
+This is plain Python and runs as such (the tests do); `cycle.pxd` gives it the types with which Cython compiles it.
+A word holds `BITS` atoms, so that no operation leaves the non-negative range of a signed 64-bit integer.
+
+Source: Slurm src/plugins/sched/backfill/backfill.c (_attempt_backfill) and its future test in select/cons_tres
+(_will_run_test), 22.05.8; `slurmsim.capacity.NodeSpace`, `NodeReleaseTimes` and `Search` say the same of sets of nodes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+NEVER = 1 << 60
+BITS = 60  # atoms a word
+CHUNK = 6  # bits that are counted at once
+CHUNKS = 10  # of a word
+SIZE = 64  # of the table of a chunk
+ONE = 1
+
+NOTHING, START, ESTIMATE, PLANNED = 0, 1, 2, 3  # how a search ends
+ASKS = 1  # flag of a record: somebody else decides about it
+UNSEEN = 2  # a plan of it is to be seen
+SEEN = 4  # so is that there is none
+BARRED = 8  # it is passed over
+# the same as C has them
+NOTHING_, START_, ESTIMATE_, PLANNED_ = 0, 1, 2, 3
+ASKS_, UNSEEN_, SEEN_, BARRED_ = 1, 2, 4, 8
+
+
+def zeros(n: int) -> array[int]:
+    """`n` integers of 64 bits."""
+    return array("q", bytes(8 * n))
+
+
+def first_from(values: array[int], low: int, n: int, x: int) -> int:
+    """The first of ``values[low:n]``, ascending, that is `x` or more."""
+    high = n
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def first_beyond(values: array[int], low: int, n: int, x: int) -> int:
+    """The first of ``values[low:n]``, ascending, that is more than `x`."""
+    high = n
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def width_of(x: int) -> int:
+    """How many bits `x` has."""
+    n = 0
+    while x:
+        x >>= 1
+        n += 1
+    return n
+
+
+class Atoms:
+    """Nodes cut into atoms, and sets of them; one object serves one cycle after another.
+
+    Attributes
+    ----------
+    n
+        Atoms there are. Atom a has the nodes ``begins[a]`` to ``begins[a] + sizes[a]``; ``order`` has them by position.
+    bits, n_sets
+        The sets, `words` words each; ``word`` and ``bit`` say where an atom stands in them.
+    """
+
+    def __init__(self) -> None:
+        self.n = self.n_sets = 0
+        self.words = 2
+        self.room = 64
+        self.bits = zeros(self.room * self.words)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Columns for as many atoms as fit into the words."""
+        most = self.words * BITS
+        self.begins, self.sizes, self.order = zeros(most), zeros(most), zeros(most)
+        self.word, self.bit = zeros(most), zeros(most)
+        self._number()
+        self.table = zeros(self.words * CHUNKS * SIZE)
+        self.run_begins, self.run_sizes, self.run_at = zeros(most), zeros(most), zeros(most)
+
+    def restart(self, cuts: list[int]) -> None:
+        """Atoms begin at `cuts`, ascending from 0 to the number of nodes, and there are no sets."""
+        n = len(cuts) - 1
+        while self.words * BITS < n + n // 2:
+            self.words *= 2
+            self.bits = zeros(self.room * self.words)
+            self._make_room()
+        self.n, self.n_sets = n, 0
+        for a in range(n):
+            self.begins[a] = cuts[a]
+            self.sizes[a] = cuts[a + 1] - cuts[a]
+            self.order[a] = a
+        for chunk in range((n + CHUNK - 1) // CHUNK):
+            self._weigh(chunk)
+
+    def _number(self) -> None:
+        """Which bit of which word stands for each atom."""
+        a = 0
+        for w in range(self.words):
+            bit = ONE
+            for _ in range(BITS):
+                self.word[a], self.bit[a] = w, bit
+                bit <<= 1
+                a += 1
+
+    def _weigh(self, chunk: int) -> None:
+        """The table of a chunk: how many nodes each of its sets has."""
+        base = chunk * SIZE
+        first = chunk * CHUNK
+        self.table[base] = 0
+        for k in range(CHUNK):
+            step = ONE << k
+            size = self.sizes[first + k] if first + k < self.n else 0
+            for j in range(step):
+                self.table[base + step + j] = self.table[base + j] + size
+
+    def _grow(self) -> None:
+        """Twice the words."""
+        old = self.words
+        bits, begins, sizes, order = self.bits, self.begins, self.sizes, self.order
+        run_begins, run_sizes, run_at = self.run_begins, self.run_sizes, self.run_at
+        self.words = 2 * old
+        self._make_room()
+        for a in range(self.n):
+            self.begins[a], self.sizes[a], self.order[a] = begins[a], sizes[a], order[a]
+            self.run_begins[a], self.run_sizes[a], self.run_at[a] = run_begins[a], run_sizes[a], run_at[a]
+        for chunk in range((self.n + CHUNK - 1) // CHUNK):
+            self._weigh(chunk)
+        self.bits = zeros(self.room * self.words)
+        for s in range(self.n_sets):
+            for w in range(old):
+                self.bits[s * self.words + w] = bits[s * old + w]
+
+    def new_set(self) -> int:
+        """An empty set."""
+        if self.n_sets == self.room:
+            bits = self.bits
+            self.room *= 2
+            self.bits = zeros(self.room * self.words)
+            for i in range(self.n_sets * self.words):
+                self.bits[i] = bits[i]
+        self.n_sets += 1
+        self.clear(self.n_sets - 1)
+        return self.n_sets - 1
+
+    def clear(self, s: int) -> None:
+        """Make set `s` empty."""
+        base = s * self.words
+        for w in range(self.words):
+            self.bits[base + w] = 0
+
+    def copy(self, s: int, of: int) -> None:
+        """Make set `s` what set `of` is."""
+        a, b = s * self.words, of * self.words
+        for w in range(self.words):
+            self.bits[a + w] = self.bits[b + w]
+
+    def keep(self, s: int, of: int) -> None:
+        """Leave in set `s` what is in set `of`."""
+        a, b = s * self.words, of * self.words
+        for w in range(self.words):
+            self.bits[a + w] &= self.bits[b + w]
+
+    def add(self, s: int, of: int) -> None:
+        """Put into set `s` what is in set `of`."""
+        a, b = s * self.words, of * self.words
+        for w in range(self.words):
+            self.bits[a + w] |= self.bits[b + w]
+
+    def remove(self, s: int, of: int) -> None:
+        """Take out of set `s` what is in set `of`."""
+        a, b = s * self.words, of * self.words
+        for w in range(self.words):
+            self.bits[a + w] ^= self.bits[a + w] & self.bits[b + w]
+
+    def both(self, s: int, a: int, b: int) -> None:
+        """Make set `s` what is in `a` and in `b`."""
+        at, x, y = s * self.words, a * self.words, b * self.words
+        for w in range(self.words):
+            self.bits[at + w] = self.bits[x + w] & self.bits[y + w]
+
+    def meets(self, a: int, b: int) -> bool:
+        """Whether two sets have a node in common."""
+        x, y = a * self.words, b * self.words
+        for w in range(self.words):
+            if self.bits[x + w] & self.bits[y + w]:
+                return True
+        return False
+
+    def within(self, a: int, b: int) -> bool:
+        """Whether set `b` has all that set `a` has."""
+        x, y = a * self.words, b * self.words
+        for w in range(self.words):
+            if self.bits[x + w] & (self.bits[x + w] ^ self.bits[y + w]):
+                return False
+        return True
+
+    def gains(self, base: int, s: int, before: int) -> bool:
+        """Whether set `s` has nodes of `base` that `before` has not."""
+        x, y, z = base * self.words, s * self.words, before * self.words
+        for w in range(self.words):
+            here = self.bits[x + w] & self.bits[y + w]
+            if here & (here ^ self.bits[z + w]):
+                return True
+        return False
+
+    def equal(self, a: int, b: int) -> bool:
+        """Whether two sets are the same."""
+        x, y = a * self.words, b * self.words
+        for w in range(self.words):
+            if self.bits[x + w] != self.bits[y + w]:
+                return False
+        return True
+
+    def _nodes_of(self, word: int, at: int) -> int:
+        """Nodes of `word`, which is word `at` of its set."""
+        found = 0
+        base = at * (CHUNKS * SIZE)
+        while word:
+            found += self.table[base + (word & (SIZE - 1))]
+            word >>= CHUNK
+            base += SIZE
+        return found
+
+    def count(self, s: int) -> int:
+        """Nodes of set `s`."""
+        found = 0
+        base = s * self.words
+        for w in range(self.words):
+            if self.bits[base + w]:
+                found += self._nodes_of(self.bits[base + w], w)
+        return found
+
+    def common(self, a: int, b: int) -> int:
+        """Nodes two sets have in common."""
+        found = 0
+        x, y = a * self.words, b * self.words
+        for w in range(self.words):
+            word = self.bits[x + w] & self.bits[y + w]
+            if word:
+                found += self._nodes_of(word, w)
+        return found
+
+    def _has(self, s: int, a: int) -> bool:
+        return self.bits[s * self.words + self.word[a]] & self.bit[a] != 0
+
+    def _put(self, s: int, a: int) -> None:
+        self.bits[s * self.words + self.word[a]] |= self.bit[a]
+
+    def _place_of(self, node: int) -> int:
+        """Where in the order the atom of `node` stands."""
+        low, high = 0, self.n
+        while low < high:
+            middle = (low + high) >> 1
+            if self.begins[self.order[middle]] <= node:
+                low = middle + 1
+            else:
+                high = middle
+        return low - 1
+
+    def split(self, place: int, size: int) -> None:
+        """Leave the atom at that place of the order its first `size` nodes; the others are one of their own."""
+        if self.n == self.words * BITS:
+            self._grow()
+        a, b = self.order[place], self.n
+        self.n += 1
+        self.begins[b] = self.begins[a] + size
+        self.sizes[b] = self.sizes[a] - size
+        self.sizes[a] = size
+        i = b
+        while i > place + 1:
+            self.order[i] = self.order[i - 1]
+            i -= 1
+        self.order[place + 1] = b
+        self._weigh(a // CHUNK)
+        if b // CHUNK != a // CHUNK:
+            self._weigh(b // CHUNK)
+        for s in range(self.n_sets):
+            if self._has(s, a):
+                self._put(s, b)
+
+    def put_run(self, s: int, begin: int, size: int) -> None:
+        """Put `size` nodes from `begin` on into set `s`."""
+        place = self._place_of(begin)
+        skipped = begin - self.begins[self.order[place]]
+        if skipped:
+            self.split(place, skipped)
+            place += 1
+        while size > 0:
+            a = self.order[place]
+            if self.sizes[a] > size:
+                self.split(place, size)
+            self._put(s, a)
+            size -= self.sizes[a]
+            place += 1
+
+    def make(self, runs: Sequence[tuple[int, int]]) -> int:
+        """A set of these runs (first, length)."""
+        s = self.new_set()
+        for begin, size in runs:
+            self.put_run(s, begin, size)
+        return s
+
+    def make_rest(self, first: int, last: int) -> int:
+        """A set of all nodes that are in none of the sets from `first` to before `last`."""
+        s = self.new_set()
+        for a in range(self.n):
+            self._put(s, a)
+        for other in range(first, last):
+            self.remove(s, other)
+        return s
+
+    def find_runs(self, s: int) -> int:
+        """Runs of consecutive nodes of set `s`, into `run_begins`, `run_sizes`, `run_at` (place in order); how many."""
+        n = 0
+        end = -1
+        for place in range(self.n):
+            a = self.order[place]
+            if self._has(s, a):
+                if self.begins[a] == end:
+                    self.run_sizes[n - 1] += self.sizes[a]
+                else:
+                    self.run_begins[n], self.run_sizes[n], self.run_at[n] = self.begins[a], self.sizes[a], place
+                    n += 1
+                end = self.begins[a] + self.sizes[a]
+        return n
+
+    def runs(self, s: int) -> list[tuple[int, int]]:
+        """Runs of consecutive nodes of set `s` as (first, length)."""
+        return [(self.run_begins[i], self.run_sizes[i]) for i in range(self.find_runs(s))]
+
+    def pick(self, s: int, of: int, need: int) -> None:
+        """Put into the empty set `s` the `need` nodes of set `of` that a job gets of equal ones (`pick_equal`).
+
+        The tightest run that holds all that is missing, the first of such; while none does, the longest whole.
+        """
+        n = self.find_runs(of)
+        while need > 0:
+            best = -1
+            for i in range(n):
+                if self.run_sizes[i] >= need and (best < 0 or self.run_sizes[i] < self.run_sizes[best]):
+                    best = i
+            if best < 0:
+                for i in range(n):
+                    if self.run_sizes[i] > 0 and (best < 0 or self.run_sizes[i] > self.run_sizes[best]):
+                        best = i
+                if best < 0:
+                    return
+            size = need if self.run_sizes[best] > need else self.run_sizes[best]
+            self.put_run(s, self.run_begins[best], size)
+            self.run_sizes[best] = 0
+            need -= size
+
+
+class Cycle:
+    """The node space of a cycle, the running jobs, and the search for where a job goes (`Search`, `NodeSpace`).
+
+    One object serves one cycle after another: `clear`, `runs` for every job, `restart`.
+
+    Attributes
+    ----------
+    up, idle
+        Sets of nodes: those that are up, and those without a job.
+    now, end
+        Seconds; what the node space covers ends with `end`.
+    resolution, window, linear
+        bf_resolution, bf_window, bf_window_linear, seconds.
+    too_late
+        How long a job over its limit may take to go.
+    kind, start, first, last
+        What the last search found: `NOTHING`, or when the job would start, and what a plan takes of the node space.
+    here, chosen
+        Sets: the nodes a start was found on, and those a plan takes.
+    put_behind
+        A plan had to begin later than the future test says, because of another plan.
+    tests, stop_at, segments
+        Of a `walk`: jobs tried so far, how many may be, and how many segments the node space may have.
+    end_of_walk
+        The last record that could still start beside what is planned.
+    """
+
+    def __init__(self, atoms: Atoms) -> None:
+        self.atoms = atoms
+        self.room = 64
+        self.times, self.sets, self.counts = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.gained, self.spare = zeros(self.room), zeros(self.room)
+        self.n = self.n_spare = 0
+        self.more = 64
+        self.n_running = 0
+        self.ends, self.ids = zeros(self.more), zeros(self.more)
+        self.held, self.holds = zeros(self.more), zeros(self.more)
+        self.most, self.after = zeros(self.more + 1), zeros(self.more + 1)
+        self.n_after = self.n_after_sets = 0
+        self.limits, self.free = zeros(64), zeros(64)
+        self.n_limits = 0
+        self.shape_bases, self.shape_reaches, self.shape_needs, self.shape_mosts = (
+            zeros(64), zeros(64), zeros(64), zeros(64)
+        )  # fmt: skip
+        self.shapes = self.lasting = self.flags = zeros(1)
+        self.put_behind = self.ragged = False
+        self.tests = self.end_of_walk = 0
+        self.stop_at = self.segments = NEVER
+
+    def restart(
+        self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
+        too_late: int,
+    ) -> None:  # fmt: skip
+        """A cycle begins; the running jobs have been told of (`runs`)."""
+        atoms = self.atoms
+        self.up, self.idle, self.now, self.end = up, idle, now, end
+        self.resolution, self.window, self.linear, self.too_late = resolution, window, linear, too_late
+        self.n = 1
+        self.n_spare = 0
+        self.times[0], self.sets[0] = begin, atoms.new_set()
+        atoms.copy(self.sets[0], up)
+        self.counts[0] = atoms.count(up)
+        self.gained[0] = 0
+        self.n_after_sets = self.n_limits = 0
+        self._releases()
+        self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
+        self.kind = self.start = self.first = self.last = self.again = 0
+        self.put_behind = self.ragged = False
+
+    def clear(self) -> None:
+        """Nobody runs."""
+        self.n_running = 0
+
+    def runs(self, end: int, job_id: int, size: int, nodes: Sequence[tuple[int, int]]) -> None:
+        """A job runs until `end`, by its limit, on the `size` nodes of these runs; told in order of (end, id)."""
+        if self.n_running == self.more:
+            self._more_running()
+        k = self.n_running
+        self.ends[k], self.ids[k], self.holds[k], self.held[k] = end, job_id, size, self.atoms.make(nodes)
+        self.n_running += 1
+
+    def knows(self, shape: int, base: int, reach: int, need: int, most: int) -> None:
+        """Records of that shape take `need` nodes of the set `reach`, as `find` has it."""
+        while shape >= len(self.shape_needs):
+            self._more_shapes()
+        self.shape_bases[shape], self.shape_reaches[shape] = base, reach
+        self.shape_needs[shape], self.shape_mosts[shape] = need, most
+
+    def _more_shapes(self) -> None:
+        old = len(self.shape_needs)
+        bases, reaches, needs, mosts = self.shape_bases, self.shape_reaches, self.shape_needs, self.shape_mosts
+        self.shape_bases, self.shape_reaches = zeros(2 * old), zeros(2 * old)
+        self.shape_needs, self.shape_mosts = zeros(2 * old), zeros(2 * old)
+        for i in range(old):
+            self.shape_bases[i], self.shape_reaches[i] = bases[i], reaches[i]
+            self.shape_needs[i], self.shape_mosts[i] = needs[i], mosts[i]
+
+    # -- the node space ---------------------------------------------------------------------------------------------
+
+    def _cut(self, at: int) -> int:
+        """Make `at` a boundary; the index of the segment that begins there."""
+        i = first_from(self.times, 0, self.n, at)
+        if i < self.n and self.times[i] == at:
+            return i
+        if self.n == self.room:
+            self._more_room()
+        k = self.n
+        while k > i:
+            self.times[k], self.sets[k] = self.times[k - 1], self.sets[k - 1]
+            self.counts[k], self.gained[k] = self.counts[k - 1], self.gained[k - 1]
+            k -= 1
+        if self.n_spare:
+            self.n_spare -= 1
+            s = self.spare[self.n_spare]
+        else:
+            s = self.atoms.new_set()
+        self.atoms.copy(s, self.sets[i - 1])
+        self.times[i], self.sets[i], self.counts[i], self.gained[i] = at, s, self.counts[i - 1], 0
+        self.n += 1
+        return i
+
+    def _more_room(self) -> None:
+        times, sets, counts, gained = self.times, self.sets, self.counts, self.gained
+        spare = self.spare
+        self.room *= 2
+        self.times, self.sets, self.counts = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.gained, self.spare = zeros(self.room), zeros(self.room)
+        for k in range(self.n):
+            self.times[k], self.sets[k], self.counts[k], self.gained[k] = times[k], sets[k], counts[k], gained[k]
+        for k in range(self.n_spare):
+            self.spare[k] = spare[k]
+
+    def take(self, begin: int, end: int, nodes: int) -> None:
+        """Remove the set `nodes` over ``[begin, end)``, then merge at most one pair of equal neighbours, as Slurm does.
+
+        What is free now until a limit (`free_for`) is kept up to date.
+        """
+        if begin >= self.end:
+            return
+        atoms = self.atoms
+        i = self._cut(begin if begin > self.times[0] else self.times[0])
+        j = self.n if end >= self.end else self._cut(end)
+        size = atoms.count(nodes)
+        for k in range(i, j):
+            s = self.sets[k]
+            if atoms.within(nodes, s):
+                self.counts[k] -= size
+            else:
+                self.counts[k] -= atoms.common(nodes, s)
+            atoms.remove(s, nodes)
+            if self.gained[k]:
+                self.gained[k] = not atoms.within(s, self.sets[k - 1])
+        if 0 < j < self.n and not self.gained[j]:
+            self.gained[j] = not atoms.within(self.sets[j], self.sets[j - 1])
+        self._merge(0 if self.ragged or i == 0 else i - 1, self.n - 1 if self.ragged or j > self.n - 1 else j)
+        if end > self.now:
+            for k in range(self.n_limits):
+                if begin <= self.now + self.limits[k]:
+                    atoms.remove(self.free[k], nodes)
+
+    def _merge(self, low: int, high: int) -> None:
+        """Merge the first pair of equal neighbours among the segments from `low` on; `ragged` if there is another."""
+        merged = -1
+        for k in range(low, high):
+            if self.counts[k] == self.counts[k + 1] and self.atoms.equal(self.sets[k], self.sets[k + 1]):
+                if merged >= 0:
+                    self.ragged = True
+                    break
+                merged = k + 1
+        if merged < 0:
+            return
+        self.spare[self.n_spare] = self.sets[merged]
+        self.n_spare += 1
+        self.n -= 1
+        for k in range(merged, self.n):
+            self.times[k], self.sets[k] = self.times[k + 1], self.sets[k + 1]
+            self.counts[k], self.gained[k] = self.counts[k + 1], self.gained[k + 1]
+
+    def _free_over(self, begin: int, end: int, s: int) -> None:
+        """Make set `s` what is free in every segment that ends after `begin` and begins no later than `end`."""
+        i = first_beyond(self.times, 0, self.n, begin) - 1
+        if i < 0:
+            i = 0
+        j = first_beyond(self.times, i, self.n, end)
+        self.atoms.copy(s, self.sets[i])
+        for k in range(i + 1, j):
+            self.atoms.keep(s, self.sets[k])
+
+    def free_for(self, limit: int) -> int:
+        """The set of usable nodes no plan needs before now + `limit`, busy or not."""
+        for k in range(self.n_limits):
+            if self.limits[k] == limit:
+                return self.free[k]
+        if self.n_limits == len(self.limits):
+            limits, free = self.limits, self.free
+            self.limits, self.free = zeros(2 * self.n_limits), zeros(2 * self.n_limits)
+            for k in range(self.n_limits):
+                self.limits[k], self.free[k] = limits[k], free[k]
+        s = self.atoms.new_set()
+        if self.now < self.end:
+            self._free_over(self.now, self.now + limit, s)
+        else:
+            self.atoms.copy(s, self.up)
+        self.limits[self.n_limits], self.free[self.n_limits] = limit, s
+        self.n_limits += 1
+        return s
+
+    def could_start(self, shape: int, limit: int) -> bool:
+        """Whether the nodes a job of that shape needs are idle and in no plan's way for `limit` seconds."""
+        need = self.shape_needs[shape]
+        if need < 0 or need > self.most[0]:
+            return False
+        self.atoms.both(self.some, self.free_for(limit), self.idle)
+        return self.atoms.common(self.some, self.shape_reaches[shape]) >= need
+
+    # -- the running jobs -------------------------------------------------------------------------------------------
+
+    def _releases(self) -> None:
+        """What is free once the first jobs are gone; the sets are made when somebody asks."""
+        self.most[0] = self.atoms.count(self.idle)
+        for k in range(self.n_running):
+            self.most[k + 1] = self.most[k] + self.holds[k]
+        self.n_after = 0
+
+    def _after(self, p: int) -> int:
+        """The set of nodes free once the first `p` jobs are gone."""
+        atoms = self.atoms
+        while self.n_after <= p:
+            k = self.n_after
+            if k == self.n_after_sets:
+                self.after[k] = atoms.new_set()
+                self.n_after_sets += 1
+            if k:
+                atoms.copy(self.after[k], self.after[k - 1])
+                atoms.add(self.after[k], self.held[k - 1])
+            else:
+                atoms.copy(self.after[0], self.idle)
+            self.n_after += 1
+        return self.after[p]
+
+    def started(self, end: int, job_id: int, nodes: int) -> None:
+        """The job `job_id` runs on the set `nodes` until `end`, by its limit."""
+        atoms = self.atoms
+        atoms.remove(self.idle, nodes)
+        if self.n_running == self.more:
+            self._more_running()
+        k = self.n_running
+        while k > 0 and (self.ends[k - 1] > end or (self.ends[k - 1] == end and self.ids[k - 1] > job_id)):
+            self.ends[k], self.ids[k] = self.ends[k - 1], self.ids[k - 1]
+            self.held[k], self.holds[k] = self.held[k - 1], self.holds[k - 1]
+            k -= 1
+        s = atoms.new_set()
+        atoms.copy(s, nodes)
+        self.ends[k], self.ids[k], self.held[k], self.holds[k] = end, job_id, s, atoms.count(nodes)
+        self.n_running += 1
+        self._releases()
+
+    def _more_running(self) -> None:
+        ends, ids, held, holds = self.ends, self.ids, self.held, self.holds
+        after = self.after
+        self.more *= 2
+        self.ends, self.ids = zeros(self.more), zeros(self.more)
+        self.held, self.holds = zeros(self.more), zeros(self.more)
+        self.most, self.after = zeros(self.more + 1), zeros(self.more + 1)
+        for k in range(self.n_running):
+            self.ends[k], self.ids[k], self.held[k], self.holds[k] = ends[k], ids[k], held[k], holds[k]
+        for k in range(self.n_after_sets):
+            self.after[k] = after[k]
+
+    def _too_few(self, within: int, need: int, time: int) -> bool:
+        """Whether the future test on the set `within` would name an instant after `time`, as far as counting tells."""
+        p = first_beyond(self.ends, 0, self.n_running, time)
+        return self.most[p] < need or self.atoms.common(within, self._after(p)) < need
+
+    def _next(self, at: int, reach: int) -> int:
+        """The first job from `at` on with a node of the set `reach`."""
+        while at < self.n_running and not self.atoms.meets(self.held[at], reach):
+            at += 1
+        return at
+
+    def _before(self, at: int, reach: int) -> int:
+        """The last job before `at` with a node of the set `reach`, -1 if there is none."""
+        at -= 1
+        while at >= 0 and not self.atoms.meets(self.held[at], reach):
+            at -= 1
+        return at
+
+    def _first_with(self, need: int, mask: int) -> int:
+        """How many jobs must be gone for `need` nodes of the set `mask` to be free, -1 if that is never so.
+
+        At the moments at which Slurm's future test looks (`NodeReleaseTimes.in_batches`).
+        """
+        n = self.n_running
+        p = first_from(self.most, 0, n + 1, need)
+        while p <= n:
+            missing = need - self.atoms.common(self._after(p), mask)
+            if missing <= 0:
+                break
+            p = first_from(self.most, 0, n + 1, self.most[p] + missing)
+        if p > n:
+            return -1
+        if p == 0:
+            p = self._next(0, mask) + 1
+            if p > n:
+                return -1
+        return self._batch_with(p, mask)
+
+    def _batch_with(self, p: int, reach: int) -> int:
+        """The first such moment with the first `p` jobs gone, the last of which is on the set `reach`."""
+        n = self.n_running
+        first = self.ends[self._next(0, reach)]
+        origin = first + 30 - first % 30
+        window = 30
+        before = self._before(p - 1, reach)
+        if before >= 0:
+            beyond = self.ends[before + 1] - origin - 30
+            if beyond > 0 and self.linear:
+                window += (beyond + self.linear - 1) // self.linear * self.linear
+            elif beyond > 0:
+                window = 30 << width_of((beyond + 29) // 30)
+        batch = first_beyond(self.ends, 0, n, origin + window)
+        if batch <= p:
+            return p
+        if self.atoms.meets(self.held[batch - 1], reach):
+            return batch
+        following = self._next(batch, reach)
+        if following < n:
+            return following + 1
+        return self._before(batch, reach) + 1
+
+    # -- the search -------------------------------------------------------------------------------------------------
+
+    def find(self, shape: int, limit: int, begin: int, now_only: bool, put_off: int) -> int:
+        """Where a job of that shape goes beside what the node space holds; how the search ends.
+
+        Parameters
+        ----------
+        limit
+            Seconds it runs.
+        begin, now_only, put_off
+            As `Search.find` has them; `put_off` is -1 where no start was tried.
+        """
+        base, reach = self.shape_bases[shape], self.shape_reaches[shape]
+        need, most = self.shape_needs[shape], self.shape_mosts[shape]
+        self.kind = NOTHING_
+        if need < 0:
+            return NOTHING_
+        trying = begin if begin > self.now else self.now
+        p = first_from(self.most, 0, self.n_running + 1, need)
+        bound = self.ends[p - 1] if 0 < p <= self.n_running and not now_only else self.now
+        while trying:
+            trying = self._find_from(trying, base, reach, need, most, limit, bound, now_only, put_off)
+        return self.kind
+
+    def _find_from(
+        self, at: int, base: int, reach: int, need: int, most: int, limit: int, bound: int, now_only: bool,
+        put_off: int,
+    ) -> int:  # fmt: skip
+        """The tries from `at` on (`NodeSpace.openings`); the instant to try again from, 0: none."""
+        atoms, n, times = self.atoms, self.n, self.times
+        if at >= self.end:
+            atoms.copy(self.here, base)
+            self._try(at, 0, reach, need, most, limit, now_only, put_off)
+            return self.again
+        k = first_beyond(times, 0, n, at) - 1
+        if k < 0:
+            k = 0
+        while True:
+            while True:  # pass over what is followed too early
+                g = k + 1
+                while g < n and not (self.gained[g] and atoms.gains(base, self.sets[g], self.sets[g - 1])):
+                    g += 1
+                if g == n or times[g] >= bound or (g > k + 2 and times[g - 2] > at + limit):
+                    break
+                at, k = times[g], g
+            stop = first_beyond(times, k + 1, n, at + limit)
+            following = 0
+            if g < n and g < stop + 2:
+                following = times[g]
+            enough = True
+            for i in range(k, stop):
+                if self.counts[i] < need:
+                    enough = False
+                    break
+            if enough:
+                atoms.both(self.here, base, self.sets[k])
+                for i in range(k + 1, stop):
+                    atoms.keep(self.here, self.sets[i])
+                if self._try(at, following, reach, need, most, limit, now_only, put_off):
+                    return self.again
+            elif now_only:
+                return 0
+            if not following:
+                return 0
+            at, k = following, g
+
+    def _try(
+        self, at: int, following: int, reach: int, need: int, most: int, limit: int, now_only: bool, put_off: int
+    ) -> bool:
+        """One try on the set `here`: whether the search ends with it, or goes on from `again`."""
+        atoms, now = self.atoms, self.now
+        self.again = 0
+        if now_only and at > now:
+            return True
+        atoms.both(self.some, self.here, reach)
+        if following and not now_only and self._too_few(self.some, need, following):
+            return False
+        gone = -1
+        if self.most[0] >= need and atoms.common(self.some, self.idle) >= need:
+            expected = now
+            gone = 0
+        else:
+            gone = self._first_with(need, self.some)
+            if gone < 0:
+                return not following or now_only
+            expected = self.ends[gone - 1]
+            if expected < now:  # the job in the way is over its limit and will be killed
+                expected += self.too_late
+                if expected < now + 1:
+                    expected = now + 1
+        start = at if at > expected else expected
+        if at > expected and at > now:
+            self.put_behind = True
+        self.start = start
+        if start <= now:
+            if put_off < 0:
+                self.kind = START_
+                return True
+            if put_off:
+                start = self.start = following if following else now + put_off
+            following = 0
+        elif now_only:
+            self.kind = ESTIMATE_
+            return True
+        if following and start > following:
+            return False
+        if start > now + self.window:
+            self.kind = ESTIMATE_
+            return True
+        atoms.keep(self.some, self._after(gone))
+        size = atoms.count(self.some)
+        if most > need:
+            need = most if most < size else (need if need > size else size)
+        atoms.clear(self.chosen)
+        atoms.pick(self.chosen, self.some, need)
+        self.first = start // self.resolution * self.resolution
+        self.last = (start + limit) // self.resolution * self.resolution
+        if self.last < self.first + self.resolution:
+            self.last = self.first + self.resolution
+        if start > now and not self._is_open():
+            self.again = start
+            return True
+        self.kind = PLANNED_
+        return True
+
+    def _is_open(self) -> bool:
+        """Whether no earlier plan needs one of the `chosen` nodes while one from `first` to `last` would."""
+        if self.first >= self.end:
+            return True
+        i = first_beyond(self.times, 0, self.n, self.first) - 1
+        if i < 0:
+            i = 0
+        j = first_beyond(self.times, i + 1, self.n, self.last - 1)
+        for k in range(i, j):
+            if not self.atoms.within(self.chosen, self.sets[k]):
+                return False
+        return True
+
+    # -- the walk ---------------------------------------------------------------------------------------------------
+
+    def watch(self, shapes: array[int], lasting: array[int], flags: array[int]) -> None:
+        """The records to walk, as columns: shape, seconds, and flags (`ASKS`, `UNSEEN`, `SEEN`, `BARRED`)."""
+        self.shapes, self.lasting, self.flags = shapes, lasting, flags
+
+    def walk(self, at: int, last: int) -> int:
+        """Plan the records from `at` to `last` in order; where it ends: at a record somebody else has to look at.
+
+        These are those with `ASKS`, that would start, or whose plan somebody sees. After each plan those at the end
+        that could start no more are left out; then `end_of_walk` is before `last`.
+        """
+        while at <= last:
+            flags = self.flags[at]
+            if self.tests >= self.stop_at or self.n >= self.segments or flags & ASKS_:
+                break
+            if not flags & BARRED_:
+                kind = self.find(self.shapes[at], self.lasting[at], 0, False, -1)
+                if kind == START_ or (kind == PLANNED_ and flags & UNSEEN_) or (kind == NOTHING_ and flags & SEEN_):
+                    break
+                self.tests += 1
+                if kind == PLANNED_:
+                    self.take(self.first, self.last, self.chosen)
+                    last = self._last_startable(at, last)
+            at += 1
+        self.end_of_walk = last
+        return at
+
+    def _last_startable(self, at: int, last: int) -> int:
+        """The last record after `at` that could still start now; `at` if there is none."""
+        while last > at:
+            if not self.flags[last] & BARRED_ and self.could_start(self.shapes[last], self.lasting[last]):
+                break
+            last -= 1
+        return last
