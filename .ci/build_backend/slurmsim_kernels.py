@@ -53,7 +53,7 @@ def build(folder: Path) -> None:
     """Build all kernels into `folder`."""
     with tempfile.TemporaryDirectory() as tree:
         command = build_ext(Distribution({"name": "kernels", "ext_modules": kernels(Path(tree))}))
-        command.build_lib, command.build_temp = str(folder), tree
+        command.build_lib, command.build_temp, command.parallel = str(folder), tree, 2
         command.ensure_finalized()
         command.run()
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-MODULES = ("cycle",)
+MODULES = ("cycle", "placement")
 
 
 def source_hash(source: bytes) -> str:

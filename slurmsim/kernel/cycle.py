@@ -869,9 +869,7 @@ class Cycle:
         return at
 
     def _last_startable(self, at: int, last: int) -> int:
-        """The last record after `at` that could still start now; `at` if there is none."""
-        while last > at:
-            if not self.flags[last] & BARRED_ and self.could_start(self.shapes[last], self.lasting[last]):
-                break
+        """The last record after `at` that could still start now, as far as nodes tell; `at` if there is none."""
+        while last > at and not self.could_start(self.shapes[last], self.lasting[last]):
             last -= 1
         return last

@@ -7,6 +7,8 @@ _get_req_features and cons_tres job_test.c, 22.05).
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 import numpy.typing as npt
 
@@ -69,13 +71,13 @@ class CompiledRequest:
     """
 
     __slots__ = (
-        "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous", "counted", "cpus_each",
-        "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds", "least_cpus",
-        "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
-        "mem_gpu", "mem_node", "memory",
-        "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need", "part_max_nodes", "part_max_time_s",
-        "part_min_nodes", "partition", "per_gpu", "possible", "required", "sharing", "spread",
-        "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform", "unit_need", "units", "whole",
+        "_columns", "_wishes", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous",
+        "counted", "cpus_each", "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
+        "least_cpus", "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
+        "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need",
+        "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "required",
+        "sharing", "spread", "strict_one", "switches", "target_nodes", "tasks_per_node", "tree", "uniform",
+        "unit_need", "units", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -109,6 +111,13 @@ class CompiledRequest:
         self._alike(table, members)
         self._shown_totals(request, default_memory)
         self._counted_in(table, members)
+        self._columns: array[int] | None = None
+        self._wishes = bool(
+            self.whole or self.required or self.kinds or self.counted or self.tree or self.contiguous
+            or self.spread or self.least_loaded or self.all_cores or self.max_cpus_per_node is not None
+            or self.max_nodes < self.min_nodes or self.mem_gpu
+            or any(d.scope != "node" or d.cpus or d.total for d in self.gres)
+        )  # fmt: skip
         self.possible: bool | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
@@ -333,6 +342,30 @@ class CompiledRequest:
     def leaves_of(self, nodes: Bitmap) -> int:
         """How many leaf switches `nodes` are on; 0 where there are no switches."""
         return 0 if self.tree is None else self.tree.leaves_of(nodes)
+
+    @property
+    def columns(self) -> array[int] | None:
+        """What it asks of shares of nodes, as `slurmsim.kernel.placement` has it; None where it has other wishes."""
+        if self._columns is None and not self._wishes:
+            least = self.min_nodes
+            if self.tasks_per_node and self.n_tasks:
+                least = max(least, -(-self.n_tasks // self.tasks_per_node))
+            most = self.max_nodes
+            if self.n_tasks and most > self.n_tasks:
+                most = max(self.n_tasks, least)
+            need = self.least_cpus
+            if self.strict_one and self.n_tasks:
+                need = max(need, self.n_tasks * self.cpus_per_task)
+            per_node = self.mem_node or self.mem_all
+            whole_tasks = self.mem_cpu or (self.n_tasks and not per_node)
+            demands = [x for d in self.gres for x in (d.count, d.is_gpu, len(d.kinds), *d.kinds)]
+            self._columns = array("q", (
+                least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, need,
+                self.cpus_per_task if self.cpus_per_task > 1 and whole_tasks else 0,
+                self.mem_cpu, self.mem_node, self.mem_all,
+                self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, len(self.gres), *demands,
+            ))  # fmt: skip
+        return self._columns
 
     @property
     def by_runs(self) -> bool:

@@ -242,7 +242,7 @@ class Placer:
         if request.least_loaded:
             return bit_runs(lowest(mask, need))
         if self.serial_last and request.min_cpus == request.min_nodes == 1:
-            return [(mask.bit_length() - 1, 1)]
+            return bit_runs(mask ^ lowest(mask, mask.bit_count() - need))
         found = self._picked.get((mask, need))
         if found is None:
             found = pick_equal(mask, need)

@@ -15,6 +15,7 @@ from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.placement.placer import Placer
+from slurmsim.core.placement.shares import Shares
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.value import Value
@@ -89,6 +90,14 @@ class Selector(Placer):
         self._releases: NodeReleaseTimes | None = None
         self._forecasts: dict[tuple[CompiledRequest, Bitmap, bool], Forecast | None] = {}
         self._states: list[Supposed] = []
+        self.shares = Shares(table)
+
+    def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
+        """Whether the request could start now (inside `within` when given)."""
+        if request.by_count or not self.shares.serves(request, self):
+            return super().fits(request, within)
+        mask = request.candidates & self.table.up
+        return self.shares.fits(request, self._indices(mask if within is None else mask & within), self)
 
     def future(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *,
@@ -122,10 +131,24 @@ class Selector(Placer):
         key = (request, within & request.candidates, exact)
         if key in self._forecasts:
             return self._forecasts[key]
-        found = self._future_by_placement(request, running, now, within, exact)
+        if self.shares.serves(request, self):
+            found = self._future_of_share(request, running, now, within, exact)
+        else:
+            found = self._future_by_placement(request, running, now, within, exact)
         if found is None or found.start != now:  # "now" would be another instant next time
             self._forecasts[key] = found
         return found
+
+    def _future_of_share(
+        self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool
+    ) -> Forecast | None:
+        """The same, by the kernel."""
+        reach = self._indices(within & request.candidates & self.table.up)
+        found = self.shares.future(request, reach, running, exact, self)
+        if found is None:
+            return None
+        gone, nodes = found
+        return Forecast(self.releases_of(running).ends[gone - 1] if gone else now, nodes)
 
     def _future_by_placement(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,

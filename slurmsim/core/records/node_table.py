@@ -7,6 +7,7 @@ the full amounts, for whole-taken nodes they mean nothing.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ class Allocation:
     """
 
     __slots__ = (
+        "_columns",
         "cpus",
         "gres",
         "idx",
@@ -79,6 +81,18 @@ class Allocation:
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
         self.share: Share | None = None
         self.layout: IntArray | None = None
+        self._columns: array[int] | None = None
+
+    def columns(self) -> array[int]:
+        """Its nodes and, unless it has them whole, CPUs and MiB of each, one column after the other."""
+        if self._columns is None:
+            found = self._columns = array("q")
+            idx = self.indices()
+            found.frombytes(idx.tobytes())
+            for amount in () if self.whole else (self.cpus, self.mem):
+                each = np.full(len(idx), amount, np.int64) if isinstance(amount, int) else amount
+                found.frombytes(each.astype(np.int64, copy=False).tobytes())
+        return self._columns
 
     def indices(self) -> IntArray:
         """Allocated nodes in table order."""

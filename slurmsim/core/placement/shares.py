@@ -1,0 +1,106 @@
+"""Placement of shares of nodes by the kernel: whether a request fits now, and when it would."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from slurmsim.bitmap import Bitmap, to_bools
+from slurmsim.core.placement.compiled_request import CompiledRequest
+from slurmsim.core.records.job import Job
+from slurmsim.core.records.node_table import IntArray, NodeTable
+from slurmsim.kernel import compiled, load
+
+if TYPE_CHECKING:
+    from slurmsim.core.placement.selector import Selector
+
+COMPILED = compiled("placement")
+
+
+class Shares:
+    """The nodes as the kernel has them.
+
+    Parameters
+    ----------
+    table
+        The nodes.
+
+    Attributes
+    ----------
+    wanted
+        Whether the kernel is asked: where it is compiled.
+    """
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.wanted = COMPILED
+        self._nodes: Any = None
+        self._current = self._told = -1  # how often what was remembered had been forgotten then
+
+    def __reduce__(self) -> tuple[type[Shares], tuple[NodeTable]]:
+        return Shares, (self.table,)
+
+    def serves(self, request: CompiledRequest, selector: Selector) -> bool:
+        """Whether the kernel can say where `request` goes: no cores are shared, and nodes come in their order."""
+        if not self.wanted or selector.asleep or selector.busy_first or self.table.cores is not None:
+            return False
+        if selector.serial_last and request.min_cpus == request.min_nodes == 1:
+            return False
+        return not (selector.first_node_serves and request.max_nodes == 1) and request.columns is not None
+
+    def fits(self, request: CompiledRequest, reach: IntArray, selector: Selector) -> bool:
+        """Whether `request` could start now on the nodes `reach`, which are up."""
+        return bool(self._up_to_date(selector).fits(reach, request.columns))
+
+    def future(
+        self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], exact: bool,
+        selector: Selector,
+    ) -> tuple[int, Bitmap] | None:  # fmt: skip
+        """How many of the jobs `running` must be gone for `request` to fit on `reach`, and on which nodes; None: never.
+
+        As `Selector.future` tests it.
+        """
+        nodes = self._up_to_date(selector)
+        if self._told != selector.forgotten:
+            self._told = selector.forgotten
+            for end, _, job in running:
+                alloc = job.alloc
+                assert alloc is not None
+                nodes.runs(end, alloc.whole, alloc.columns())
+                for kind, count in () if alloc.whole else alloc.gres:
+                    nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
+        gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
+        if gone < 0:
+            return None
+        mask = 0
+        for node in nodes.chosen[: nodes.n_chosen]:
+            mask |= 1 << node
+        return gone, mask
+
+    def _up_to_date(self, selector: Selector) -> Any:
+        """The kernel's nodes, with what is free now."""
+        table = self.table
+        if self._nodes is None:
+            self._nodes = load("placement").Nodes(
+                _column(table.cpus),
+                _column(table.mem),
+                _column(table.grain),
+                _column(table.weight),
+                len(table.gres_kinds),
+            )
+        if self._current != selector.forgotten:
+            self._current = selector.forgotten
+            self._told = -1
+            is_open = to_bools(table.idle | table.mixed, table.n).astype(np.int64)
+            gres = _column(table.free_gres)
+            self._nodes.restart(_column(table.free_cpus), _column(table.free_mem), gres, _column(is_open))
+        return self._nodes
+
+
+def _column(values: IntArray) -> array[int]:
+    found = array("q")
+    found.frombytes(values.astype(np.int64, copy=False).tobytes())
+    return found

@@ -1,0 +1,118 @@
+"""Worlds in which most jobs wait, most end early, and backfill has much to plan."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from bare_loop import START, World
+
+from slurmsim.core.records.messages import Cancel, Fact, NodesDown, NodesResume, Submit
+from slurmsim.model.accounting import Accounting, Association, Limits, Qos
+from slurmsim.model.request import GresRequest, ResourceRequest
+from slurmsim.model.submission import Submission
+
+BACKFILL = (
+    "", "", "bf_interval=60,bf_resolution=30", "bf_max_job_test=4", "bf_window=5", "bf_max_job_user=2",
+    "bf_max_job_start=1", "bf_node_space_size=3", "bf_one_resv_per_job", "bf_job_part_count_reserve=1",
+    "bf_min_age_reserve=100", "bf_running_job_reserve", "bf_max_job_part=2", "default_queue_depth=1",
+    "bf_min_prio_reserve=4294901755", "partition_job_depth=1",
+)  # fmt: skip
+WHOLE_NODES = (
+    "bf_interval=30", "bf_interval=10", "bf_interval=60,bf_resolution=30", "bf_resolution=1", "bf_resolution=600",
+    "bf_window=10", "bf_window=40",
+    "bf_busy_nodes", "bf_window_linear=60", "bf_running_job_reserve", "bf_node_space_size=40", "bf_max_job_test=12",
+    "default_queue_depth=1", "bf_interval=300",
+)  # fmt: skip
+
+
+def some_limits(draw: random.Random, n_nodes: int) -> Accounting:
+    """Three users in two accounts and two QOS, some of them with limits that hold many jobs for a while."""
+    nodes, jobs = draw.choice((n_nodes // 3, n_nodes // 2, n_nodes)), draw.choice((1, 2, 4))
+    group = draw.choice(({"node": nodes}, {"cpu": 2 * nodes}, {"node": nodes, "cpu": nodes}, {}))
+    return Accounting(
+        (
+            Association("root"),
+            Association("a", parent="root", limits=Limits(grp_tres=draw.choice((group, {})))),
+            Association("b", parent="root", limits=Limits(grp_jobs=draw.choice((None, 2)))),
+            Association("a", user="u", is_default=True),
+            Association("a", user="v", limits=Limits(max_jobs=draw.choice((None, jobs)))),
+            Association("b", user="w", limits=Limits(max_tres={"node": nodes}), is_default=True),
+        ),
+        (
+            Qos("normal"),
+            Qos("q1", limits=Limits(grp_tres=group)),
+            Qos("q2", max_jobs_pu=jobs, max_tres_pu=draw.choice(({}, {"node": nodes}))),
+        ),
+    )
+
+
+def busy_world(seed: int, *, limited: bool = False) -> World:
+    """Many jobs for whole, equal nodes, most of them waiting, most ending early: what deep plans are made for."""
+    draw = random.Random(seed)
+    n = draw.choice((6, 12, 40))
+    lines = [
+        "ClusterName=whole", "SelectType=select/linear", f"NodeName=n[1-{n}] CPUs=2 RealMemory=100",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        f"PartitionName=all Nodes=ALL Default=YES MaxTime={draw.choice(('2:00:00', '30'))}",
+        f"SchedulerParameters={draw.choice(WHOLE_NODES)}",
+    ]  # fmt: skip
+    if draw.random() < 0.6:
+        lines.append("PriorityType=priority/multifactor")
+        lines.append(f"PriorityWeightJobSize={draw.choice((0, 1000))}")
+        lines.append(f"PriorityWeightAge={draw.choice((0, 1000))}")
+        lines.append("PriorityMaxAge=0-1")
+    if draw.random() < 0.2:
+        lines.append(f"PartitionName=part Nodes=n[1-{n // 2}] MaxTime=60")
+    accounting = None
+    if limited:
+        accounting = some_limits(draw, n)
+        lines.append("AccountingStorageEnforce=limits,qos")
+    facts: list[tuple[int, Fact]] = []
+    runs = {}
+    now = START
+    for job_id in range(1, draw.randint(20, 70)):
+        now += draw.choice((0, 0, 5, 20, 60, 250))
+        nodes = min(n, draw.choice((1, 1, 1, 2, 2, 3, n // 4, n // 3, n // 2, n)))
+        limit = draw.choice((60, 120, 300, 600, 900, 1200, 1800, 3600, 7200))
+        most = nodes if draw.random() < 0.9 else min(n, nodes + 2)
+        where = ("part",) if "PartitionName=part" in lines[-1] and draw.random() < 0.3 else ()
+        request = ResourceRequest(min_nodes=nodes, max_nodes=most)
+        sub = Submission(job_id, request, time_limit_s=limit, partitions=where, nice=draw.choice((0, 0, 0, -5, 5)))
+        if limited:
+            sub.user, sub.qos = draw.choice("uuvw"), draw.choice(("", "q1", "q2"))
+        runs[job_id] = draw.choice((1, 30, limit // 3, limit // 2, limit, limit + 100))
+        facts.append((now, Submit(sub)))
+        if draw.random() < 0.05:
+            facts.append((now + draw.randint(0, 900), Cancel(job_id)))
+    if draw.random() < 0.2:
+        down = draw.randint(START, now)
+        facts += [(down, NodesDown(("n1", "n2"))), (down + draw.randint(1, 2000), NodesResume(("n1", "n2")))]
+    return World(lines, facts, runs, accounting)
+
+
+def shared_world(seed: int) -> World:
+    """The same jobs for shares of nodes, some of which have GPUs."""
+    draw = random.Random(seed)
+    world = busy_world(seed)
+    n_gpus = draw.choice((0, 2))
+    lines = ["SelectTypeParameters=CR_Core_Memory", "GresTypes=gpu", "DefMemPerCPU=10"]
+    for line in world.lines:
+        if line.startswith("SelectType="):
+            line = "SelectType=select/cons_tres"
+        elif line.startswith("NodeName="):
+            line = line.replace("CPUs=2", "CPUs=8") + (f" Gres=gpu:{n_gpus}" if n_gpus else "")
+        lines.append(line)
+    facts = []
+    for at, fact in world.facts:
+        if isinstance(fact, Submit):
+            tasks = max(1, fact.sub.request.min_nodes * draw.choice((1, 2, 5, 8)))
+            gres = (GresRequest("gpu", "", 1, "node"),) if n_gpus and draw.random() < 0.3 else ()
+            nodes = fact.sub.request.min_nodes if draw.random() < 0.3 else 1
+            request = ResourceRequest(
+                n_tasks=tasks, min_nodes=nodes, max_nodes=nodes if nodes > 1 else 0, gres=gres,
+                cpus_per_task=draw.choice((1, 1, 1, 3)), mem_per_cpu_mib=draw.choice((None, 5, 20)),
+            )  # fmt: skip
+            fact = Submit(replace(fact.sub, request=request))
+        facts.append((at, fact))
+    return replace(world, lines=lines, facts=facts)

@@ -1,0 +1,119 @@
+"""The kernels decide nothing otherwise than sets of nodes and placement in Python do, as Python and as extensions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+from unittest import mock
+
+import pytest
+from bare_loop import World, drive, worlds
+from busy_worlds import BACKFILL, busy_world, shared_world
+from hypothesis import given
+from hypothesis import strategies as st
+from random_worlds import read_conf
+
+from slurmsim import compiled
+from slurmsim.core.placement import shares
+from slurmsim.kernel import MODULES, load
+from slurmsim.kernel import compiled as is_compiled
+from slurmsim.releases import RELEASES
+from slurmsim_policies.slurm_backfill import atom_plans
+
+ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
+pytestmark = pytest.mark.skipif(compiled(), reason="compiled code keeps its own kernels: pure Python compares them")
+
+
+BUILT = all(is_compiled(name) for name in MODULES)
+FORMS = pytest.mark.parametrize(
+    "form",
+    ["python", pytest.param("extension", marks=pytest.mark.skipif(not BUILT, reason="the kernels are not compiled"))],
+)
+
+
+@contextmanager
+def kernels(form: str, shares_wanted: bool = True) -> Iterator[None]:
+    """The kernels in that form, and whether that of shares is asked at all."""
+
+    def find(name: str) -> Any:
+        return load(name) if form == "extension" else import_module(f"slurmsim.kernel.{name}")
+
+    with (
+        mock.patch.object(atom_plans, "kernel", find("cycle")),
+        mock.patch.object(shares, "load", find),
+        mock.patch.object(shares, "COMPILED", shares_wanted),
+    ):
+        yield
+
+
+def same(world: World, form: str, *, first: str = ON_ATOMS, second: str = ON_NODES, release: str = "22.05") -> None:
+    """A run with the kernels and one without decide the same, down to the last event."""
+    cluster = dataclasses.replace(read_conf(world.lines), release=release)
+    with kernels(form):
+        usual = drive(world, first, cluster=cluster)
+    with kernels(form, shares_wanted=False):
+        other = drive(world, second, cluster=cluster)
+    assert usual.starts == other.starts
+    assert usual.events == other.events
+
+
+@FORMS
+@given(seed=st.integers(0, 10**9), everything=st.booleans())
+def test_planning_on_atoms(form: str, seed: int, everything: bool) -> None:
+    more = ",plan_all=1" if everything else ""
+    same(busy_world(seed), form, first=ON_ATOMS + more, second=ON_NODES + more)
+
+
+@FORMS
+@given(seed=st.integers(0, 10**9))
+def test_planning_on_atoms_beside_limits(form: str, seed: int) -> None:
+    same(busy_world(seed, limited=True), form)
+
+
+@FORMS
+@given(world=worlds(parameters=BACKFILL), release=st.sampled_from(RELEASES))
+def test_planning_anywhere(form: str, world: World, release: str) -> None:
+    same(world, form, release=release)
+
+
+@FORMS
+@given(seed=st.integers(0, 10**9))
+def test_placing_shares(form: str, seed: int) -> None:
+    same(shared_world(seed), form)
+
+
+@FORMS
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@given(world=worlds(parameters=("", "pack_serial_at_end")))
+def test_placing_shares_by_other_policies(policy: str, form: str, world: World) -> None:
+    same(world, form, first=policy, second=policy)
+
+
+def test_the_kernels_are_asked() -> None:
+    """Otherwise the comparisons above would compare two equal runs."""
+    passed_over, found = [], []
+    walk, future = atom_plans.AtomPlans.walk, shares.Shares.future
+
+    def noting_walk(self: atom_plans.AtomPlans, at: int, last: int, tests: int) -> Any:
+        outcome = walk(self, at, last, tests)
+        passed_over.append(outcome[0] - at)
+        return outcome
+
+    def noting_future(self: shares.Shares, *rest: Any) -> Any:
+        outcome = future(self, *rest)
+        found.append(outcome is not None and outcome[0] > 0)
+        return outcome
+
+    with (
+        kernels("python"),
+        mock.patch.object(atom_plans.AtomPlans, "walk", noting_walk),
+        mock.patch.object(shares.Shares, "future", noting_future),
+    ):
+        for seed in range(6):
+            drive(busy_world(seed), ON_ATOMS)
+            drive(shared_world(seed), ON_ATOMS)
+    assert sum(passed_over) > 100
+    assert sum(found) > 50
