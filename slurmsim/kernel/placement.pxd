@@ -16,7 +16,7 @@ cdef class Nodes:
     cdef public int64_t n, n_jobs, job_room, room, n_left, n_chosen
     cdef public int64_t rem_cpus, rem_max, rem_nodes, min_rem, room_nodes
     cdef public int64_t min_nodes, target_nodes, most_nodes, min_cpus, least, core
-    cdef public int64_t[::1] cpus, mem, grain, weight, now_cpus, now_mem, now_open, free_cpus, free_mem, open, inside
+    cdef public int64_t[::1] cpus, mem, grain, weight, now_cpus, now_mem, now_open, free_cpus, free_mem, open, inside, offered
     cdef public int64_t[::1] ends, whole, begins, touched, held, held_cpus, held_mem
     cdef public int64_t[::1] node, left, weigh, gone, taken, chosen
     cdef public int64_t[::1] set_first, set_end, set_cpus, set_count, set_weight
@@ -31,6 +31,9 @@ cdef class Nodes:
     cdef void _more_room(self, int64_t used) except *
     cpdef bint fits(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cpdef int64_t future(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear, bint exact) noexcept
+    cdef void _present(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
+    cdef int64_t _offer(self, int64_t node, int64_t[::1] asked) noexcept
+    cpdef int64_t enough_after(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef int64_t _at_ends(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef int64_t _in_batches(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear) noexcept
     cdef bint _touches(self, int64_t k) noexcept

@@ -49,7 +49,7 @@ class Nodes:
         self.free_cpus, self.free_mem, self.open = zeros(n), zeros(n), zeros(n)
         self.n_kinds = n_kinds
         self.now_gres, self.free_gres = zeros(n * n_kinds + 1), zeros(n * n_kinds + 1)
-        self.inside = zeros(n)
+        self.inside, self.offered = zeros(n), zeros(n)
         self.n_jobs = 0
         self.job_room, self.room = 64, 256
         self.ends, self.whole, self.begins = zeros(self.job_room), zeros(self.job_room), zeros(self.job_room + 1)
@@ -146,6 +146,11 @@ class Nodes:
 
     def fits(self, reach: array[int], asked: array[int]) -> bool:
         """Whether a request fits now on the nodes `reach`, which ascend."""
+        self._present(reach, asked)
+        return self._attempt(reach, asked)
+
+    def _present(self, reach: array[int], asked: array[int]) -> None:
+        """What is free of the nodes `reach` is what is free now."""
         for i in range(len(reach)):
             node = reach[i]
             self.free_cpus[node], self.free_mem[node] = self.now_cpus[node], self.now_mem[node]
@@ -155,7 +160,6 @@ class Nodes:
                 base = kind * self.n
                 for i in range(len(reach)):
                     self.free_gres[base + reach[i]] = self.now_gres[base + reach[i]]
-        return self._attempt(reach, asked)
 
     def future(self, reach: array[int], asked: array[int], linear: int, exact: bool) -> int:
         """How many jobs must be gone for a request to fit on the nodes `reach`, 0: it fits now; -1: it never does.
@@ -169,6 +173,39 @@ class Nodes:
         for k in range(self.n_jobs):
             self.touched[k] = -1
         found = self._at_ends(reach, asked) if exact else self._in_batches(reach, asked, linear)
+        for i in range(len(reach)):
+            self.inside[reach[i]] = 0
+        return found
+
+    def enough_after(self, reach: array[int], asked: array[int]) -> int:
+        """The fewest jobs with which gone the nodes `reach` have the CPUs and the number of nodes asked for; -1: never.
+
+        A request fits no sooner on these nodes, nor on some of them: what nodes offer only grows as jobs go.
+        """
+        self._present(reach, asked)
+        total, n = 0, 0
+        for i in range(len(reach)):
+            node = reach[i]
+            self.inside[node] = 1
+            self.offered[node] = self._offer(node, asked)
+            total += self.offered[node]
+            n += self.offered[node] > 0
+        found = -1
+        if total >= asked[MIN_CPUS_] and n >= asked[MIN_NODES_]:
+            found = 0
+        for k in range(self.n_jobs if found < 0 else 0):
+            self.touched[k] = -1
+            self._release(k, k + 1)
+            for i in range(self.begins[k], self.begins[k + 1]):
+                node = self.held[i]
+                if self.inside[node]:
+                    cpus = self._offer(node, asked)
+                    total += cpus - self.offered[node]
+                    n += (cpus > 0) - (self.offered[node] > 0)
+                    self.offered[node] = cpus
+            if total >= asked[MIN_CPUS_] and n >= asked[MIN_NODES_]:
+                found = k + 1
+                break
         for i in range(len(reach)):
             self.inside[reach[i]] = 0
         return found
@@ -292,52 +329,56 @@ class Nodes:
 
     def _offers(self, reach: array[int], asked: array[int]) -> bool:
         """The candidates, and the CPUs each can offer the request; whether they could be enough."""
-        least, need, whole_tasks = asked[LEAST_CPUS_], asked[NEED_CPUS_], asked[WHOLE_TASKS_]
-        mem_cpu, mem_node, mem_all = asked[MEM_CPU_], asked[MEM_NODE_], asked[MEM_ALL_]
         n, total = 0, 0
         for i in range(len(reach)):
             node = reach[i]
-            if not self.open[node]:
-                continue
-            cpus, mem = self.free_cpus[node], self.free_mem[node]
-            if mem_all:
-                if mem != self.mem[node]:
-                    continue
-            elif mem_cpu:
-                if mem < mem_cpu:
-                    continue
-                most = mem // mem_cpu // self.grain[node] * self.grain[node]
-                if most < cpus:
-                    cpus = most
-            elif mem_node and mem < mem_node:
-                continue
-            if whole_tasks and cpus > 0:
-                cpus -= cpus % whole_tasks
-            if cpus < need or cpus <= 0:
+            cpus = self._offer(node, asked)
+            if not cpus:
                 continue
             weight = self.weight[node]
             if asked[N_DEMANDS_]:
-                near = self._near(node, asked)
-                if near < 0:
-                    continue
-                weight = weight * (NEAR_ + 1) + NEAR_ - near
-                tasks = cpus // asked[PER_TASK_]
-                if 0 <= asked[MOST_TASKS_] < tasks:
-                    tasks = asked[MOST_TASKS_]
-                if tasks * asked[PER_TASK_] < cpus:
-                    cpus = tasks * asked[PER_TASK_]
-                if cpus <= 0:
-                    continue
+                weight = weight * (NEAR_ + 1) + NEAR_ - self._near(node, asked)
             self.node[n], self.left[n], self.weigh[n], self.gone[n] = node, cpus, weight, 0
             total += cpus
             n += 1
         self.n_left = n
         self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
-        self.min_cpus, self.least = asked[MIN_CPUS_], least
+        self.min_cpus, self.least = asked[MIN_CPUS_], asked[LEAST_CPUS_]
         if n == 0 or total < self.min_cpus:
             return False
         self.core = self.grain[self.node[0]]
         return True
+
+    def _offer(self, node: int, asked: array[int]) -> int:
+        """CPUs a node can offer the request (`Placer._usable`, `gres.offer`); 0: none."""
+        if not self.open[node]:
+            return 0
+        mem_cpu, mem_node, whole_tasks = asked[MEM_CPU_], asked[MEM_NODE_], asked[WHOLE_TASKS_]
+        cpus, mem = self.free_cpus[node], self.free_mem[node]
+        if asked[MEM_ALL_]:
+            if mem != self.mem[node]:
+                return 0
+        elif mem_cpu:
+            if mem < mem_cpu:
+                return 0
+            most = mem // mem_cpu // self.grain[node] * self.grain[node]
+            if most < cpus:
+                cpus = most
+        elif mem_node and mem < mem_node:
+            return 0
+        if whole_tasks and cpus > 0:
+            cpus -= cpus % whole_tasks
+        if cpus < asked[NEED_CPUS_] or cpus <= 0:
+            return 0
+        if asked[N_DEMANDS_]:
+            if self._near(node, asked) < 0:
+                return 0
+            tasks = cpus // asked[PER_TASK_]
+            if 0 <= asked[MOST_TASKS_] < tasks:
+                tasks = asked[MOST_TASKS_]
+            if tasks * asked[PER_TASK_] < cpus:
+                cpus = tasks * asked[PER_TASK_]
+        return cpus
 
     def _near(self, node: int, asked: array[int]) -> int:
         """How many GPUs of a node count as near, -1 where it has too few of some GRES (`gres.preference`)."""

@@ -20,6 +20,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.value import Value
 
+NEVER = 1 << 60
 Trim = Callable[[FreeState, int], FreeState]
 
 
@@ -230,7 +231,11 @@ class Selector(Placer):
         The end of the job with which, all nodes taken together, enough have been given back for the first time.
         """
         if not request.by_count or self.table.mixed & request.candidates:
-            return now
+            if not self.shares.serves(request, self):
+                return now
+            reach = self._indices(request.candidates & self.table.up)
+            gone = self.shares.earliest(request, reach, running, self)
+            return NEVER if gone < 0 else self.releases_of(running).ends[gone - 1] if gone else now
         end = self.releases_of(running).earliest(request.node_need)
         return now if end is None else end
 

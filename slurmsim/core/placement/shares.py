@@ -38,7 +38,8 @@ class Shares:
         self.table = table
         self.wanted = COMPILED
         self._nodes: Any = None
-        self._current = self._told = -1  # how often what was remembered had been forgotten then
+        self._bounds: dict[CompiledRequest, int] = {}
+        self._current = self._told = self._bounds_of = -1  # how often what was remembered had been forgotten then
 
     def __reduce__(self) -> tuple[type[Shares], tuple[NodeTable]]:
         return Shares, (self.table,)
@@ -63,6 +64,29 @@ class Shares:
 
         As `Selector.future` tests it.
         """
+        nodes = self._with_jobs(running, selector)
+        gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
+        if gone < 0:
+            return None
+        mask = 0
+        for node in nodes.chosen[: nodes.n_chosen]:
+            mask |= 1 << node
+        return gone, mask
+
+    def earliest(
+        self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], selector: Selector
+    ) -> int:
+        """How many of the jobs `running` must be gone before there can be enough for `request`; -1: there never is."""
+        if self._bounds_of != selector.forgotten:
+            self._bounds_of = selector.forgotten
+            self._bounds.clear()
+        found = self._bounds.get(request)
+        if found is None:
+            found = self._bounds[request] = int(self._with_jobs(running, selector).enough_after(reach, request.columns))
+        return found
+
+    def _with_jobs(self, running: Sequence[tuple[int, int, Job]], selector: Selector) -> Any:
+        """The kernel's nodes, with what is free now and the running jobs."""
         nodes = self._up_to_date(selector)
         if self._told != selector.forgotten:
             self._told = selector.forgotten
@@ -72,13 +96,7 @@ class Shares:
                 nodes.runs(end, alloc.whole, alloc.columns())
                 for kind, count in () if alloc.whole else alloc.gres:
                     nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
-        gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
-        if gone < 0:
-            return None
-        mask = 0
-        for node in nodes.chosen[: nodes.n_chosen]:
-            mask |= 1 << node
-        return gone, mask
+        return nodes
 
     def _up_to_date(self, selector: Selector) -> Any:
         """The kernel's nodes, with what is free now."""

@@ -95,8 +95,17 @@ class MainPass:
         blocked = self.blocked
         if self.test.preemption is not None:
             self.test.preemption.in_progress.clear()
+        fresh = self.state.queue.fresh
+        plain = not (self.s.part_depth or self.reordered or self.test.preemption is not None)
         for at, record in enumerate(self.records):
             job, own = record.job, record.reservation
+            if plain and record.partition.index in blocked and job.id not in fresh and self._stays_behind(record):
+                if self.limit is not None and self.examined > self.limit:
+                    return False
+                self.examined += 1
+                if len(blocked) >= len(self.waiting) and self._settle_rest(at):
+                    break
+                continue
             if job.state != JobState.PENDING or not job.queued or self._passed_over(at, record):
                 continue
             if self.limit is not None and self.examined > self.limit:
@@ -144,6 +153,17 @@ class MainPass:
                     state.set_reason(job, Reason.PRIORITY)
                 return True
         return False
+
+    def _stays_behind(self, record: Record) -> bool:
+        """Whether the record, whose partition is blocked and whose job is no news, only has to wait on as it did.
+
+        As in `_settle_rest`: of reasons only those of `fresh` jobs can change. Tasks of arrays stand for each other.
+        """
+        job = record.job
+        if record.reservation is not None or job.sub.array_task_id is not None or job.state != JobState.PENDING:
+            return False
+        self.array = None
+        return job.queued
 
     def _behind(self, record: Record) -> None:
         job = record.job
