@@ -1,18 +1,21 @@
-"""The plans of a cycle as sets of atoms (`slurmsim.kernel.cycle`): where jobs take whole equal nodes by runs."""
+"""The plans of a cycle as sets of atoms (`slurmsim.kernel.cycle`): where jobs take whole equal nodes by
+runs, or shares of nodes and have no other wishes."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
-from slurmsim.policy import RequestView, SlurmRecord, SlurmView, WholeNodes
+from slurmsim.policy import RequestView, SharedNodes, SlurmRecord, SlurmView, WholeNodes
 from slurmsim_policies.slurm_backfill.search import Found
 
 Runs = Sequence[tuple[int, int]]
 MOST_SETS = 256  # node sets that are remembered from cycle to cycle
 MOST_REQUESTS = 8192
+FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
 COMPILED = compiled("cycle")
 kernel = load("cycle")
 ASKS, UNSEEN, SEEN, BARRED = 1, 2, 4, 8  # flags of `slurmsim.kernel.cycle`
@@ -81,8 +84,8 @@ class AtomPlans:
     ----------
     known
         What stays from cycle to cycle.
-    whole
-        The nodes and who holds them.
+    whole, shares
+        The nodes and who holds them whole, or who places shares of them: one of the two.
     now, begin, end, resolution, window
         Seconds, as the cycle has them.
     space_size, max_test
@@ -90,42 +93,47 @@ class AtomPlans:
     """
 
     def __init__(
-        self, view: SlurmView, known: KnownShapes, whole: WholeNodes, now: int, begin: int, end: int, resolution: int,
-        window: int, space_size: int, max_test: int,
+        self, view: SlurmView, known: KnownShapes, whole: WholeNodes | None, shares: SharedNodes | None, now: int,
+        begin: int, end: int, resolution: int, window: int, space_size: int, max_test: int,
     ) -> None:  # fmt: skip
         known.tidy()
-        self.known, self.now = known, now
+        self.view, self.known, self.now = view, known, now
+        self.shares = shares
         self.atoms, self.cycle = known.atoms, known.cycle
-        self._begin(whole)
+        self.cycle.clear()
+        nodes: Any = whole or shares
+        placement: Any = None
+        idle = 0
+        if shares is None:
+            assert whole is not None
+            idle = self._whole(whole)
+        else:
+            placement = shares.placement()
+            self.atoms.restart(list(range(shares.n + 1)) if shares.n <= FEW_NODES else [0, shares.n])
+        self.up = int(self.atoms.make(runs(nodes.up)))
         too_late = view.kill_wait + view.over_limit
         self.cycle.restart(
-            self.up, self._idle(whole), now, begin, end, resolution, window, whole.window_linear, too_late
+            self.up, idle, now, begin, end, resolution, window, nodes.window_linear, too_late, placement, nodes.n
         )
         self.space_size = space_size
         self.cycle.segments, self.cycle.stop_at = space_size, max_test
         self._sets: dict[int, int] = {}  # number of a known set -> the set, of nodes that are up
         self._told: set[int] = set()  # shapes the kernel has been told of
 
-    def _begin(self, whole: WholeNodes) -> None:
-        """The atoms, the running jobs, and the nodes that are up."""
-        cuts = {0, whole.n}
-        for _, _, _, held in whole.holders:
+    def _whole(self, nodes: WholeNodes) -> int:
+        """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
+        cuts = {0, nodes.n}
+        for _, _, _, held in nodes.holders:
             for first, length in held:
                 cuts.add(first)
                 cuts.add(first + length)
         self.atoms.restart(sorted(cuts))
-        cycle = self.cycle
-        cycle.clear()
-        for end, job_id, size, held in whole.holders:
-            cycle.runs(end, job_id, size, held)
-        self.up = int(self.atoms.make(runs(whole.up)))
-
-    def _idle(self, whole: WholeNodes) -> int:
-        """The nodes without a job: as a rule those no running job holds."""
-        idle = int(self.atoms.make_rest(0, len(whole.holders)))
-        if self.atoms.count(idle) == whole.idle.bit_count():
+        for end, job_id, size, held in nodes.holders:
+            self.cycle.runs(end, job_id, size, held)
+        idle = int(self.atoms.make_rest(0, len(nodes.holders)))
+        if self.atoms.count(idle) == nodes.idle.bit_count():
             return idle
-        return int(self.atoms.make(runs(whole.idle)))
+        return int(self.atoms.make(runs(nodes.idle)))
 
     @property
     def full(self) -> bool:
@@ -142,6 +150,8 @@ class AtomPlans:
     ) -> Found | None:
         """Where the record's job goes (`Search.find`)."""
         cycle = self.cycle
+        if self.shares is not None:
+            self.shares.placement()
         kind = cycle.find(self._shape(record), limit, begin, now_only, -1 if put_off is None else put_off)
         if kind == kernel.NOTHING:
             return None
@@ -159,6 +169,11 @@ class AtomPlans:
     def started(self, record: SlurmRecord, begin: int, end: int) -> None:
         """The record's job runs, and holds its nodes over ``[begin, end)``."""
         job = record.job
+        if self.shares is not None:
+            self.shares.placement()
+            if job.holds_whole_nodes:
+                self.take(begin, end, job.nodes)
+            return
         nodes = self.atoms.make(runs(job.nodes))
         job_end = job.end_limit
         assert job_end is not None
@@ -167,6 +182,8 @@ class AtomPlans:
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
+        if self.shares is not None:
+            self.shares.placement()
         return bool(self.cycle.could_start(self._shape(record), limit))
 
     def watch(self, records: Sequence[SlurmRecord], limits: Sequence[int], flags: Sequence[int]) -> None:
@@ -177,6 +194,8 @@ class AtomPlans:
     def walk(self, at: int, last: int, tests: int) -> tuple[int, int, int]:
         """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made."""
         cycle = self.cycle
+        if self.shares is not None:
+            self.shares.placement()  # what it says holds until something starts
         cycle.tests = tests
         at = int(cycle.walk(at, last))
         return at, int(cycle.end_of_walk), int(cycle.tests)
@@ -190,7 +209,11 @@ class AtomPlans:
         if shape not in self._told:
             self._told.add(shape)
             base, reach = self._set(known.bases[shape]), self._set(known.reaches[shape])
-            self.cycle.knows(shape, base, reach, known.needs[shape], known.mosts[shape])
+            if self.shares is None:
+                self.cycle.knows(shape, base, reach, known.needs[shape], known.mosts[shape])
+            else:
+                bound = self.view.earliest_possible(record)
+                self.cycle.knows_share(shape, base, reach, record.request.columns, bound)
         return shape
 
     def _set(self, number: int) -> int:

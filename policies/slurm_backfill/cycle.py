@@ -254,16 +254,20 @@ class _Cycle:
         return self.plans.put_behind
 
     def _on_atoms(self, parts: Sequence[Sequence[SlurmRecord]]) -> AtomPlans | None:
-        """The plans on atoms, where counting equal whole nodes decides for every record."""
+        """The plans on atoms: where counting equal whole nodes decides for all records, or all ask for plain shares."""
         p, view = self.p, self.view
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
             return None
-        whole = view.whole_nodes()
-        if whole is None or not all(record.request.by_runs for records in parts for record in records):
-            return None
+        requests = {record.request for records in parts for record in records}
+        whole, shares = view.whole_nodes(), None
+        if whole is None or not all(request.by_runs for request in requests):
+            whole, shares = None, view.shared_nodes()
+            if shares is None or not all(shares.serves(request) for request in requests):
+                return None
         return AtomPlans(
-            view, p.known, whole, self.now, self.begin, self.end, p.resolution, p.window, p.space_size, p.max_test
-        )
+            view, p.known, whole, shares, self.now, self.begin, self.end, p.resolution, p.window, p.space_size,
+            p.max_test,
+        )  # fmt: skip
 
     def plan(self, records: Sequence[SlurmRecord]) -> Decisions:
         """Plan `records` in order; the last of them fits into what is free now."""
@@ -341,7 +345,7 @@ class _Cycle:
         for record in records:
             job = record.job
             seen = job.planned_start is not None
-            if not record.alone or every:
+            if not record.single or every:
                 flags.append(ASKS)
             elif limit_reason(record) is not None:
                 flags.append(ASKS if seen else BARRED)

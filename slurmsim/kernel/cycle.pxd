@@ -3,6 +3,8 @@
 cimport cython
 from libc.stdint cimport int64_t
 
+from _slurmsim_placement cimport Nodes
+
 cdef int64_t NEVER, CHUNK, CHUNKS, SIZE, ONE, BITS
 cdef int NOTHING_, START_, ESTIMATE_, PLANNED_, ASKS_, UNSEEN_, SEEN_, BARRED_
 
@@ -49,7 +51,10 @@ cdef class Cycle:
     cdef public Atoms atoms
     cdef public int64_t up, idle, now, end, resolution, window, linear, too_late
     cdef public int64_t room, n, n_spare, n_running, more, n_after, n_after_sets, n_limits
-    cdef public int64_t here, chosen, some, start, first, last, again
+    cdef public Nodes nodes
+    cdef public list asked, sooner
+    cdef public int64_t[::1] reach_nodes
+    cdef public int64_t shape, here, chosen, some, start, first, last, again
     cdef public int64_t tests, stop_at, segments, end_of_walk
     cdef public int kind
     cdef public bint ragged, put_behind
@@ -57,10 +62,13 @@ cdef class Cycle:
     cdef public int64_t[::1] shapes, lasting, flags
     cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts
     cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
-                       int64_t window, int64_t linear, int64_t too_late) except *
+                       int64_t window, int64_t linear, int64_t too_late, Nodes nodes, int64_t n_nodes) except *
     cpdef void clear(self) noexcept
     cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
     cpdef void knows(self, int64_t shape, int64_t base, int64_t reach, int64_t need, int64_t most) except *
+    cpdef void knows_share(self, int64_t shape, int64_t base, int64_t reach, object asked, int64_t bound) except *
+    cdef int64_t _nodes_of(self, int64_t s) noexcept
+    cdef int64_t _share(self) except? -2
     cdef void _more_shapes(self) except *
     cdef int64_t _cut(self, int64_t at) except -1
     cdef void _more_room(self) except *

@@ -15,6 +15,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from slurmsim.kernel import placement
 
 NEVER = 1 << 60
 BITS = 60  # atoms a word
@@ -417,16 +421,24 @@ class Cycle:
             zeros(64), zeros(64), zeros(64), zeros(64)
         )  # fmt: skip
         self.shapes = self.lasting = self.flags = zeros(1)
+        # shapes of shares of nodes: who places them, what they ask of each node, and no sooner than when they can be
+        self.nodes: placement.Nodes | None = None
+        self.asked: list[array[int]] = []
+        self.sooner: list[int] = []
+        self.reach_nodes = zeros(64)
         self.put_behind = self.ragged = False
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = NEVER
 
     def restart(
         self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
-        too_late: int,
+        too_late: int, nodes: placement.Nodes | None, n_nodes: int,
     ) -> None:  # fmt: skip
-        """A cycle begins; the running jobs have been told of (`runs`)."""
+        """A cycle begins; the running jobs have been told of (`runs`), or `nodes` know of them and place shares."""
         atoms = self.atoms
+        self.nodes = nodes
+        if n_nodes > len(self.reach_nodes):
+            self.reach_nodes = zeros(n_nodes)
         self.up, self.idle, self.now, self.end = up, idle, now, end
         self.resolution, self.window, self.linear, self.too_late = resolution, window, linear, too_late
         self.n = 1
@@ -438,7 +450,7 @@ class Cycle:
         self.n_after_sets = self.n_limits = 0
         self._releases()
         self.here, self.chosen, self.some = atoms.new_set(), atoms.new_set(), atoms.new_set()
-        self.kind = self.start = self.first = self.last = self.again = 0
+        self.kind = self.start = self.first = self.last = self.again = self.shape = 0
         self.put_behind = self.ragged = False
 
     def clear(self) -> None:
@@ -459,6 +471,26 @@ class Cycle:
             self._more_shapes()
         self.shape_bases[shape], self.shape_reaches[shape] = base, reach
         self.shape_needs[shape], self.shape_mosts[shape] = need, most
+
+    def knows_share(self, shape: int, base: int, reach: int, asked: array[int], bound: int) -> None:
+        """Records of that shape ask for shares of the set `reach`, and find them no sooner than at `bound`."""
+        self.knows(shape, base, reach, asked[0], asked[1])
+        while len(self.asked) <= shape:
+            self.asked.append(zeros(0))
+            self.sooner.append(0)
+        self.asked[shape], self.sooner[shape] = asked, bound
+
+    def _nodes_of(self, s: int) -> int:
+        """The nodes of set `s`, into `reach_nodes`; how many."""
+        atoms = self.atoms
+        n = 0
+        for place in range(atoms.n):
+            a = atoms.order[place]
+            if atoms.bits[s * atoms.words + atoms.word[a]] & atoms.bit[a]:
+                for node in range(atoms.begins[a], atoms.begins[a] + atoms.sizes[a]):
+                    self.reach_nodes[n] = node
+                    n += 1
+        return n
 
     def _more_shapes(self) -> None:
         old = len(self.shape_needs)
@@ -582,6 +614,9 @@ class Cycle:
     def could_start(self, shape: int, limit: int) -> bool:
         """Whether the nodes a job of that shape needs are idle and in no plan's way for `limit` seconds."""
         need = self.shape_needs[shape]
+        if self.nodes is not None:
+            self.atoms.both(self.some, self.free_for(limit), self.shape_reaches[shape])
+            return self.nodes.fits(self.reach_nodes[: self._nodes_of(self.some)], self.asked[shape])
         if need < 0 or need > self.most[0]:
             return False
         self.atoms.both(self.some, self.free_for(limit), self.idle)
@@ -720,8 +755,16 @@ class Cycle:
         if need < 0:
             return NOTHING_
         trying = begin if begin > self.now else self.now
-        p = first_from(self.most, 0, self.n_running + 1, need)
-        bound = self.ends[p - 1] if 0 < p <= self.n_running and not now_only else self.now
+        bound = self.now
+        if self.nodes is not None:
+            bound = self.sooner[shape]
+        else:
+            p = first_from(self.most, 0, self.n_running + 1, need)
+            if 0 < p <= self.n_running:
+                bound = self.ends[p - 1]
+        if now_only:
+            bound = self.now
+        self.shape = shape
         while trying:
             trying = self._find_from(trying, base, reach, need, most, limit, bound, now_only, put_off)
         return self.kind
@@ -777,10 +820,19 @@ class Cycle:
         if now_only and at > now:
             return True
         atoms.both(self.some, self.here, reach)
-        if following and not now_only and self._too_few(self.some, need, following):
-            return False
         gone = -1
-        if self.most[0] >= need and atoms.common(self.some, self.idle) >= need:
+        if self.nodes is not None:
+            gone = self._share()
+            if gone < 0:
+                return not following or now_only
+            expected = self.nodes.ends[gone - 1] if gone else now
+            if expected < now:
+                expected += self.too_late
+                if expected < now + 1:
+                    expected = now + 1
+        elif following and not now_only and self._too_few(self.some, need, following):
+            return False
+        elif self.most[0] >= need and atoms.common(self.some, self.idle) >= need:
             expected = now
             gone = 0
         else:
@@ -811,12 +863,17 @@ class Cycle:
         if start > now + self.window:
             self.kind = ESTIMATE_
             return True
-        atoms.keep(self.some, self._after(gone))
-        size = atoms.count(self.some)
-        if most > need:
-            need = most if most < size else (need if need > size else size)
-        atoms.clear(self.chosen)
-        atoms.pick(self.chosen, self.some, need)
+        if self.nodes is None:
+            atoms.keep(self.some, self._after(gone))
+            size = atoms.count(self.some)
+            if most > need:
+                need = most if most < size else (need if need > size else size)
+            atoms.clear(self.chosen)
+            atoms.pick(self.chosen, self.some, need)
+        else:
+            atoms.clear(self.chosen)
+            for i in range(self.nodes.n_chosen):
+                atoms.put_run(self.chosen, self.nodes.chosen[i], 1)
         self.first = start // self.resolution * self.resolution
         self.last = (start + limit) // self.resolution * self.resolution
         if self.last < self.first + self.resolution:
@@ -826,6 +883,12 @@ class Cycle:
             return True
         self.kind = PLANNED_
         return True
+
+    def _share(self) -> int:
+        """How many jobs must be gone for the shape searched for to fit on the set `some`, -1: it never does."""
+        assert self.nodes is not None
+        reach = self.reach_nodes[: self._nodes_of(self.some)]
+        return self.nodes.future(reach, self.asked[self.shape], self.linear, False)
 
     def _is_open(self) -> bool:
         """Whether no earlier plan needs one of the `chosen` nodes while one from `first` to `last` would."""

@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 cdef int MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_
-cdef int WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_, N_DEMANDS_, DEMANDS_
+cdef int WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_, EXCLUSIVE_, N_DEMANDS_, DEMANDS_
 cdef int64_t NEAR_
 
 cpdef object zeros(int64_t n)
@@ -14,14 +14,15 @@ cdef class Nodes:
     cdef public int64_t n_kinds, gres_room, n_gres, count_room, n_counts
     cdef public int64_t[::1] now_gres, free_gres, gres_kind, gres_begins, counts, first_gres
     cdef public int64_t n, n_jobs, job_room, room, n_left, n_chosen
+    cdef public bint exclusive
     cdef public int64_t rem_cpus, rem_max, rem_nodes, min_rem, room_nodes
     cdef public int64_t min_nodes, target_nodes, most_nodes, min_cpus, least, core
-    cdef public int64_t[::1] cpus, mem, grain, weight, now_cpus, now_mem, now_open, free_cpus, free_mem, open, inside, offered
+    cdef public int64_t[::1] cpus, mem, grain, weight, now_cpus, now_mem, now_open, free_cpus, free_mem, open, inside, offered, now_jobs, jobs_there
     cdef public int64_t[::1] ends, whole, begins, touched, held, held_cpus, held_mem
     cdef public int64_t[::1] node, left, weigh, gone, taken, chosen
     cdef public int64_t[::1] set_first, set_end, set_cpus, set_count, set_weight
     cpdef void restart(self, int64_t[::1] free_cpus, int64_t[::1] free_mem, int64_t[::1] free_gres,
-                       int64_t[::1] is_open) noexcept
+                       int64_t[::1] is_open, int64_t[::1] jobs) noexcept
     cpdef void runs(self, int64_t end, bint whole, int64_t[::1] columns) except *
     cpdef void has(self, int64_t kind, int64_t[::1] counts) except *
     cdef void _more_gres(self, int64_t n) except *
@@ -32,6 +33,7 @@ cdef class Nodes:
     cpdef bint fits(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cpdef int64_t future(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear, bint exact) noexcept
     cdef void _present(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
+    cdef int64_t _share(self, int64_t node, int64_t[::1] asked) noexcept
     cdef int64_t _offer(self, int64_t node, int64_t[::1] asked) noexcept
     cpdef int64_t enough_after(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef int64_t _at_ends(self, int64_t[::1] reach, int64_t[::1] asked) noexcept

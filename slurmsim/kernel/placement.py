@@ -1,6 +1,6 @@
 """Shares of nodes, now and as running jobs end: whether a request fits, when it would, and on which nodes.
 
-For requests that ask for nodes, CPUs, memory and GRES of each node and have no other wishes
+For requests that ask for nodes, whole or shared, CPUs, memory and GRES of each node and have no other wishes
 (`CompiledRequest.columns`). This is plain Python and runs as such (the tests do); `placement.pxd` gives it the types
 with which Cython compiles it.
 
@@ -14,10 +14,12 @@ from array import array
 
 # What a request's columns hold
 MIN_NODES, TARGET_NODES, MAX_NODES, MIN_CPUS, LEAST_CPUS, NEED_CPUS = 0, 1, 2, 3, 4, 5
-WHOLE_TASKS, MEM_CPU, MEM_NODE, MEM_ALL, PER_TASK, MOST_TASKS, N_DEMANDS, DEMANDS = 6, 7, 8, 9, 10, 11, 12, 13
+WHOLE_TASKS, MEM_CPU, MEM_NODE, MEM_ALL, PER_TASK, MOST_TASKS = 6, 7, 8, 9, 10, 11
+EXCLUSIVE, N_DEMANDS, DEMANDS = 12, 13, 14
 # the same as C has them
 MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_ = 0, 1, 2, 3, 4, 5
-WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_, N_DEMANDS_, DEMANDS_ = 6, 7, 8, 9, 10, 11, 12, 13
+WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_ = 6, 7, 8, 9, 10, 11
+EXCLUSIVE_, N_DEMANDS_, DEMANDS_ = 12, 13, 14
 NEAR_ = 255  # the lowest byte of a node's weight, less the GPUs that count
 
 
@@ -50,6 +52,7 @@ class Nodes:
         self.n_kinds = n_kinds
         self.now_gres, self.free_gres = zeros(n * n_kinds + 1), zeros(n * n_kinds + 1)
         self.inside, self.offered = zeros(n), zeros(n)
+        self.now_jobs, self.jobs_there = zeros(n), zeros(n)
         self.n_jobs = 0
         self.job_room, self.room = 64, 256
         self.ends, self.whole, self.begins = zeros(self.job_room), zeros(self.job_room), zeros(self.job_room + 1)
@@ -69,13 +72,19 @@ class Nodes:
         self.set_count, self.set_weight = zeros(n), zeros(n)
         self.rem_cpus = self.rem_max = self.rem_nodes = self.min_rem = self.room_nodes = 0
         self.min_nodes = self.target_nodes = self.most_nodes = self.min_cpus = self.least = self.core = 0
+        self.exclusive = False
         self.chosen = zeros(n)
         self.n_chosen = 0
 
     def restart(
-        self, free_cpus: array[int], free_mem: array[int], free_gres: array[int], is_open: array[int]
+        self, free_cpus: array[int], free_mem: array[int], free_gres: array[int], is_open: array[int],
+        jobs: array[int],
     ) -> None:  # fmt: skip
-        """What is free now, GRES kind by kind, and which nodes a job may share or have; nobody runs."""
+        """What is free now, GRES kind by kind, which nodes a job may share or have, and how many jobs each has.
+
+        Nobody runs, until that is told.
+        """
+        self.now_jobs = jobs
         self.now_cpus, self.now_mem, self.now_gres, self.now_open = free_cpus, free_mem, free_gres, is_open
         self.n_jobs = self.n_gres = self.n_counts = 0
 
@@ -154,7 +163,7 @@ class Nodes:
         for i in range(len(reach)):
             node = reach[i]
             self.free_cpus[node], self.free_mem[node] = self.now_cpus[node], self.now_mem[node]
-            self.open[node] = self.now_open[node]
+            self.open[node], self.jobs_there[node] = self.now_open[node], self.now_jobs[node]
         if asked[N_DEMANDS_]:
             for kind in range(self.n_kinds):
                 base = kind * self.n
@@ -278,7 +287,10 @@ class Nodes:
             for i in range(self.begins[k], self.begins[k + 1]):
                 node = self.held[i]
                 self.open[node] = 1
-                if not self.whole[k]:
+                if self.whole[k]:
+                    self.jobs_there[node] = 0
+                else:
+                    self.jobs_there[node] -= 1
                     self.free_cpus[node] += self.held_cpus[i]
                     self.free_mem[node] += self.held_mem[i]
             if not self.whole[k]:
@@ -343,7 +355,7 @@ class Nodes:
             n += 1
         self.n_left = n
         self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
-        self.min_cpus, self.least = asked[MIN_CPUS_], asked[LEAST_CPUS_]
+        self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
         if n == 0 or total < self.min_cpus:
             return False
         self.core = self.grain[self.node[0]]
@@ -351,8 +363,21 @@ class Nodes:
 
     def _offer(self, node: int, asked: array[int]) -> int:
         """CPUs a node can offer the request (`Placer._usable`, `gres.offer`); 0: none."""
-        if not self.open[node]:
+        if not self.open[node] or (asked[EXCLUSIVE_] and self.jobs_there[node]):
             return 0
+        cpus = self.cpus[node] if asked[EXCLUSIVE_] else self._share(node, asked)
+        if cpus and asked[N_DEMANDS_]:
+            if self._near(node, asked) < 0:
+                return 0
+            tasks = cpus // asked[PER_TASK_]
+            if 0 <= asked[MOST_TASKS_] < tasks:
+                tasks = asked[MOST_TASKS_]
+            if tasks * asked[PER_TASK_] < cpus:
+                cpus = tasks * asked[PER_TASK_]
+        return cpus
+
+    def _share(self, node: int, asked: array[int]) -> int:
+        """CPUs of a node that are free for the request, as its memory goes; 0: too few."""
         mem_cpu, mem_node, whole_tasks = asked[MEM_CPU_], asked[MEM_NODE_], asked[WHOLE_TASKS_]
         cpus, mem = self.free_cpus[node], self.free_mem[node]
         if asked[MEM_ALL_]:
@@ -368,17 +393,7 @@ class Nodes:
             return 0
         if whole_tasks and cpus > 0:
             cpus -= cpus % whole_tasks
-        if cpus < asked[NEED_CPUS_] or cpus <= 0:
-            return 0
-        if asked[N_DEMANDS_]:
-            if self._near(node, asked) < 0:
-                return 0
-            tasks = cpus // asked[PER_TASK_]
-            if 0 <= asked[MOST_TASKS_] < tasks:
-                tasks = asked[MOST_TASKS_]
-            if tasks * asked[PER_TASK_] < cpus:
-                cpus = tasks * asked[PER_TASK_]
-        return cpus
+        return 0 if cpus < asked[NEED_CPUS_] or cpus <= 0 else cpus
 
     def _near(self, node: int, asked: array[int]) -> int:
         """How many GPUs of a node count as near, -1 where it has too few of some GRES (`gres.preference`)."""
@@ -392,7 +407,7 @@ class Nodes:
             if have < count or have < 1:
                 return -1
             if is_gpu:
-                near += count if 0 < count < have else have
+                near += count if 0 < count < have and not asked[EXCLUSIVE_] else have
             at += 3 + n
         return near if near < NEAR_ else NEAR_
 
@@ -497,7 +512,7 @@ class Nodes:
         cpus = self.left[p]
         others = self.min_rem - 1 if self.min_rem > 1 else 0
         room = self.rem_max - others * self.core
-        if cpus > room:
+        if cpus > room and not self.exclusive:
             cpus = room if room > self.least else self.least
             self.left[p] = cpus
         self.taken[p] = 1

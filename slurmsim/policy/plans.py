@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.policy.cluster import JobView, RecordView
@@ -30,12 +31,16 @@ class RequestView(Protocol):
         takes more when they are free, up to `most_needed`, which is -1 where it may not have as many as it needs.
     candidates
         Nodes of the partition that could serve it, whatever runs on them.
+    columns
+        What it asks of shares of nodes, as `slurmsim.kernel.placement` has it; None where it has other wishes.
     """
 
     @property
     def by_runs(self) -> bool: ...
     @property
     def most_needed(self) -> int: ...
+    @property
+    def columns(self) -> array[int] | None: ...
     @property
     def candidates(self) -> Bitmap: ...
 
@@ -56,14 +61,16 @@ class RequestView(Protocol):
 class PlannedRecord(RecordView, Protocol):
     """A record and its `request`; `shape` is what that was called up to release 0.5, warns, and goes with the next one.
 
-    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
-    the same job in another partition).
+    `single`: it shares its fate with no other record (of an array, or of the same job in another partition), and asks
+    for nothing but nodes and what is on them; `alone`: moreover counting nodes decides whether it fits.
     """
 
     @property
     def request(self) -> RequestView: ...
     @property
     def shape(self) -> RequestView: ...
+    @property
+    def single(self) -> bool: ...
     @property
     def alone(self) -> bool: ...
 
@@ -93,6 +100,29 @@ class WholeNodes(Protocol):
     def holders(self) -> Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]: ...
     @property
     def window_linear(self) -> int: ...
+
+
+class SharedNodes(Protocol):
+    """The nodes where jobs have shares of them.
+
+    Attributes
+    ----------
+    n, up, window_linear
+        As `WholeNodes` has them.
+    """
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def up(self) -> Bitmap: ...
+    @property
+    def window_linear(self) -> int: ...
+
+    def placement(self) -> Any:
+        """`slurmsim.kernel.placement.Nodes` as things are now: ask again after a start."""
+
+    def serves(self, request: Any) -> bool:
+        """Whether it can say where a request goes."""
 
 
 class PlansView(PoolsView, Protocol):
@@ -138,6 +168,9 @@ class PlansView(PoolsView, Protocol):
 
         As it is now; it does not change as jobs start.
         """
+
+    def shared_nodes(self) -> SharedNodes | None:
+        """The nodes, where the kernel places shares of them and nobody makes way; None elsewhere."""
 
     # -- who must make way
 

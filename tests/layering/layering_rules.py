@@ -78,7 +78,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "core": Layer(
         ("slurmsim.core",),
-        _set("vocabulary bitmap capacity model config policy energy"),
+        _set("vocabulary bitmap capacity kernel model config policy energy"),
         _set("numpy"),
         sealed=True,
     ),

@@ -113,7 +113,7 @@ class CompiledRequest:
         self._counted_in(table, members)
         self._columns: array[int] | None = None
         self._wishes = bool(
-            self.whole or self.required or self.kinds or self.counted or self.tree or self.contiguous
+            self.required or self.kinds or self.counted or self.tree or self.contiguous
             or self.spread or self.least_loaded or self.all_cores or self.max_cpus_per_node is not None
             or self.max_nodes < self.min_nodes or self.mem_gpu
             or any(d.scope != "node" or d.cpus or d.total for d in self.gres)
@@ -363,7 +363,8 @@ class CompiledRequest:
                 least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, need,
                 self.cpus_per_task if self.cpus_per_task > 1 and whole_tasks else 0,
                 self.mem_cpu, self.mem_node, self.mem_all,
-                self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, len(self.gres), *demands,
+                self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
+                len(self.gres), *demands,
             ))  # fmt: skip
         return self._columns
 

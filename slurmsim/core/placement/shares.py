@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, to_bools
 from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -14,10 +15,18 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.node_table import IntArray, NodeTable
 from slurmsim.kernel import compiled, load
 
-if TYPE_CHECKING:
-    from slurmsim.core.placement.selector import Selector
-
 COMPILED = compiled("placement")
+
+
+class Selecting(Protocol):
+    """What of the select plugin matters here; `forgotten` counts how often what was remembered had to be forgotten."""
+
+    asleep: Bitmap
+    busy_first: bool
+    serial_last: bool
+    first_node_serves: bool
+    window_linear: int
+    forgotten: int
 
 
 class Shares:
@@ -44,7 +53,7 @@ class Shares:
     def __reduce__(self) -> tuple[type[Shares], tuple[NodeTable]]:
         return Shares, (self.table,)
 
-    def serves(self, request: CompiledRequest, selector: Selector) -> bool:
+    def serves(self, request: CompiledRequest, selector: Selecting) -> bool:
         """Whether the kernel can say where `request` goes: no cores are shared, and nodes come in their order."""
         if not self.wanted or selector.asleep or selector.busy_first or self.table.cores is not None:
             return False
@@ -52,19 +61,19 @@ class Shares:
             return False
         return not (selector.first_node_serves and request.max_nodes == 1) and request.columns is not None
 
-    def fits(self, request: CompiledRequest, reach: IntArray, selector: Selector) -> bool:
+    def fits(self, request: CompiledRequest, reach: IntArray, selector: Selecting) -> bool:
         """Whether `request` could start now on the nodes `reach`, which are up."""
         return bool(self._up_to_date(selector).fits(reach, request.columns))
 
     def future(
         self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], exact: bool,
-        selector: Selector,
+        selector: Selecting,
     ) -> tuple[int, Bitmap] | None:  # fmt: skip
         """How many of the jobs `running` must be gone for `request` to fit on `reach`, and on which nodes; None: never.
 
         As `Selector.future` tests it.
         """
-        nodes = self._with_jobs(running, selector)
+        nodes = self.with_jobs(running, selector)
         gone = int(nodes.future(reach, request.columns, selector.window_linear, exact))
         if gone < 0:
             return None
@@ -74,7 +83,7 @@ class Shares:
         return gone, mask
 
     def earliest(
-        self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], selector: Selector
+        self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], selector: Selecting
     ) -> int:
         """How many of the jobs `running` must be gone before there can be enough for `request`; -1: there never is."""
         if self._bounds_of != selector.forgotten:
@@ -82,10 +91,10 @@ class Shares:
             self._bounds.clear()
         found = self._bounds.get(request)
         if found is None:
-            found = self._bounds[request] = int(self._with_jobs(running, selector).enough_after(reach, request.columns))
+            found = self._bounds[request] = int(self.with_jobs(running, selector).enough_after(reach, request.columns))
         return found
 
-    def _with_jobs(self, running: Sequence[tuple[int, int, Job]], selector: Selector) -> Any:
+    def with_jobs(self, running: Sequence[tuple[int, int, Job]], selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now and the running jobs."""
         nodes = self._up_to_date(selector)
         if self._told != selector.forgotten:
@@ -98,7 +107,7 @@ class Shares:
                     nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
         return nodes
 
-    def _up_to_date(self, selector: Selector) -> Any:
+    def _up_to_date(self, selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now."""
         table = self.table
         if self._nodes is None:
@@ -112,13 +121,16 @@ class Shares:
         if self._current != selector.forgotten:
             self._current = selector.forgotten
             self._told = -1
-            is_open = to_bools(table.idle | table.mixed, table.n).astype(np.int64)
-            gres = _column(table.free_gres)
-            self._nodes.restart(_column(table.free_cpus), _column(table.free_mem), gres, _column(is_open))
+            is_open = to_bools(table.idle | table.mixed, table.n)
+            jobs = np.where(to_bools(table.mixed, table.n), table.n_jobs, ~to_bools(table.idle, table.n))
+            self._nodes.restart(
+                _column(table.free_cpus), _column(table.free_mem), _column(table.free_gres), _column(is_open),
+                _column(jobs),
+            )  # fmt: skip
         return self._nodes
 
 
-def _column(values: IntArray) -> array[int]:
+def _column(values: npt.NDArray[Any]) -> array[int]:
     found = array("q")
     found.frombytes(values.astype(np.int64, copy=False).tobytes())
     return found

@@ -33,12 +33,13 @@ _key = attrgetter("key")
 class Record:
     """One job in one partition, as the scheduler walks it.
 
-    `alone`: counting nodes decides whether it fits, and it shares its fate with no other record (of an array, or of
-    the same job in another partition). `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
+    `single`: it shares its fate with no other record (of an array, or of the same job in another partition), and asks
+    for nothing but nodes and what is on them; `alone`: moreover counting nodes decides whether it fits. `unreserved`:
+    its QOS lets backfill keep no place for it (NoReserve).
     """
 
     __slots__ = (
-        "alone", "job", "key", "need", "partition", "priority", "request", "reservation", "slot", "standing",
+        "alone", "job", "key", "need", "partition", "priority", "request", "reservation", "single", "slot", "standing",
         "unreserved",
     )  # fmt: skip
 
@@ -53,7 +54,8 @@ class Record:
         plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
         qos = job.qos_spec
         self.unreserved = qos is not None and "NoReserve" in qos.flags
-        self.alone = plain and request.by_count and not self.unreserved
+        self.single = plain and not self.unreserved
+        self.alone = self.single and request.by_count
         self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)

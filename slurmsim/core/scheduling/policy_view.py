@@ -12,9 +12,9 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.reservations.access import Access
+from slurmsim.core.scheduling.planned_nodes import SharedNodes, WholeNodes, shared_nodes, whole_nodes
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.core.scheduling.power_view import SeenPower, SeenShape, predicted_s, seen_power, seen_shape
-from slurmsim.core.scheduling.whole_nodes import WholeNodes, whole_nodes
 from slurmsim.policy.units import Holding, JobUnits, Unit
 
 if TYPE_CHECKING:
@@ -289,6 +289,10 @@ class View:
         As it is now; it does not change as jobs start.
         """
         return None if self._test.preemption is not None else whole_nodes(self.state)
+
+    def shared_nodes(self) -> SharedNodes | None:
+        """The nodes, where the kernel places shares of them and nobody makes way; None elsewhere."""
+        return None if self._test.preemption is not None else shared_nodes(self.state)
 
     # -- layouts
 

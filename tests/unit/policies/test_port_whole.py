@@ -22,15 +22,16 @@ from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.reservations.access import Access
+from slurmsim.core.scheduling.planned_nodes import SharedNodes, WholeNodes
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.pool_view import PoolView
-from slurmsim.core.scheduling.whole_nodes import WholeNodes
 
 # what stands behind each protocol
 CORE = {
     slurmsim.policy.SlurmView: View, slurmsim.policy.Pool: PoolView, slurmsim.policy.SlurmRecord: Record,
     slurmsim.policy.SlurmJob: Job, slurmsim.policy.RequestView: CompiledRequest, slurmsim.policy.LimitsView: Limits,
     slurmsim.policy.PartitionView: Partition, slurmsim.policy.WholeNodes: WholeNodes,
+    slurmsim.policy.SharedNodes: SharedNodes,
     slurmsim.policy.Forecast: Forecast,
     slurmsim.policy.Access: Access,
 }  # fmt: skip

@@ -1,12 +1,13 @@
-"""Who holds which whole nodes: what a plan needs to know where counting equal nodes decides."""
+"""What plans on atoms need to know of nodes and their jobs: where all is whole nodes, or shares of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import runs
 
 if TYPE_CHECKING:
+    from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
 
@@ -54,3 +55,35 @@ def whole_nodes(state: ControllerState) -> WholeNodes | None:
     if table.mixed or state.suspended or state.exclusive_users is not None or not state.selector.takes_runs:
         return None
     return WholeNodes(state)
+
+
+class SharedNodes:
+    """The nodes where jobs have shares of them (slurmsim.policy.SharedNodes).
+
+    Attributes
+    ----------
+    n, up, window_linear
+        As `WholeNodes` has them.
+    """
+
+    __slots__ = ("_state", "n", "up", "window_linear")
+
+    def __init__(self, state: ControllerState) -> None:
+        self._state = state
+        self.n, self.up, self.window_linear = state.table.n, state.table.up, state.selector.window_linear
+
+    def placement(self) -> Any:
+        """`slurmsim.kernel.placement.Nodes` as things are now."""
+        state = self._state
+        return state.selector.shares.with_jobs(state.occupants(), state.selector)
+
+    def serves(self, request: CompiledRequest) -> bool:
+        """Whether it can say where a request goes."""
+        return self._state.selector.shares.serves(request, self._state.selector)
+
+
+def shared_nodes(state: ControllerState) -> SharedNodes | None:
+    """The nodes, where the kernel places shares; None elsewhere."""
+    if not state.selector.shares.wanted or state.exclusive_users is not None:
+        return None
+    return SharedNodes(state)
