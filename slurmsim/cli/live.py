@@ -15,7 +15,7 @@ from slurmsim.cli.progress import slow_bar
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
-from slurmsim.live.settings import Settings, seconds_of
+from slurmsim.live.settings import STREAMS, Settings, exists, seconds_of
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.salvage import salvage
@@ -70,6 +70,7 @@ def _add_up(subparsers: Any) -> None:
     made_of.add_argument(
         "--operator", action="append", default=[], metavar="USER", help="a user who may cancel and update all jobs"
     )
+    made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
     clock = up.add_mutually_exclusive_group()
     clock.add_argument("--clock", choices=("real",), help="the machine's time (default)")
@@ -86,7 +87,6 @@ def _add_up(subparsers: Any) -> None:
     up.add_argument(
         "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
     )
-    up.add_argument("--streams", help=argparse.SUPPRESS)  # as `slurmsim run` has it: refused by name
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
 
@@ -97,10 +97,10 @@ def _folder(args: argparse.Namespace) -> Path:
 
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
-    if args.streams is not None:
-        raise ConfigError("jobs of streams come in simulations alone", field="--streams",
-                          expected="slurmsim run --streams FILE")  # fmt: skip
     folder = _folder(args)
+    if args.streams is not None and exists(folder) and not (folder / STREAMS).is_file():
+        raise ConfigError("the cluster was made without streams", field="--streams",
+                          expected="another cluster with --state")  # fmt: skip
     prepared = daemon.prepare(folder, _settings(args))
     if args.salvage and (folder / JOURNAL).is_file():
         print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
@@ -142,7 +142,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version, storage=not args.no_accounting,
-        operators=tuple(name for item in args.operator for name in item.split(",")),
+        operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
     )  # fmt: skip
 
 
@@ -176,7 +176,17 @@ def run_status(args: argparse.Namespace) -> int:
         ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
     ):  # fmt: skip
         print(f"{name:8} {text}")
+    if found["streams"]:
+        print(f"{'streams':8} {'; '.join(map(_stream_line, found['streams']))}")
     return 0
+
+
+def _stream_line(one: dict[str, Any]) -> str:
+    """``hep: 12 submitted, 3 buffered``."""
+    more = [f"{one[name]:,} {name}" for name in ("buffered", "dropped", "refused") if one[name]]
+    if not one["open"]:
+        more.append("no more to come")
+    return ", ".join([f"{one['name']}: {one['submitted']:,} submitted", *more])
 
 
 def run_env(args: argparse.Namespace) -> int:

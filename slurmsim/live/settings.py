@@ -18,6 +18,7 @@ from slurmsim.slurmctld.history.header import CONF, JOURNAL, new_header
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
+STREAMS = "streams.toml"
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
@@ -54,6 +55,8 @@ class Settings:
         Simulated users: name -> ``uid`` or ``uid:group:gid:home``.
     operators
         Users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
+    streams
+        Path of streams of jobs in TOML: simulated users who submit by themselves.
     release
         The Slurm release to be like.
 
@@ -76,6 +79,7 @@ class Settings:
     release: str = RELEASES[0]
     storage: bool = True
     operators: tuple[str, ...] = ()
+    streams: str | None = None
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -150,6 +154,9 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
             if settings.gpus_per_node:
                 _write(folder / "gres.conf", f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n")
         accounting = [_copy(Path(path), folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
+        if settings.streams is not None:
+            _need(Path(settings.streams), "streams of jobs in TOML")
+            _copy_file(Path(settings.streams), folder / STREAMS)
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
     start = int(time.time()) if settings.start is None else instant(settings.start)
@@ -158,7 +165,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     return new_header(
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
-        operators=settings.operators,
+        operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
     )  # fmt: skip
 
 

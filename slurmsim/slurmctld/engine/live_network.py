@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Action, AskSolver, Fact, Resized, StartAtOnce
+from slurmsim.core.records.messages import Action, AskSolver, Fact, Refused, Resized, StartAtOnce
 from slurmsim.sim.network import Network
+from slurmsim.sim.sources import Sources
 from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.history.decisions import ended, requeued, resized, started, stopped
+
+
+class Streams(Protocol):
+    """Users who submit by themselves (`slurmsim.slurmctld.requests.stream_jobs.StreamJobs`)."""
+
+    @property
+    def sources(self) -> Sources:
+        """How far each is, to be told of starts and ends."""
+
+    def turns(self) -> None:
+        """The controller's turn begins."""
+
+    def turned(self) -> None:
+        """The controller has had its turn."""
+
+    def refused(self, job_id: int) -> bool:
+        """The controller did not take that job; whether it is one of theirs."""
 
 
 class LiveNetwork(Network):
@@ -26,6 +44,8 @@ class LiveNetwork(Network):
         What was decided and has not been written down yet, in order (`slurmsim.slurmctld.history.decisions`).
     followed
         Decisions are those of a journal: nothing is scheduled, no job ends by itself.
+    streams
+        Users who submit by themselves, and are told what becomes of their jobs; None for none.
     """
 
     def __init__(
@@ -44,6 +64,7 @@ class LiveNetwork(Network):
         self._over: dict[int, Job] = {}
         self.decided: list[list[Any]] = []
         self.followed = False
+        self.streams: Streams | None = None
         self.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
         self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
 
@@ -66,6 +87,10 @@ class LiveNetwork(Network):
         self.n_told += 1
         super().tell(now, facts)
 
+    def tell_later(self, fact: Fact) -> None:
+        """Tell the controller `fact` in a turn of its own, behind all else of this instant."""
+        self._tell(fact)
+
     def core_of(self, core_id: int) -> Job:
         """The core's job, also when it ended within the instant it was submitted."""
         job = self.controller.state.jobs.get(core_id)
@@ -79,6 +104,8 @@ class LiveNetwork(Network):
         self.controller.state.enforce_limits = False
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
+        if self.streams is not None:
+            self.streams.turns()
         if not self.followed:
             return super()._step(now, facts)
         return self.controller.note(now, [fact for fact in facts if not isinstance(fact, StartAtOnce)])
@@ -132,9 +159,17 @@ class LiveNetwork(Network):
         self.decided.append(
             started(int(self.env.now), job, live.id if live is not None else 0, self.controller.state.cluster)
         )
+        if self.streams is not None:
+            self.streams.sources.started(job.id)
 
     def _turned(self, now: int) -> None:
+        if self.streams is not None:
+            self.streams.turned()
         self._turn_over(now)
+
+    def _refused(self, action: Refused) -> None:
+        if self.streams is None or not self.streams.refused(action.sub.job_id):
+            super()._refused(action)
 
     def _kill(self, job: Job) -> None:
         self._killed(job)
@@ -164,6 +199,8 @@ class LiveNetwork(Network):
         self._tell_of(job, "ended")
         self.decided.append(ended(int(self.env.now), job))
         super()._finished(job)
+        if self.streams is not None:
+            self.streams.sources.ended(job.id)
 
     def _tell_of(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)

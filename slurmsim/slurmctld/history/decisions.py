@@ -1,9 +1,9 @@
 """Decisions as the journal has them: lists of plain values, the instant and the kind first, then the job and its run.
 
-``[at, "start", job, restarts, id shown, partition, nodes, CPUs a node]`` (and, where a policy laid it out, its units
-on each node), ``[at, "end", job, restarts, state, exit code]``, ``[at, "requeue", job, restarts, state of the
-run]``, ``[at, "suspend" or "resume", job, restarts]`` and ``[at, "resize", job, restarts, nodes, CPUs a node]``. Jobs
-are named by the core's ids.
+``[at, "submit", job, 0, name]`` of a job that comes by itself, ``[at, "start", job, restarts, id shown, partition,
+nodes, CPUs a node]`` (and, where a policy laid it out, its units on each node), ``[at, "end", job, restarts, state,
+exit code]``, ``[at, "requeue", job, restarts, state of the run]``, ``[at, "suspend" or "resume", job, restarts]`` and
+``[at, "resize", job, restarts, nodes, CPUs a node]``. Jobs are named by the core's ids.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ from slurmsim.slurmctld.engine.live_job import TASK_BITS
 if TYPE_CHECKING:
     from slurmsim.core.placement.cluster_state import ClusterState
     from slurmsim.core.records.job import Job
+    from slurmsim.model.submission import Submission
 
 DECIDED = "decided"
 """The call of their entries."""
 Decision = list[Any]
+
+
+def submitted(now: int, sub: Submission) -> Decision:
+    """A stream submits `sub`, whose name says which of its jobs it is."""
+    return [now, "submit", sub.job_id, 0, sub.name]
 
 
 def started(now: int, job: Job, shown: int, state: ClusterState) -> Decision:

@@ -10,12 +10,14 @@ from typing import Any
 from slurmsim.config.files import Carried
 from slurmsim.errors import ConfigError
 from slurmsim.policy import Policy, configured_policy
+from slurmsim.sim.sources import load_streams
 from slurmsim.slurmctld.database.association_database import engine_database
 from slurmsim.slurmctld.database.completion_log import completion_log
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.reconfiguration import Configuration, read_configuration, texts_of
 from slurmsim.slurmctld.processes.simulated import behaviour
 from slurmsim.slurmctld.server.people import People
+from slurmsim.toml_file import texts_from
 
 
 def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configuration | None = None) -> Engine:
@@ -36,6 +38,9 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     stored = str(header.get("storage") or engine.conf.scalar("AccountingStorageType"))  # else nobody forbade it
     engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     engine.storage.completed = completion_log(engine, folder)
+    if header.get("streams"):
+        with texts_from(texts_of(Carried(folder, texts or {}), folder / str(header["conf"]))):
+            engine.let_submit(load_streams(str(header["streams"])))
     return engine
 
 

@@ -148,21 +148,50 @@ class Submissions:
         before, cluster.last_id = cluster.last_id, shown
         network.tell(cluster.now, [Submit(sub) for sub, _, _ in made])
         if len(network.refused) > already:
-            cluster.last_id = before
+            if cluster.last_id == shown:  # else the job of a stream that came meanwhile has a later one
+                cluster.last_id = before
             _, text = network.refused[already]
             del network.refused[already:]
             for sub, _, _ in made:
                 network.entering.pop(sub.job_id, None)
             raise SubmitError(text)
         for sub, _, _ in made:
-            live = network.entering.pop(sub.job_id)
-            live.core = network.core_of(sub.job_id)
-            cluster.jobs[sub.job_id] = live
-            if live.own_id is not None:
-                cluster.keep(live)
-            network.live[sub.job_id] = live
-            self._storage.entered(live)
-            self._statistics.submitted += 1
+            self._entered(sub.job_id)
         likely_nodes.guess(cluster.controller, [network.live[sub.job_id].core for sub, _, _ in made])
         if array is not None:
             cluster.arrays[shown] = array
+
+    def _entered(self, core_id: int) -> None:
+        """The controller has taken the job: keep its record."""
+        cluster, network = self._cluster, self._cluster.network
+        live = network.entering.pop(core_id)
+        live.core = network.core_of(core_id)
+        cluster.jobs[core_id] = live
+        if live.own_id is not None:
+            cluster.keep(live)
+        network.live[core_id] = live
+        self._storage.entered(live)
+        self._statistics.submitted += 1
+
+    # -- jobs that come by themselves ---------------------------------------------------------------------------------
+
+    def begin(self, asked: dict[str, Any], person: Person, time_limit_s: int | None, run_time: int) -> Submission:
+        """A job of `person` is on its way to the controller, which is to be told; `finish` is for afterwards.
+
+        Its limit and run time are whole seconds, its request is as `submit` has it.
+        """
+        cluster, network = self._cluster, self._cluster.network
+        shown = cluster.next_id()
+        asked = settled(cluster, self._same.share(asked))
+        sub, behaviour = self._make(shown, asked, person)
+        sub.time_limit_s, behaviour.run_time = time_limit_s, run_time
+        live = LiveJob(asked, shown, person, cluster.take_place())
+        live.entered_after = cluster.looks
+        network.entering[shown], network.behaviour[shown] = live, behaviour
+        cluster.last_id = shown
+        return sub
+
+    def finish(self, core_id: int) -> None:
+        """The controller has been told of a job that `begin` made, and took it."""
+        self._entered(core_id)
+        likely_nodes.guess(self._cluster.controller, [self._cluster.jobs[core_id].core])

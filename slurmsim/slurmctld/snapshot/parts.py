@@ -39,6 +39,14 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "completion log", engine.storage.completed, "written"
     yield "statistics", engine.statistics, "since submitted started completed canceled failed requests users"
     yield "timers", engine.timers, ""
+    streams = engine.network.streams
+    if streams is not None:
+        yield "stream jobs", streams, ""
+        yield "streams", streams.sources, "open armed _queued _turns _heads _pending _running"
+        for source in streams.sources.sources:
+            yield f"stream {source.number}", source, (
+                "following queued submitted dropped refused waits chains broken _passed _second _within"
+            )  # fmt: skip
     yield "network", engine.network, (
         "refused refused_reservations refused_edits behaviour n_told entering live _over _armed _voided _ends _left"
     )  # fmt: skip
