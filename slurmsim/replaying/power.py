@@ -10,14 +10,12 @@ import numpy as np
 
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.model.power import KEEP, SCALE, PowerSpec
+from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, milliwatts
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.applications import Applications, has_applications
 from slurmsim.workload import Workload
-
-MOST_W = 10**9
 
 
 def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster: ClusterSpec) -> PowerSpec | None:
@@ -38,13 +36,13 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     if not told and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
         return None
     base, full, idle = (
-        _watts(text, name, 0.0) if text is not None else default
+        milliwatts(text, name, 0.0) if text is not None else default
         for text, name, default in (
             (options.base_w, "--base-w", 56_000), (options.full_w, "--full-w", 60_000),
             (options.idle_w, "--idle-w", 0),
         )
     )  # fmt: skip
-    cap = None if options.power_cap is None else _watts(options.power_cap, "--power-cap", 0.001)
+    cap = None if options.power_cap is None else milliwatts(options.power_cap, "--power-cap", 0.001)
     if cap is not None and cap > full:
         raise ConfigError(f"{cap / 1000:g} W", field="--power-cap", expected=f"at most {full / 1000:g}, see --full-w")
     if idle > base + full:
@@ -80,15 +78,12 @@ def _budget(options: RunOptions, policy: Policy, workload: Workload) -> tuple[tu
     """Steps (from when, milliwatts)."""
     text = options.power_budget
     if text is None:
-        return () if policy.budget_w is None else ((_BEFORE, _watts(f"{policy.budget_w!r}", "budget_w", 0.001)),)
+        return () if policy.budget_w is None else ((ALWAYS, milliwatts(f"{policy.budget_w!r}", "budget_w", 0.001)),)
     if policy.budget_w is not None:
         raise ConfigError("beside the policy's budget_w", field="--power-budget", expected="one of them")
     if _is_number(text):
-        return ((_BEFORE, _watts(text, "--power-budget", 0.001)),)
+        return ((ALWAYS, milliwatts(text, "--power-budget", 0.001)),)
     return tuple(_read_budget(Path(text), workload))
-
-
-_BEFORE = -(1 << 60)  # before every workload
 
 
 def _read_budget(path: Path, workload: Workload) -> Sequence[tuple[int, int]]:
@@ -104,7 +99,7 @@ def _read_budget(path: Path, workload: Workload) -> Sequence[tuple[int, int]]:
                 line = rows.line_num
                 try:
                     time = parse_until((row["time"] or "").strip(), workload)
-                    watts = _watts((row["watts"] or "").strip(), "watts", 0.001)
+                    watts = milliwatts((row["watts"] or "").strip(), "watts", 0.001)
                 except ConfigError as error:
                     field = "watts" if error.field == "watts" else "time"
                     raise ConfigError(error.message, file=str(path), line=line, field=field,
@@ -127,14 +122,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _watts(text: str, field: str, least: float) -> int:
-    """Milliwatts of ``30``, ``30.5W``. Raises ConfigError."""
-    try:
-        watts = float(text.removesuffix("W"))
-    except ValueError:
-        raise ConfigError(f"{text!r}", field=field, expected="watts: 30 or 30.5W") from None
-    if not least <= watts <= MOST_W or abs(watts * 1000 - round(watts * 1000)) > 1e-6:
-        raise ConfigError(f"{text}", field=field, expected=f"watts from {least:g} to {MOST_W}, whole milliwatts")
-    return round(watts * 1000)

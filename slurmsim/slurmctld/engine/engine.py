@@ -199,6 +199,8 @@ class Engine(LiveCluster):
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
         self.controller.state.events.clear()  # there is no trace
+        if self.controller.watts is not None:
+            self.controller.watts.phases.clear()
         passes = self.controller.main.last_pass
         if passes == self._seen_pass:
             return

@@ -11,7 +11,7 @@ from slurmsim.sim.network import Network
 from slurmsim.sim.sources import Sources
 from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.history.decisions import ended, requeued, resized, started, stopped
+from slurmsim.slurmctld.history.decisions import ended, requeued, resized, shaped, started, stopped
 
 
 class Streams(Protocol):
@@ -110,9 +110,13 @@ class LiveNetwork(Network):
             return super()._step(now, facts)
         return self.controller.note(now, [fact for fact in facts if not isinstance(fact, StartAtOnce)])
 
-    def act(self, now: int, what: Callable[[], None]) -> None:
-        """Let `what` change the controller at `now`, and carry out what follows from it."""
-        self.advance(now)
+    def act(self, now: int, what: Callable[[], None], *, before_others: bool = False) -> None:
+        """Let `what` change the controller at `now`, and carry out what follows from it.
+
+        `before_others`: what is due at this very instant may come later.
+        """
+        if not before_others or self.env.now < now:
+            self.advance(now)
         self.controller.note(now, [])
         what()
         self._carry_out(self.controller.state.actions)
@@ -124,7 +128,7 @@ class LiveNetwork(Network):
         self.followed = False
         self.controller.state.enforce_limits = True
         for _, _, job in list(self.controller.state.running):
-            self._start_timer(job, self._to_go(job))
+            self._start_timer(job, self._to_go(job) if self._watts is None else self._run_time(job))
         self.controller.state.triggers.request_now()
         self.controller.state.triggers.changed = True
         self._arm(now)
@@ -151,7 +155,7 @@ class LiveNetwork(Network):
         super()._restart_timer(job, left)
 
     def _launch(self, job: Job) -> None:
-        live = self.live.get(job.id)
+        live = self.live.get(job.id) or self.entering.get(job.id)  # it may start within the turn it comes in
         if live is not None:
             live.suspended_or_resumed = live.ran_before_suspension = 0
         super()._launch(job)
@@ -159,8 +163,19 @@ class LiveNetwork(Network):
         self.decided.append(
             started(int(self.env.now), job, live.id if live is not None else 0, self.controller.state.cluster)
         )
+        self._shaped(job)
         if self.streams is not None:
             self.streams.sources.started(job.id)
+
+    def _reshaped(self, job: Job) -> None:
+        super()._reshaped(job)
+        self._shaped(job)
+
+    def _shaped(self, job: Job) -> None:
+        """Note nodes and cap of a job whose watts are known, and how long it stands still."""
+        if self._watts is not None and job.id in self._watts.shapes:
+            shape = self._watts.shapes[job.id]
+            self.decided.append(shaped(int(self.env.now), job, shape.nodes, shape.cap_mw, shape.lost_s))
 
     def _turned(self, now: int) -> None:
         if self.streams is not None:

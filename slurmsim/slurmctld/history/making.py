@@ -9,6 +9,7 @@ from typing import Any
 
 from slurmsim.config.files import Carried
 from slurmsim.errors import ConfigError
+from slurmsim.model.power import ALWAYS, PowerSpec, milliwatts
 from slurmsim.policy import Policy, configured_policy
 from slurmsim.sim.sources import load_streams
 from slurmsim.slurmctld.database.association_database import engine_database
@@ -23,10 +24,11 @@ from slurmsim.toml_file import texts_from
 def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configuration | None = None) -> Engine:
     """The engine a header describes, at its first instant."""
     conf = configuration or read_configuration(header, folder, header.get("texts"))
-    cluster = replace(conf.cluster, watched=True)
-    database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
     texts = header.get("texts") if configuration is None else configuration.texts
-    policy = _policy(cluster.option("SchedulerType"), folder / str(header["conf"]), Carried(folder, texts or {}))
+    files = Carried(folder, texts or {})
+    policy = _policy(conf.cluster.option("SchedulerType"), folder / str(header["conf"]), files)
+    cluster = replace(conf.cluster, watched=True, power=_power(header, policy))
+    database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
     engine = Engine(
         cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
         run_time=behaviour, release=str(header["release"]), runs_jobs=header["jobs"] == "run",
@@ -39,7 +41,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     engine.storage.enabled = stored.lower().removeprefix("accounting_storage/") != "none"
     engine.storage.completed = completion_log(engine, folder)
     if header.get("streams"):
-        with texts_from(texts_of(Carried(folder, texts or {}), folder / str(header["conf"]))):
+        with texts_from(texts_of(files, folder / str(header["conf"]))):
             engine.let_submit(load_streams(str(header["streams"])))
     return engine
 
@@ -47,10 +49,22 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
 def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
     """The policy a configuration names, with its options. Raises ConfigError for one that would need an oracle."""
     policy = configured_policy(scheduler_type, texts_of(files, conf))
-    if policy.reshapes:
-        raise ConfigError(f"policy {policy.name} chooses sizes and power of jobs, which only simulations know",
-                          field="SchedulerType", expected="another policy, or slurmsim run")  # fmt: skip
     if (predictor := policy.predictor) is not None and predictor.oracle:
         raise ConfigError(f"predictor {predictor.name} knows real run times, which nobody knows in a live cluster",
                           field="SchedulerType", expected="a predictor that is no oracle")  # fmt: skip
     return policy
+
+
+def _power(header: Mapping[str, Any], policy: Policy) -> PowerSpec | None:
+    """What is known of watts; None where nobody asks for them. Raises ConfigError where scripts really run."""
+    if not policy.chooses_sizes and policy.budget_w is None:
+        return None
+    if header["jobs"] == "run":
+        raise ConfigError(f"policy {policy.name} changes sizes and power of running jobs, which no process bears",
+                          field="SchedulerType", expected="--jobs simulate, or another policy")  # fmt: skip
+    spec = PowerSpec()
+    if policy.budget_w is not None:
+        spec = replace(spec, budget=((ALWAYS, milliwatts(f"{policy.budget_w!r}", "budget_w", 0.001)),))
+    if lacking := policy.lacks(None, spec.full_mw / 1000):
+        raise ConfigError(f"policy {policy.name} {lacking}", field="SchedulerType")
+    return spec

@@ -13,6 +13,7 @@ from slurmsim.core.records.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import DENIED, Refusal
+from slurmsim.slurmctld.requests.applications import profile_of
 from slurmsim.slurmctld.requests.job_ids import Record
 from slurmsim.slurmctld.requests.refusals import serving
 from slurmsim.slurmctld.requests.submit_request import resources
@@ -104,7 +105,9 @@ class Update:
             changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
             asked = {**self.live.asked, **new}
-            changes["request"] = serving(self.cluster, resources(asked), asked)
+            request = changes["request"] = serving(self.cluster, resources(asked), asked)
+            if core.sub.profile is not None:
+                changes["profile"] = profile_of(self.cluster, request, asked)
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:

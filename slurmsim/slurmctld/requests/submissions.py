@@ -18,6 +18,7 @@ from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.fields import likely_nodes
 from slurmsim.slurmctld.requests import allocations, size_limits
+from slurmsim.slurmctld.requests.applications import add_profile
 from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
 from slurmsim.slurmctld.requests.settled import settled
@@ -116,6 +117,7 @@ class Submissions:
         requeue, default = bool(cluster.spec.option("JobRequeue")), cluster.controller.state.cluster.default
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
         sub.request = serving(cluster, sub.request, asked)
+        add_profile(cluster, sub, asked)
         if sub.priority and not cluster.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
         if not sub.partitions and default is not None:
