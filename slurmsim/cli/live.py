@@ -16,6 +16,7 @@ from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
 from slurmsim.live.settings import STREAMS, Settings, exists, seconds_of
+from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.salvage import salvage
@@ -72,6 +73,13 @@ def _add_up(subparsers: Any) -> None:
     )
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
+    power = up.add_argument_group("power of simulated jobs, in watts, as slurmsim run has it")
+    power.add_argument("--power-budget", metavar="W", help="what all nodes together may draw")
+    power.add_argument("--power-cap", metavar="W", help="cap of every processor; all jobs need an application")
+    power.add_argument("--base-w", metavar="W", help="what a node with a job draws beside its processor (56)")
+    power.add_argument("--full-w", metavar="W", help="the most a processor draws (60)")
+    power.add_argument("--idle-w", metavar="W", help="what a node without a job draws (0)")
+    power.add_argument("--limit", metavar="HOW", help="time limits of jobs with an application: scale (default), keep")
     clock = up.add_mutually_exclusive_group()
     clock.add_argument("--clock", choices=("real",), help="the machine's time (default)")
     clock.add_argument("--rate", type=float, metavar="R", help="cluster seconds a real second")
@@ -126,6 +134,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     if args.conf is not None and (args.nodes, args.cpus_per_node, args.gpus_per_node) != (None, None, None):
         raise ConfigError("--nodes, --cpus-per-node and --gpus-per-node do not go with --conf", field="--nodes",
                           expected="one or the other")  # fmt: skip
+    power = {name: text for name in OPTIONS if (text := getattr(args, name)) is not None}
     users = {}
     for item in args.user:
         name, equals, text = item.partition("=")
@@ -143,6 +152,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version, storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
+        power=power,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
+from slurmsim.model.power import OPTIONS
 from slurmsim.releases import RELEASES
 from slurmsim.slurmctld.history.header import CONF, JOURNAL, new_header
 
@@ -57,6 +58,8 @@ class Settings:
         Users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
     streams
         Path of streams of jobs in TOML: simulated users who submit by themselves.
+    power
+        Options of power by name, as `slurmsim run` has them: ``power_budget``, ``power_cap``, ``base_w`` …; watts.
     release
         The Slurm release to be like.
 
@@ -80,6 +83,7 @@ class Settings:
     storage: bool = True
     operators: tuple[str, ...] = ()
     streams: str | None = None
+    power: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -89,6 +93,9 @@ class Settings:
             raise ConfigError(f"{self.mode!r} is no clock", field="mode", expected=", ".join(MODES))
         if not 0 < self.rate < 1e9:
             raise ConfigError(f"{self.rate:g} is no rate", field="--rate", expected="a number above 0")
+        for name in self.power:
+            if name not in OPTIONS:
+                raise ConfigError(f"{name!r}", field="power", expected=", ".join(OPTIONS))
         if self.jobs not in (None, "run", "simulate"):
             raise ConfigError(f"{self.jobs!r}", field="--jobs", expected="run or simulate")
         if self.release not in RELEASES:
@@ -166,6 +173,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
+        power=settings.power,
     )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from slurmsim.errors import ConfigError
 SCALE, KEEP = "scale", "keep"
 ALWAYS = -(1 << 60)  # a budget from then on is one from before every workload
 MOST_W = 10**9
+OPTIONS = ("power_budget", "power_cap", "base_w", "full_w", "idle_w", "limit")
+"""Options of power by name, of a run and of a live cluster."""
 
 
 @dataclass(frozen=True, slots=True)

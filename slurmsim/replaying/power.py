@@ -10,11 +10,12 @@ import numpy as np
 
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, milliwatts
+from slurmsim.model.power import OPTIONS, PowerSpec, milliwatts
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.applications import Applications, has_applications
+from slurmsim.sim.power_options import read_power, steady_budget
 from slurmsim.workload import Workload
 
 
@@ -29,31 +30,12 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     """
     told = has_applications(workload)
     asked = [options.power_budget, options.power_cap, options.base_w, options.full_w, options.idle_w]
-    if options.limit is not None and options.limit not in (SCALE, KEEP):
-        raise ConfigError(repr(options.limit), field="--limit", expected=f"{SCALE} or {KEEP}")
     if options.limit is not None and not told:
         raise ConfigError("changes nothing: no job has an application", field="--limit", expected="a column app")
     if not told and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
         return None
-    base, full, idle = (
-        milliwatts(text, name, 0.0) if text is not None else default
-        for text, name, default in (
-            (options.base_w, "--base-w", 56_000), (options.full_w, "--full-w", 60_000),
-            (options.idle_w, "--idle-w", 0),
-        )
-    )  # fmt: skip
-    cap = None if options.power_cap is None else milliwatts(options.power_cap, "--power-cap", 0.001)
-    if cap is not None and cap > full:
-        raise ConfigError(f"{cap / 1000:g} W", field="--power-cap", expected=f"at most {full / 1000:g}, see --full-w")
-    if idle > base + full:
-        raise ConfigError(f"{idle / 1000:g} W", field="--idle-w", expected=f"at most {(base + full) / 1000:g}")
-    if cap is not None and policy.reshapes:
-        raise ConfigError(f"policy {policy.name} chooses caps itself", field="--power-cap", expected="its levels")
-    spec = PowerSpec(base, full, idle, cap, _budget(options, policy, workload), options.limit or SCALE)
-    least = min((watts for _, watts in spec.budget), default=None)
-    if least is not None and least < idle * len(cluster.nodes):
-        raise ConfigError(f"{least / 1000:g} W are less than {len(cluster.nodes)} idle nodes draw",
-                          field="--power-budget", expected=f"{idle * len(cluster.nodes) / 1000:g} or more")  # fmt: skip
+    given = {name: getattr(options, name) for name in OPTIONS}
+    spec = read_power(given, policy, len(cluster.nodes), _budget(options, policy, workload))
     _check_applications(options, workload, spec)
     return spec
 
@@ -77,12 +59,8 @@ def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec
 def _budget(options: RunOptions, policy: Policy, workload: Workload) -> tuple[tuple[int, int], ...]:
     """Steps (from when, milliwatts)."""
     text = options.power_budget
-    if text is None:
-        return () if policy.budget_w is None else ((ALWAYS, milliwatts(f"{policy.budget_w!r}", "budget_w", 0.001)),)
-    if policy.budget_w is not None:
-        raise ConfigError("beside the policy's budget_w", field="--power-budget", expected="one of them")
-    if _is_number(text):
-        return ((ALWAYS, milliwatts(text, "--power-budget", 0.001)),)
+    if text is None or policy.budget_w is not None or _is_number(text):
+        return steady_budget(text, policy)
     return tuple(_read_budget(Path(text), workload))
 
 

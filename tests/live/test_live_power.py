@@ -54,11 +54,11 @@ def conf(folder: Path, policy: str, select: str = "select/linear") -> Path:
     return folder / "slurm.conf"
 
 
-def simulated(folder: Path, policy: str, jobs: list[Row]) -> slurmsim.Trace:
+def simulated(folder: Path, policy: str, jobs: list[Row], **options: str) -> slurmsim.Trace:
     """The trace of `slurmsim run` on the same jobs and configuration."""
     text = "\n".join([",".join(jobs[0]), *(",".join(map(str, row.values())) for row in jobs)])
     (folder / "jobs.csv").write_text(text + "\n", "utf-8")
-    trace = slurmsim.run(folder / "jobs.csv", conf=conf(folder, policy), out=folder / "out", report=False)
+    trace = slurmsim.run(folder / "jobs.csv", conf=conf(folder, policy), out=folder / "out", report=False, **options)
     assert validate_trace(folder / "out").failed == []
     return trace
 
@@ -130,6 +130,54 @@ def test_the_same_as_in_simulation(tmp_path: Path, policy: str, stops: tuple[int
         spent[int(job)] += int(joules)
     frame = trace.jobs_frame(dates=False)
     assert spent == {int(k): int(j) for k, j in zip(frame["job_id"], frame["energy_j"], strict=True)}
+
+
+@pytest.mark.parametrize("policy", ["easy", "conservative", "equipartition"])
+@pytest.mark.parametrize(
+    "power",
+    [{"power_budget": "1400", "idle_w": "12"}, {"power_cap": "36", "base_w": "50"}, {"full_w": "80", "limit": "keep"}],
+    ids=["budget", "cap", "keep"],
+)
+def test_options_of_power(tmp_path: Path, policy: str, power: dict[str, str]) -> None:
+    """The same under a budget, a cap and other watts as `slurmsim run` has them; `easy` chooses no sizes."""
+    jobs = rows(6)
+    for row in jobs:
+        row["app"] = row["app"] or ("" if "power_cap" not in power else APPS[0])
+        if row["app"] and policy != "equipartition":
+            row |= {"min_nodes": row["nodes"], "max_nodes": row["nodes"], "malleable": 0}
+        elif row["app"] and not row["max_nodes"]:
+            row |= {"min_nodes": row["nodes"], "max_nodes": 3 * row["nodes"], "malleable": 1}
+    expected = expected_of(simulated(tmp_path, policy, jobs, **power))
+    given: dict[str, Any] = {"conf": conf(tmp_path, policy), "frozen": True, "start": START, "power": power}
+    with slurmsim.cluster(**given, folder=tmp_path / "c") as c:
+        assert live(c, jobs, (4,)) == expected
+
+
+def test_options_that_cannot_be(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    parm = {"conf": conf(tmp_path, "parm:budget_w=1500")}
+    (tmp_path / "s.toml").write_text("[[stream]]\ngap = 5\nrun = 5\n")
+    cases: list[tuple[dict[str, Any], dict[str, str], str]] = [
+        ({}, {"power_budget": "many"}, "--power-budget: 'many' (expected watts: 30 or 30.5W)"),
+        (parm, {"power_cap": "30"}, "--power-cap: policy parm chooses caps itself"),
+        (parm, {"power_budget": "30"}, "--power-budget: beside the policy's budget_w"),
+        ({"jobs": "run"}, {"idle_w": "10"}, "--idle-w: what nodes draw is modelled: no process keeps to it"),
+        ({}, {"power_budget": "30", "idle_w": "10"}, "30 W are less than 4 idle nodes draw"),
+        ({}, {"limit": "none"}, "--limit: 'none' (expected scale or keep)"),
+        ({"streams": tmp_path / "s.toml"}, {"power_cap": "30"}, "which a cap needs"),
+    ]
+    for given, power, said in cases:
+        with pytest.raises(ConfigError) as refused:
+            slurmsim.cluster(**given, frozen=True, power=power).__enter__()
+        assert said in str(refused.value)
+    assert main(["up", "--state", str(tmp_path / "c"), "--frozen", "--base-w", "many"]) != 0
+    assert capfd.readouterr().err.splitlines() == [
+        "slurmsim: error: the daemon did not start: --base-w: 'many' (expected watts: 30 or 30.5W)"
+    ]
+    with pytest.raises(ConfigError, match="power: 'watts'"):
+        slurmsim.cluster(power={"watts": 3})
+    with slurmsim.cluster(frozen=True, power={"power_cap": 40}) as c:
+        told = c.run(["sbatch", "--wrap", "true"]).stderr
+        assert "Invalid job: --power-cap of this cluster needs an application (#SLURMSIM app=…)" in told
 
 
 def test_two_engines_go_on_alike(tmp_path: Path) -> None:
@@ -256,7 +304,10 @@ def test_where_no_applications_are_known(tmp_path: Path, capfd: pytest.CaptureFi
     (tmp_path / "job.sh").write_text("#!/bin/sh\n#SLURMSIM app=LeanMD:parallelism=24:sigma=0\n")
     asked = ["sbatch", "-N2-4", str(tmp_path / "job.sh")]
     with slurmsim.cluster(conf=conf(tmp_path, "easy"), frozen=True) as c:
-        assert "no applications are known here: SchedulerType=sched/parm or sched/equipartition" in c.run(asked).stderr
+        assert (
+            "(none is known here without SchedulerType=sched/parm, sched/equipartition or up --power-…)"
+            in c.run(asked).stderr
+        )
     with slurmsim.cluster(conf=conf(tmp_path, "equipartition", "select/cons_tres"), frozen=True) as c:
         assert "--exclusive beside it" in c.run(asked).stderr
         assert c.run([*asked[:1], "--exclusive", *asked[1:]]).returncode == 0

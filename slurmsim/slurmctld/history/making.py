@@ -9,8 +9,9 @@ from typing import Any
 
 from slurmsim.config.files import Carried
 from slurmsim.errors import ConfigError
-from slurmsim.model.power import ALWAYS, PowerSpec, milliwatts
+from slurmsim.model.power import PowerSpec
 from slurmsim.policy import Policy, configured_policy
+from slurmsim.sim.power_options import option, read_power, steady_budget
 from slurmsim.sim.sources import load_streams
 from slurmsim.slurmctld.database.association_database import engine_database
 from slurmsim.slurmctld.database.completion_log import completion_log
@@ -27,7 +28,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     texts = header.get("texts") if configuration is None else configuration.texts
     files = Carried(folder, texts or {})
     policy = _policy(conf.cluster.option("SchedulerType"), folder / str(header["conf"]), files)
-    cluster = replace(conf.cluster, watched=True, power=_power(header, policy))
+    cluster = replace(conf.cluster, watched=True, power=_power(header, policy, len(conf.cluster.nodes)))
     database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
     engine = Engine(
         cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
@@ -55,16 +56,24 @@ def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
     return policy
 
 
-def _power(header: Mapping[str, Any], policy: Policy) -> PowerSpec | None:
-    """What is known of watts; None where nobody asks for them. Raises ConfigError where scripts really run."""
-    if not policy.chooses_sizes and policy.budget_w is None:
+def _power(header: Mapping[str, Any], policy: Policy, n_nodes: int) -> PowerSpec | None:
+    """What is known of watts; None where nobody asks for them.
+
+    Raises ConfigError for options that cannot be, and where scripts really run.
+    """
+    given: Mapping[str, str] = header.get("power") or {}
+    if not given and not policy.chooses_sizes and policy.budget_w is None:
         return None
     if header["jobs"] == "run":
+        if given:
+            raise ConfigError("what nodes draw is modelled: no process keeps to it", field=option(next(iter(given))),
+                              expected="--jobs simulate beside it")  # fmt: skip
         raise ConfigError(f"policy {policy.name} changes sizes and power of running jobs, which no process bears",
                           field="SchedulerType", expected="--jobs simulate, or another policy")  # fmt: skip
-    spec = PowerSpec()
-    if policy.budget_w is not None:
-        spec = replace(spec, budget=((ALWAYS, milliwatts(f"{policy.budget_w!r}", "budget_w", 0.001)),))
+    if given.get("power_cap") is not None and header.get("streams"):
+        raise ConfigError("jobs of streams have no application, which a cap needs", field="--power-cap",
+                          expected="one of them")  # fmt: skip
+    spec = read_power(given, policy, n_nodes, steady_budget(given.get("power_budget"), policy))
     if lacking := policy.lacks(None, spec.full_mw / 1000):
         raise ConfigError(f"policy {policy.name} {lacking}", field="SchedulerType")
     return spec

@@ -33,6 +33,13 @@ def add_profile(cluster: LiveCluster, sub: Submission, asked: Mapping[str, Any])
     sub.time_limit_s = ceil(sub.time_limit_s * slower - 1e-6)
 
 
+def check_cap(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """Refuse a job without an application where all have a cap, of which nobody knows what it does to that job."""
+    power = cluster.spec.power
+    if power is not None and power.cap_mw is not None and (asked.get("allocate") or application(asked) is None):
+        raise Refusal("Invalid job: --power-cap of this cluster needs an application (#SLURMSIM app=…)")
+
+
 def profile_of(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[str, Any]) -> Profile | None:
     """The profile of a job with that request; None where it says nothing of its application. Raises Refusal."""
     if asked.get("allocate"):
@@ -42,7 +49,7 @@ def profile_of(cluster: LiveCluster, request: ResourceRequest, asked: Mapping[st
         return None
     text, malleable = said
     if cluster.spec.power is None:
-        raise _invalid(text, "no applications are known here: SchedulerType=sched/parm or sched/equipartition")
+        raise _invalid(text, "none is known here without SchedulerType=sched/parm, sched/equipartition or up --power-…")
     if asked.get("min_nodes") is None:
         raise _invalid(text, "-N MIN-MAX beside it")
     if asked.get("ntasks_per_node") or _more_tasks(asked):

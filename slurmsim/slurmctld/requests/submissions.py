@@ -18,7 +18,7 @@ from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.fields import likely_nodes
 from slurmsim.slurmctld.requests import allocations, size_limits
-from slurmsim.slurmctld.requests.applications import add_profile
+from slurmsim.slurmctld.requests.applications import add_profile, check_cap
 from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
 from slurmsim.slurmctld.requests.settled import settled
@@ -67,6 +67,7 @@ class Submissions:
                 raise Refusal(DENIED)
             person = cluster.people.by_name(asked["user_name"])
         asked = settled(cluster, asked)
+        check_cap(cluster, asked)
         shown = cluster.next_id()
         try:
             size_limits.check(cluster, asked)
