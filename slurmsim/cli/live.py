@@ -15,10 +15,10 @@ from slurmsim.cli.progress import slow_bar
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
-from slurmsim.live.settings import STREAMS, Settings, exists, seconds_of
+from slurmsim.live.settings import Settings, exists, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
-from slurmsim.slurmctld.history.header import JOURNAL
+from slurmsim.slurmctld.history.header import JOURNAL, STREAMS
 from slurmsim.slurmctld.history.salvage import salvage
 
 _CLOCKS = {
@@ -74,7 +74,7 @@ def _add_up(subparsers: Any) -> None:
     made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
     power = up.add_argument_group("power of simulated jobs, in watts, as slurmsim run has it")
-    power.add_argument("--power-budget", metavar="W", help="what all nodes together may draw")
+    power.add_argument("--power-budget", metavar="W|FILE", help="what all nodes may draw: watts, or CSV time,watts")
     power.add_argument("--power-cap", metavar="W", help="cap of every processor; all jobs need an application")
     power.add_argument("--base-w", metavar="W", help="what a node with a job draws beside its processor (56)")
     power.add_argument("--full-w", metavar="W", help="the most a processor draws (60)")

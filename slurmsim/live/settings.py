@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
-from slurmsim.model.power import OPTIONS
+from slurmsim.model.power import OPTIONS, is_watts
 from slurmsim.releases import RELEASES
-from slurmsim.slurmctld.history.header import CONF, JOURNAL, new_header
+from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, new_header
 
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
-STREAMS = "streams.toml"
 _BESIDE = ("gres.conf", "topology.conf")  # read along with a slurm.conf
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
@@ -164,6 +163,11 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         if settings.streams is not None:
             _need(Path(settings.streams), "streams of jobs in TOML")
             _copy_file(Path(settings.streams), folder / STREAMS)
+        power = dict(settings.power)
+        if "power_budget" in power and not is_watts(power["power_budget"]):
+            _need(Path(power["power_budget"]), "watts, or a CSV file time,watts")
+            _copy_file(Path(power["power_budget"]), folder / BUDGET)
+            power["power_budget"] = BUDGET
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
     start = int(time.time()) if settings.start is None else instant(settings.start)
@@ -173,7 +177,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
-        power=settings.power,
+        power=power,
     )  # fmt: skip
 
 

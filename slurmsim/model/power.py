@@ -86,3 +86,12 @@ def milliwatts(text: str, field: str, least: float) -> int:
     if not least <= watts <= MOST_W or abs(watts * 1000 - round(watts * 1000)) > 1e-6:
         raise ConfigError(f"{text}", field=field, expected=f"watts from {least:g} to {MOST_W}, whole milliwatts")
     return round(watts * 1000)
+
+
+def is_watts(text: str) -> bool:
+    """Whether that is a number, and no name of a file."""
+    try:
+        float(text.removesuffix("W"))
+    except ValueError:
+        return False
+    return True

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.model.power import OPTIONS, PowerSpec, milliwatts
+from slurmsim.model.power import OPTIONS, PowerSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.applications import Applications, has_applications
-from slurmsim.sim.power_options import read_power, steady_budget
+from slurmsim.sim.power_options import Steps, read_budget, read_power, read_series
 from slurmsim.workload import Workload
 
 
@@ -35,7 +33,8 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     if not told and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
         return None
     given = {name: getattr(options, name) for name in OPTIONS}
-    spec = read_power(given, policy, len(cluster.nodes), _budget(options, policy, workload))
+    budget = read_budget(options.power_budget, policy, lambda name: _read_budget(Path(name), workload))
+    spec = read_power(given, policy, len(cluster.nodes), budget)
     _check_applications(options, workload, spec)
     return spec
 
@@ -56,47 +55,11 @@ def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec
                               file=options.workload, expected="more than any p_low_w")  # fmt: skip
 
 
-def _budget(options: RunOptions, policy: Policy, workload: Workload) -> tuple[tuple[int, int], ...]:
-    """Steps (from when, milliwatts)."""
-    text = options.power_budget
-    if text is None or policy.budget_w is not None or _is_number(text):
-        return steady_budget(text, policy)
-    return tuple(_read_budget(Path(text), workload))
-
-
-def _read_budget(path: Path, workload: Workload) -> Sequence[tuple[int, int]]:
-    """A CSV file ``time,watts``, times ascending and as in ``--until``. Raises ConfigError with file and line."""
-    found: list[tuple[int, int]] = []
+def _read_budget(path: Path, workload: Workload) -> Steps:
+    """A series of budgets, times as in ``--until``. Raises ConfigError with file and line."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
-            if tuple(rows.fieldnames or ()) != ("time", "watts"):
-                raise ConfigError(f"columns are {', '.join(rows.fieldnames or ()) or 'missing'}", file=str(path),
-                                  line=1, expected="time,watts")  # fmt: skip
-            for row in rows:
-                line = rows.line_num
-                try:
-                    time = parse_until((row["time"] or "").strip(), workload)
-                    watts = milliwatts((row["watts"] or "").strip(), "watts", 0.001)
-                except ConfigError as error:
-                    field = "watts" if error.field == "watts" else "time"
-                    raise ConfigError(error.message, file=str(path), line=line, field=field,
-                                      expected=error.expected) from None  # fmt: skip
-                if found and time <= found[-1][0]:
-                    raise ConfigError(f"{time} is not after {found[-1][0]}", file=str(path), line=line, field="time",
-                                      expected="ascending times")  # fmt: skip
-                found.append((time, watts))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        text = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError(f"{path}: {text}", field="--power-budget", expected="watts, or a CSV file") from None
-    if not found:
-        raise ConfigError("has no row", file=str(path), field="--power-budget", expected="time,watts")
-    return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.removesuffix("W"))
-    except ValueError:
-        return False
-    return True
+        what = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"{path}: {what}", field="--power-budget", expected="watts, or a CSV file") from None
+    return read_series(text, str(path), lambda moment: parse_until(moment, workload))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Callable, Mapping
 
 from slurmsim.errors import ConfigError
-from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, milliwatts
+from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, is_watts, milliwatts
 from slurmsim.policy import Policy
+
+Steps = tuple[tuple[int, int], ...]
+"""From which second on, milliwatts."""
 
 
 def option(name: str) -> str:
@@ -14,9 +19,7 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def read_power(
-    given: Mapping[str, str | None], policy: Policy, n_nodes: int, budget: tuple[tuple[int, int], ...]
-) -> PowerSpec:
+def read_power(given: Mapping[str, str | None], policy: Policy, n_nodes: int, budget: Steps) -> PowerSpec:
     """What the texts in `given` say of the watts of `n_nodes` nodes under `policy`, and `budget` of their limit.
 
     Raises
@@ -46,10 +49,37 @@ def read_power(
     return PowerSpec(base, full, idle, cap, budget, limit)
 
 
-def steady_budget(text: str | None, policy: Policy) -> tuple[tuple[int, int], ...]:
-    """The budget that `text` or the policy wants, watts; empty for none. Raises ConfigError."""
+def read_budget(text: str | None, policy: Policy, series: Callable[[str], Steps]) -> Steps:
+    """The budget that `text` or the policy wants; empty for none. Raises ConfigError.
+
+    `series` reads what is no number: the name of a file.
+    """
     if text is None:
         return () if policy.budget_w is None else ((ALWAYS, milliwatts(f"{policy.budget_w!r}", "budget_w", 0.001)),)
     if policy.budget_w is not None:
         raise ConfigError("beside the policy's budget_w", field="--power-budget", expected="one of them")
-    return ((ALWAYS, milliwatts(text, "--power-budget", 0.001)),)
+    return ((ALWAYS, milliwatts(text, "--power-budget", 0.001)),) if is_watts(text) else series(text)
+
+
+def read_series(text: str, file: str, moment: Callable[[str], int]) -> Steps:
+    """A budget as CSV ``time,watts``, times ascending and as `moment` reads them. Raises ConfigError with its line."""
+    found: list[tuple[int, int]] = []
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    if tuple(rows.fieldnames or ()) != ("time", "watts"):
+        raise ConfigError(f"columns are {', '.join(rows.fieldnames or ()) or 'missing'}", file=file, line=1,
+                          expected="time,watts")  # fmt: skip
+    for row in rows:
+        line = rows.line_num
+        try:
+            time = moment((row["time"] or "").strip())
+            watts = milliwatts((row["watts"] or "").strip(), "watts", 0.001)
+        except ConfigError as error:
+            field = "watts" if error.field == "watts" else "time"
+            raise ConfigError(error.message, file=file, line=line, field=field, expected=error.expected) from None
+        if found and time <= found[-1][0]:
+            raise ConfigError(f"{time} is not after {found[-1][0]}", file=file, line=line, field="time",
+                              expected="ascending times")  # fmt: skip
+        found.append((time, watts))
+    if not found:
+        raise ConfigError("has no row", file=file, field="--power-budget", expected="time,watts")
+    return tuple(found)

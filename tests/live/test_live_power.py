@@ -153,11 +153,43 @@ def test_options_of_power(tmp_path: Path, policy: str, power: dict[str, str]) ->
         assert live(c, jobs, (4,)) == expected
 
 
+@pytest.mark.parametrize("policy", ["equipartition", "parm", "fcfs"])
+def test_a_budget_that_falls(tmp_path: Path, policy: str) -> None:
+    """Caps, sizes and suspensions when it falls are the simulation's, across a restart; the file is the cluster's."""
+    jobs = rows(6)
+    if policy == "fcfs":
+        jobs = [{**row, "app": "", "min_nodes": "", "max_nodes": "", "malleable": ""} for row in jobs]
+    series = tmp_path / "budget.csv"
+    series.write_text("time,watts\n0,1600\n+00:30:00,700\n+01:00:00,1800\n", "utf-8")
+    expected = expected_of(trace := simulated(tmp_path, policy, jobs, power_budget=str(series)))
+    assert {"equipartition": "RESIZE", "parm": "CAP", "fcfs": "SUSPEND"}[policy] in set(trace.events_frame()["event"])
+    series.write_text("time,watts\n2026-01-05T08:00:00Z,1600\n+00:30:00,700\n1767603600,1800\n", "utf-8")
+    given: dict[str, Any] = {"conf": conf(tmp_path, policy), "frozen": True, "start": START, "folder": tmp_path / "c"}
+    with slurmsim.cluster(**given, power={"power_budget": str(series)}) as c:
+        series.unlink()
+        assert live(c, jobs, (9,)) == expected
+        (c.folder / "power-budget.csv").write_text("time,watts\n0,99\n", "utf-8")
+        assert "the power budget (power-budget.csv); put the files back" in c.run(["scontrol", "reconfigure"]).stderr
+
+
+def test_a_budget_that_cannot_be_read(tmp_path: Path) -> None:
+    series = tmp_path / "budget.csv"
+    for text, said in (
+        ("time,watts\n+1,100\nsoon,50\n", "power-budget.csv:3: time: 'soon' is no time (expected +D-HH:MM:SS after"),
+        ("time,watts\n5,100\n5,50\n", "power-budget.csv:3: time: 5 is not after 5"),
+        ("when,watts\n", "power-budget.csv:1: columns are when, watts (expected time,watts)"),
+    ):
+        series.write_text(text, "utf-8")
+        with pytest.raises(ConfigError) as refused:
+            slurmsim.cluster(frozen=True, power={"power_budget": str(series)}).__enter__()
+        assert said in str(refused.value)
+
+
 def test_options_that_cannot_be(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     parm = {"conf": conf(tmp_path, "parm:budget_w=1500")}
     (tmp_path / "s.toml").write_text("[[stream]]\ngap = 5\nrun = 5\n")
     cases: list[tuple[dict[str, Any], dict[str, str], str]] = [
-        ({}, {"power_budget": "many"}, "--power-budget: 'many' (expected watts: 30 or 30.5W)"),
+        ({}, {"power_budget": "many"}, "many: no such file (expected watts, or a CSV file time,watts)"),
         (parm, {"power_cap": "30"}, "--power-cap: policy parm chooses caps itself"),
         (parm, {"power_budget": "30"}, "--power-budget: beside the policy's budget_w"),
         ({"jobs": "run"}, {"idle_w": "10"}, "--idle-w: what nodes draw is modelled: no process keeps to it"),

@@ -8,6 +8,8 @@ from typing import Any
 
 JOURNAL = "journal"
 CONF = "slurm.conf"
+STREAMS = "streams.toml"
+BUDGET = "power-budget.csv"
 
 
 def new_header(

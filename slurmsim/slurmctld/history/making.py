@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from slurmsim.config.files import Carried
+from slurmsim.duration import parse_duration
 from slurmsim.errors import ConfigError
 from slurmsim.model.power import PowerSpec
+from slurmsim.numerals import is_number
 from slurmsim.policy import Policy, configured_policy
-from slurmsim.sim.power_options import option, read_power, steady_budget
+from slurmsim.sim.power_options import option, read_budget, read_power, read_series
 from slurmsim.sim.sources import load_streams
 from slurmsim.slurmctld.database.association_database import engine_database
 from slurmsim.slurmctld.database.completion_log import completion_log
@@ -28,7 +32,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     texts = header.get("texts") if configuration is None else configuration.texts
     files = Carried(folder, texts or {})
     policy = _policy(conf.cluster.option("SchedulerType"), folder / str(header["conf"]), files)
-    cluster = replace(conf.cluster, watched=True, power=_power(header, policy, len(conf.cluster.nodes)))
+    cluster = replace(conf.cluster, watched=True, power=_power(header, policy, len(conf.cluster.nodes), texts or {}))
     database = engine_database(cluster, conf.accounting, int(header["owner"]), int(header["start"]))
     engine = Engine(
         cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
@@ -56,8 +60,10 @@ def _policy(scheduler_type: str, conf: Path, files: Carried) -> Policy:
     return policy
 
 
-def _power(header: Mapping[str, Any], policy: Policy, n_nodes: int) -> PowerSpec | None:
-    """What is known of watts; None where nobody asks for them.
+def _power(
+    header: Mapping[str, Any], policy: Policy, n_nodes: int, texts: Mapping[str, str]
+) -> PowerSpec | None:  # fmt: skip
+    """What is known of watts; None where nobody asks for them. A budget that is no number is one of `texts`.
 
     Raises ConfigError for options that cannot be, and where scripts really run.
     """
@@ -73,7 +79,29 @@ def _power(header: Mapping[str, Any], policy: Policy, n_nodes: int) -> PowerSpec
     if given.get("power_cap") is not None and header.get("streams"):
         raise ConfigError("jobs of streams have no application, which a cap needs", field="--power-cap",
                           expected="one of them")  # fmt: skip
-    spec = read_power(given, policy, n_nodes, steady_budget(given.get("power_budget"), policy))
+    moment = partial(_moment, int(header["start"]))
+    budget = read_budget(given.get("power_budget"), policy, lambda name: read_series(texts[name], name, moment))
+    spec = read_power(given, policy, n_nodes, budget)
     if lacking := policy.lacks(None, spec.full_mw / 1000):
         raise ConfigError(f"policy {policy.name} {lacking}", field="SchedulerType")
     return spec
+
+
+def _moment(start: int, text: str) -> int:
+    """Seconds since the epoch of ``+1-02:00:00``, which is after `start`, of a date, or of themselves.
+
+    A date is local time unless it ends with Z. Raises ConfigError.
+    """
+    try:
+        if text.startswith("+"):
+            seconds = parse_duration(text[1:])
+            if seconds is None:
+                raise ValueError(text)
+            return start + seconds
+        if is_number(text):
+            return int(text)
+        found = datetime.fromisoformat(text.removesuffix("Z"))
+        return int((found.replace(tzinfo=UTC) if text.endswith("Z") else found).timestamp())
+    except ValueError:
+        expected = "+D-HH:MM:SS after the first instant, YYYY-MM-DDThh:mm:ss, or Unix time"
+        raise ConfigError(f"{text!r} is no time", field="time", expected=expected) from None

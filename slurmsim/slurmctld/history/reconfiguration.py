@@ -20,8 +20,10 @@ from slurmsim.config.option import Status
 from slurmsim.config.options import find_scalar
 from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.power import is_watts
 from slurmsim.policy import configured_policy
 from slurmsim.slurmctld.engine.raw_configuration import ConfFacts, read_facts
+from slurmsim.slurmctld.history.header import BUDGET
 from slurmsim.slurmctld.history.state_folder import check_included
 from slurmsim.toml_file import Texts, read_toml, texts_from
 
@@ -72,6 +74,9 @@ def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[s
     if header.get("streams"):
         with texts_from(texts_of(files, path)):
             streams = read_toml(str(header["streams"]), "streams of jobs in TOML")
+    budget = (header.get("power") or {}).get("power_budget")
+    if budget is not None and not is_watts(budget):
+        files.text(folder / str(budget))
     if texts is None:
         check_included(folder, files.texts)
     given = [folder / name for name in header["accounting"]]
@@ -110,6 +115,8 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
     for name in sorted({*old.texts, *new.texts}):
         if name.startswith("accounting-") and old.texts.get(name) != new.texts.get(name):
             found.append(f"{name} (associations change by sacctmgr)")
+    if old.texts.get(BUDGET) != new.texts.get(BUDGET):
+        found.append(f"the power budget ({BUDGET})")
     if old.streams != new.streams:
         found.append("streams of jobs")
     if a.name != b.name:
