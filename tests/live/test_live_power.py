@@ -281,6 +281,7 @@ def test_what_users_do_to_malleable_jobs(tmp_path: Path) -> None:
     app = "LeanMD:parallelism=24:sigma=0.2"
     row = {"job_id": 1, "run_time": 3600, "time_limit": 7200, "nodes": 4, "max_nodes": 16, "malleable": 1, "app": app}
     with slurmsim.cluster(conf=conf(tmp_path, "equipartition"), frozen=True, start=START, folder=tmp_path / "c") as c:
+        (tmp_path / "job.sh").write_text(f"#!/bin/sh\n#SLURMSIM app={app}\n")
         for _ in range(4):
             submit(c, row)
             c.step(100)
@@ -289,6 +290,10 @@ def test_what_users_do_to_malleable_jobs(tmp_path: Path) -> None:
         def ask(*words: str) -> None:
             assert c.run(["scontrol", *words]).returncode == 0, words
 
+        c.run(["sbatch", "-N4-16", "--hold", str(tmp_path / "job.sh")], check=True)
+        told = c.run(["scontrol", "update", "JobId=5", "NumNodes=2-8"])
+        assert told.returncode == 1 and "Sizes of a waiting job with an application are not changed" in told.stderr
+        c.run(["scancel", "5"], check=True)
         ask("suspend", "1")
         c.step(50)
         ask("update", "JobId=2", "NumNodes=4")
@@ -307,7 +312,7 @@ def test_what_users_do_to_malleable_jobs(tmp_path: Path) -> None:
         assert c.job(4).time_limit != before  # the limit moves with its shape, and what was added stays
         c.until_idle()
         assert [(job.state, job.restarts) for job in c.jobs()] == [
-            ("COMPLETED", 0), ("CANCELLED", 0), ("COMPLETED", 1), ("COMPLETED", 0)
+            ("COMPLETED", 0), ("CANCELLED", 0), ("COMPLETED", 1), ("COMPLETED", 0), ("CANCELLED", 0)
         ]  # fmt: skip
 
 

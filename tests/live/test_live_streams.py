@@ -254,6 +254,23 @@ def test_another_version_follows_what_was_submitted(tmp_path: Path) -> None:
         assert times(c) == expected
 
 
+def test_a_fast_clock_goes_on_as_long_as_streams_do(tmp_path: Path) -> None:
+    """It stops when the last job is over; with a stream that never ends it goes on, and requests are answered."""
+    expected = simulated(tmp_path / "a")
+    given: dict[str, Any] = {"fast": True, "start": START}
+    with slurmsim.cluster(**files(tmp_path / "a"), **given) as c:
+        wait_until(lambda: len(jobs := c.jobs()) == len(expected) and all(job.end_time for job in jobs))
+        assert times(c) == expected
+        before = c.now
+        assert c.now - before < 600  # it stands still, or nearly
+    endless = '[[stream]]\nname = "a"\nnext = "end"\nrun = 50\nthink = 10\n'
+    with slurmsim.cluster(**files(tmp_path / "b", streams=endless), **given) as c:
+        wait_until(lambda: c.now > START + 50_000)
+        c.freeze()
+        jobs = c.jobs()
+        assert len(jobs) == (c.now - START) // 60 + 1 and jobs[5].submit_time == START + 300
+
+
 def test_a_loop_within_a_second_ends(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Jobs nobody takes, the next at once: after 10,000 in a second the stream ends with one line; others go on."""
     text = '[[stream]]\nname = "a"\nnext = "end"\nrun = 10\npartition = "nowhere"\n'

@@ -13,7 +13,6 @@ from slurmsim.core.records.messages import (
 )  # fmt: skip
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import DENIED, Refusal
-from slurmsim.slurmctld.requests.applications import profile_of
 from slurmsim.slurmctld.requests.job_ids import Record
 from slurmsim.slurmctld.requests.refusals import serving
 from slurmsim.slurmctld.requests.submit_request import resources
@@ -31,6 +30,7 @@ BAD_NODES, BAD_NODE_COUNT = "Invalid node name specified", "Node count specifica
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 BAD_TIME = "Invalid time specified"
 HELD = "Job is in held state, pending scheduler release"
+SIZED = "Sizes of a waiting job with an application are not changed: its run time is meant for the largest"
 NOT_PERSISTENT = "Changes to job priority are not persistent, change nice instead"
 NEITHER = "Job is not pending nor running"
 ALL_NODES = 0xFFFFFFFF
@@ -106,8 +106,10 @@ class Update:
         if not _REQUEST.isdisjoint(new):
             asked = {**self.live.asked, **new}
             request = changes["request"] = serving(self.cluster, resources(asked), asked)
-            if core.sub.profile is not None:
-                changes["profile"] = profile_of(self.cluster, request, asked)
+            if core.sub.profile is not None and (request.min_nodes, request.max_nodes) != (
+                core.sub.request.min_nodes, core.sub.request.max_nodes
+            ):  # fmt: skip
+                raise Refusal(SIZED)
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:
