@@ -68,7 +68,7 @@ def _power(
     Raises ConfigError for options that cannot be, and where scripts really run.
     """
     given: Mapping[str, str] = header.get("power") or {}
-    if not given and not policy.chooses_sizes and policy.budget_w is None:
+    if not given and not (policy.chooses_sizes or policy.reshapes) and policy.budget_w is None:
         return None
     if header["jobs"] == "run":
         if given:
