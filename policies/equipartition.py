@@ -39,6 +39,7 @@ class Equipartition(Policy):
 
     name = "equipartition"
     summary = "equal shares of the nodes for all malleable jobs, changed as jobs come and go"
+    chooses_sizes = True
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "every": PolicyOption(_seconds, 0, "seconds between two times at which running jobs are given more nodes"),
     }

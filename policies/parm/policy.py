@@ -20,6 +20,7 @@ from collections.abc import Hashable, Mapping
 from math import isfinite
 from typing import Any, ClassVar
 
+from slurmsim.energy import Profile
 from slurmsim.policy import (
     PREDICTOR,
     Change,
@@ -84,6 +85,8 @@ class Parm(Policy):
     name = "parm"
     summary = "PARM: nodes and power caps of all jobs by an integer program, under a budget of watts"
     reshapes = True
+    chooses_sizes = True
+    STATE = ("_settled",)
     OPTIONS: ClassVar[Mapping[str, PolicyOption]] = {
         "version": PolicyOption(_version, WSE, "nomm (fewest nodes), nose (sizes at starts), wse (and while running)"),
         "alpha": PolicyOption(_number, 0.28, "weight of long and old jobs: 0 for throughput, up to 100"),
@@ -100,6 +103,15 @@ class Parm(Policy):
         self.budget_w = given["budget_w"]
         self._rules = Rules(given["version"], given["alpha"], given["levels"], given["sizes"], given["f_se"])
         self._settled: Hashable = None  # the cluster as the last answer left it: nothing to decide until it differs
+
+    def lacks(self, profile: Profile | None, full_w: float) -> str:
+        """A level no processor has; no level the application has."""
+        levels = self._rules.levels
+        if levels[-1] > full_w:
+            return f"has a level of {levels[-1]:g} W (expected at most {full_w:g})"
+        if profile is not None and not self._rules.levels_of(profile):
+            return f"has no level of {profile.lowest_mw / 1000:g} W or more"
+        return ""
 
     def schedule(self, view: PowerView, now: int) -> Decisions:
         """Ask for a decision, unless nothing has come, ended or moved since the last."""

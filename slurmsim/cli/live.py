@@ -15,9 +15,10 @@ from slurmsim.cli.progress import slow_bar
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live import daemon
-from slurmsim.live.settings import Settings, seconds_of
+from slurmsim.live.settings import Settings, exists, seconds_of
+from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
-from slurmsim.slurmctld.history.header import JOURNAL
+from slurmsim.slurmctld.history.header import JOURNAL, STREAMS
 from slurmsim.slurmctld.history.salvage import salvage
 
 _CLOCKS = {
@@ -70,7 +71,15 @@ def _add_up(subparsers: Any) -> None:
     made_of.add_argument(
         "--operator", action="append", default=[], metavar="USER", help="a user who may cancel and update all jobs"
     )
+    made_of.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML: users who submit by themselves")
     made_of.add_argument("--slurm-version", default="22.05", metavar="V", help="release to imitate (22.05)")
+    power = up.add_argument_group("power of simulated jobs, in watts, as slurmsim run has it")
+    power.add_argument("--power-budget", metavar="W|FILE", help="what all nodes may draw: watts, or CSV time,watts")
+    power.add_argument("--power-cap", metavar="W", help="cap of every processor; all jobs need an application")
+    power.add_argument("--base-w", metavar="W", help="what a node with a job draws beside its processor (56)")
+    power.add_argument("--full-w", metavar="W", help="the most a processor draws (60)")
+    power.add_argument("--idle-w", metavar="W", help="what a node without a job draws (0)")
+    power.add_argument("--limit", metavar="HOW", help="time limits of jobs with an application: scale (default), keep")
     clock = up.add_mutually_exclusive_group()
     clock.add_argument("--clock", choices=("real",), help="the machine's time (default)")
     clock.add_argument("--rate", type=float, metavar="R", help="cluster seconds a real second")
@@ -86,7 +95,6 @@ def _add_up(subparsers: Any) -> None:
     up.add_argument(
         "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
     )
-    up.add_argument("--streams", help=argparse.SUPPRESS)  # as `slurmsim run` has it: refused by name
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
 
@@ -97,10 +105,10 @@ def _folder(args: argparse.Namespace) -> Path:
 
 def run_up(args: argparse.Namespace) -> int:
     """Start the daemon, or go on with the cluster of that folder."""
-    if args.streams is not None:
-        raise ConfigError("jobs of streams come in simulations alone", field="--streams",
-                          expected="slurmsim run --streams FILE")  # fmt: skip
     folder = _folder(args)
+    if args.streams is not None and exists(folder) and not (folder / STREAMS).is_file():
+        raise ConfigError("the cluster was made without streams", field="--streams",
+                          expected="another cluster with --state")  # fmt: skip
     prepared = daemon.prepare(folder, _settings(args))
     if args.salvage and (folder / JOURNAL).is_file():
         print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
@@ -126,6 +134,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     if args.conf is not None and (args.nodes, args.cpus_per_node, args.gpus_per_node) != (None, None, None):
         raise ConfigError("--nodes, --cpus-per-node and --gpus-per-node do not go with --conf", field="--nodes",
                           expected="one or the other")  # fmt: skip
+    power = {name: text for name in OPTIONS if (text := getattr(args, name)) is not None}
     users = {}
     for item in args.user:
         name, equals, text = item.partition("=")
@@ -142,7 +151,8 @@ def _settings(args: argparse.Namespace) -> Settings:
         **sizes, conf=args.conf, accounting=tuple(args.accounting), mode=mode,
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version, storage=not args.no_accounting,
-        operators=tuple(name for item in args.operator for name in item.split(",")),
+        operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
+        power=power,
     )  # fmt: skip
 
 
@@ -176,7 +186,17 @@ def run_status(args: argparse.Namespace) -> int:
         ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
     ):  # fmt: skip
         print(f"{name:8} {text}")
+    if found["streams"]:
+        print(f"{'streams':8} {'; '.join(map(_stream_line, found['streams']))}")
     return 0
+
+
+def _stream_line(one: dict[str, Any]) -> str:
+    """``hep: 12 submitted, 3 buffered``."""
+    more = [f"{one[name]:,} {name}" for name in ("buffered", "dropped", "refused") if one[name]]
+    if not one["open"]:
+        more.append("no more to come")
+    return ", ".join([f"{one['name']}: {one['submitted']:,} submitted", *more])
 
 
 def run_env(args: argparse.Namespace) -> int:

@@ -311,6 +311,7 @@ def cluster(
     accounting: Sequence[str | os.PathLike[str]] = (), frozen: bool = False, fast: bool = False,
     rate: float | None = None, start: int | str | None = None, jobs: str | None = None,
     users: Mapping[str, int | str] | None = None, operators: Sequence[str] = (), slurm_version: str = RELEASES[0],
+    streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
     folder: str | os.PathLike[str] | None = None,
 ) -> Cluster:  # fmt: skip
     """A live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
@@ -337,6 +338,10 @@ def cluster(
         Names of users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
     slurm_version
         The release to be like.
+    streams
+        Path of streams of jobs in TOML: simulated users who submit by themselves.
+    power
+        Options of power, as `slurmsim.run` has them: ``{"power_budget": 1500, "idle_w": 10}``.
     folder
         Where the cluster lives; without it a temporary folder that is removed at the end.
 
@@ -353,6 +358,7 @@ def cluster(
         conf=None if conf is None else os.fspath(conf), accounting=tuple(os.fspath(path) for path in accounting),
         mode=mode, rate=1.0 if rate is None else rate, start=start, jobs=jobs,
         users={name: str(text) for name, text in (users or {}).items()}, release=slurm_version,
-        operators=tuple(operators),
+        operators=tuple(operators), streams=None if streams is None else os.fspath(streams),
+        power={name: str(value) for name, value in (power or {}).items()},
     )  # fmt: skip
     return Cluster(settings, None if folder is None else Path(folder))

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.errors import ConfigError, OutputError
+from slurmsim.model.power import OPTIONS, is_watts
 from slurmsim.releases import RELEASES
-from slurmsim.slurmctld.history.header import CONF, JOURNAL, new_header
+from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, new_header
 
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
@@ -54,6 +55,10 @@ class Settings:
         Simulated users: name -> ``uid`` or ``uid:group:gid:home``.
     operators
         Users who may cancel, hold, requeue and update everybody's jobs, and make reservations.
+    streams
+        Path of streams of jobs in TOML: simulated users who submit by themselves.
+    power
+        Options of power by name, as `slurmsim run` has them: ``power_budget``, ``power_cap``, ``base_w`` …; watts.
     release
         The Slurm release to be like.
 
@@ -76,6 +81,8 @@ class Settings:
     release: str = RELEASES[0]
     storage: bool = True
     operators: tuple[str, ...] = ()
+    streams: str | None = None
+    power: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -85,6 +92,9 @@ class Settings:
             raise ConfigError(f"{self.mode!r} is no clock", field="mode", expected=", ".join(MODES))
         if not 0 < self.rate < 1e9:
             raise ConfigError(f"{self.rate:g} is no rate", field="--rate", expected="a number above 0")
+        for name in self.power:
+            if name not in OPTIONS:
+                raise ConfigError(f"{name!r}", field="power", expected=", ".join(OPTIONS))
         if self.jobs not in (None, "run", "simulate"):
             raise ConfigError(f"{self.jobs!r}", field="--jobs", expected="run or simulate")
         if self.release not in RELEASES:
@@ -150,6 +160,14 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
             if settings.gpus_per_node:
                 _write(folder / "gres.conf", f"Name=gpu File=/dev/nvidia[0-{settings.gpus_per_node - 1}]\n")
         accounting = [_copy(Path(path), folder, f"accounting-{k}") for k, path in enumerate(settings.accounting)]
+        if settings.streams is not None:
+            _need(Path(settings.streams), "streams of jobs in TOML")
+            _copy_file(Path(settings.streams), folder / STREAMS)
+        power = dict(settings.power)
+        if "power_budget" in power and not is_watts(power["power_budget"]):
+            _need(Path(power["power_budget"]), "watts, or a CSV file time,watts")
+            _copy_file(Path(power["power_budget"]), folder / BUDGET)
+            power["power_budget"] = BUDGET
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
     start = int(time.time()) if settings.start is None else instant(settings.start)
@@ -158,7 +176,8 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
     return new_header(
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
-        operators=settings.operators,
+        operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
+        power=power,
     )  # fmt: skip
 
 

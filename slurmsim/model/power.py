@@ -5,7 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from slurmsim.errors import ConfigError
+
 SCALE, KEEP = "scale", "keep"
+ALWAYS = -(1 << 60)  # a budget from then on is one from before every workload
+MOST_W = 10**9
+OPTIONS = ("power_budget", "power_cap", "base_w", "full_w", "idle_w", "limit")
+"""Options of power by name, of a run and of a live cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +75,23 @@ class PowerSpec:
 
 def _begin(step: tuple[int, int]) -> int:
     return step[0]
+
+
+def milliwatts(text: str, field: str, least: float) -> int:
+    """Milliwatts of ``30``, ``30.5W``. Raises ConfigError."""
+    try:
+        watts = float(text.removesuffix("W"))
+    except ValueError:
+        raise ConfigError(f"{text!r}", field=field, expected="watts: 30 or 30.5W") from None
+    if not least <= watts <= MOST_W or abs(watts * 1000 - round(watts * 1000)) > 1e-6:
+        raise ConfigError(f"{text}", field=field, expected=f"watts from {least:g} to {MOST_W}, whole milliwatts")
+    return round(watts * 1000)
+
+
+def is_watts(text: str) -> bool:
+    """Whether that is a number, and no name of a file."""
+    try:
+        float(text.removesuffix("W"))
+    except ValueError:
+        return False
+    return True

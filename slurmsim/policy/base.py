@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from slurmsim.energy.profile import Profile
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy.cluster import RecordView
 from slurmsim.policy.decisions import Decision, Decisions
@@ -47,8 +48,9 @@ class Policy:
     discipline
         Who lets jobs into the queue, and in which order; None: all at once, by priority.
     reshapes
-        Whether it chooses sizes and caps of jobs (`PowerView`): then a run knows of power, and a live cluster, which
-        knows of none, refuses it.
+        Whether it chooses sizes and caps of jobs (`PowerView`): then a run knows of power.
+    chooses_sizes
+        Whether it chooses sizes at least: then a live cluster knows of power, too, and of applications of its jobs.
     budget_w
         The budget it wants the core to keep, watts, where the run says none; None for none.
     watched
@@ -64,6 +66,7 @@ class Policy:
     STATE: ClassVar[tuple[str, ...]] = ()
     watched: bool = False
     reshapes: ClassVar[bool] = False
+    chooses_sizes: ClassVar[bool] = False
     budget_w: float | None = None
     predictor: Predictor | None = None
     discipline: Discipline | None = None
@@ -89,6 +92,14 @@ class Policy:
 
     def configure(self, scheduler_parameters: Mapping[str, str], start_time: int) -> None:
         """Called once before the first pass with SchedulerParameters (names lower-cased, flags map to "")."""
+
+    def lacks(self, profile: Profile | None, full_w: float) -> str:
+        """Why it cannot decide for a job of that application (None: for any) on processors of `full_w` watts.
+
+        Empty if it can. A live cluster asks at its beginning and before it takes a job: an error in `schedule` ends a
+        run, and must not end a cluster.
+        """
+        return ""
 
     def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
         """When a policy that is not event-driven wants to be called; `changed`: something happened since its last call.

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
-from slurmsim.model.power import KEEP, SCALE, PowerSpec
+from slurmsim.model.power import OPTIONS, PowerSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.applications import Applications, has_applications
+from slurmsim.sim.power_options import Steps, read_budget, read_power, read_series
 from slurmsim.workload import Workload
-
-MOST_W = 10**9
 
 
 def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster: ClusterSpec) -> PowerSpec | None:
@@ -31,31 +28,13 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     """
     told = has_applications(workload)
     asked = [options.power_budget, options.power_cap, options.base_w, options.full_w, options.idle_w]
-    if options.limit is not None and options.limit not in (SCALE, KEEP):
-        raise ConfigError(repr(options.limit), field="--limit", expected=f"{SCALE} or {KEEP}")
     if options.limit is not None and not told:
         raise ConfigError("changes nothing: no job has an application", field="--limit", expected="a column app")
     if not told and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
         return None
-    base, full, idle = (
-        _watts(text, name, 0.0) if text is not None else default
-        for text, name, default in (
-            (options.base_w, "--base-w", 56_000), (options.full_w, "--full-w", 60_000),
-            (options.idle_w, "--idle-w", 0),
-        )
-    )  # fmt: skip
-    cap = None if options.power_cap is None else _watts(options.power_cap, "--power-cap", 0.001)
-    if cap is not None and cap > full:
-        raise ConfigError(f"{cap / 1000:g} W", field="--power-cap", expected=f"at most {full / 1000:g}, see --full-w")
-    if idle > base + full:
-        raise ConfigError(f"{idle / 1000:g} W", field="--idle-w", expected=f"at most {(base + full) / 1000:g}")
-    if cap is not None and policy.reshapes:
-        raise ConfigError(f"policy {policy.name} chooses caps itself", field="--power-cap", expected="its levels")
-    spec = PowerSpec(base, full, idle, cap, _budget(options, policy, workload), options.limit or SCALE)
-    least = min((watts for _, watts in spec.budget), default=None)
-    if least is not None and least < idle * len(cluster.nodes):
-        raise ConfigError(f"{least / 1000:g} W are less than {len(cluster.nodes)} idle nodes draw",
-                          field="--power-budget", expected=f"{idle * len(cluster.nodes) / 1000:g} or more")  # fmt: skip
+    given = {name: getattr(options, name) for name in OPTIONS}
+    budget = read_budget(options.power_budget, policy, lambda name: _read_budget(Path(name), workload))
+    spec = read_power(given, policy, len(cluster.nodes), budget)
     _check_applications(options, workload, spec)
     return spec
 
@@ -76,65 +55,11 @@ def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec
                               file=options.workload, expected="more than any p_low_w")  # fmt: skip
 
 
-def _budget(options: RunOptions, policy: Policy, workload: Workload) -> tuple[tuple[int, int], ...]:
-    """Steps (from when, milliwatts)."""
-    text = options.power_budget
-    if text is None:
-        return () if policy.budget_w is None else ((_BEFORE, _watts(f"{policy.budget_w!r}", "budget_w", 0.001)),)
-    if policy.budget_w is not None:
-        raise ConfigError("beside the policy's budget_w", field="--power-budget", expected="one of them")
-    if _is_number(text):
-        return ((_BEFORE, _watts(text, "--power-budget", 0.001)),)
-    return tuple(_read_budget(Path(text), workload))
-
-
-_BEFORE = -(1 << 60)  # before every workload
-
-
-def _read_budget(path: Path, workload: Workload) -> Sequence[tuple[int, int]]:
-    """A CSV file ``time,watts``, times ascending and as in ``--until``. Raises ConfigError with file and line."""
-    found: list[tuple[int, int]] = []
+def _read_budget(path: Path, workload: Workload) -> Steps:
+    """A series of budgets, times as in ``--until``. Raises ConfigError with file and line."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = csv.DictReader(file)
-            if tuple(rows.fieldnames or ()) != ("time", "watts"):
-                raise ConfigError(f"columns are {', '.join(rows.fieldnames or ()) or 'missing'}", file=str(path),
-                                  line=1, expected="time,watts")  # fmt: skip
-            for row in rows:
-                line = rows.line_num
-                try:
-                    time = parse_until((row["time"] or "").strip(), workload)
-                    watts = _watts((row["watts"] or "").strip(), "watts", 0.001)
-                except ConfigError as error:
-                    field = "watts" if error.field == "watts" else "time"
-                    raise ConfigError(error.message, file=str(path), line=line, field=field,
-                                      expected=error.expected) from None  # fmt: skip
-                if found and time <= found[-1][0]:
-                    raise ConfigError(f"{time} is not after {found[-1][0]}", file=str(path), line=line, field="time",
-                                      expected="ascending times")  # fmt: skip
-                found.append((time, watts))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        text = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ConfigError(f"{path}: {text}", field="--power-budget", expected="watts, or a CSV file") from None
-    if not found:
-        raise ConfigError("has no row", file=str(path), field="--power-budget", expected="time,watts")
-    return found
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.removesuffix("W"))
-    except ValueError:
-        return False
-    return True
-
-
-def _watts(text: str, field: str, least: float) -> int:
-    """Milliwatts of ``30``, ``30.5W``. Raises ConfigError."""
-    try:
-        watts = float(text.removesuffix("W"))
-    except ValueError:
-        raise ConfigError(f"{text!r}", field=field, expected="watts: 30 or 30.5W") from None
-    if not least <= watts <= MOST_W or abs(watts * 1000 - round(watts * 1000)) > 1e-6:
-        raise ConfigError(f"{text}", field=field, expected=f"watts from {least:g} to {MOST_W}, whole milliwatts")
-    return round(watts * 1000)
+        what = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"{path}: {what}", field="--power-budget", expected="watts, or a CSV file") from None
+    return read_series(text, str(path), lambda moment: parse_until(moment, workload))

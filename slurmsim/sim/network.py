@@ -287,7 +287,11 @@ class Network:
         return max(0, self._watts.shapes[job.id].end_of(run_time) - int(self.env.now))
 
     def _reshaped(self, job: Job) -> None:
-        """`job` has other nodes or another cap: the rest of it takes as long as its shape says."""
+        """`job` has other nodes or another cap, as a decision wants it."""
+        self._rescale(job)
+
+    def _rescale(self, job: Job) -> None:
+        """The rest of `job` takes as long as the shape it has now says."""
         if self._watts is not None and job.id in self._watts.shapes and job.state == JobState.RUNNING:
             self._void_timer(job)
             self._start_timer(job, self._run_time(job))
@@ -337,7 +341,7 @@ class Network:
         job = action.job
         self._run_over(action.run)
         if self._watts is not None:
-            self._reshaped(job)
+            self._rescale(job)
             return
         left = self._to_go(job)
         left_after = self._durations.left_after

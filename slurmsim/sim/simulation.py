@@ -98,9 +98,7 @@ class Simulation(Network):
         self._listener = listener or Listener()
         self._followers = _followers(workload)
         self._rows = Submissions(workload, cluster.power).rows()
-        self._sources = (
-            Sources(self, workload, len(cluster.nodes), seed, until) if workload.streams is not None else None
-        )
+        self._sources = self._sources_of(workload, len(cluster.nodes), seed)
         self._over = self.env.event()
         self._last_run = start_time
         self._last_submit = int(workload.ints["submit"].max()) if len(workload) else start_time
@@ -134,12 +132,32 @@ class Simulation(Network):
 
     # -- what sources ask for -------------------------------------------------------------------------------------
 
-    def submit(self, item: tuple[Submission, Behaviour], arrived: int) -> None:
+    def _sources_of(self, workload: Workload, n_nodes: int, seed: int) -> Sources | None:
+        """The streams of `workload`, on top of its jobs. Raises WorkloadError for one without an end."""
+        streams, ids = workload.streams, workload.ints["job_id"]
+        if streams is None:
+            return None
+        for one in streams.streams:
+            if one.jobs is None and one.last is None and self.until is None:
+                raise WorkloadError("never ends", file=streams.file or None, field=f"stream {one.name}",
+                                    expected="jobs, hours, or --until")  # fmt: skip
+        if not len(ids):
+            return Sources(self, streams, n_nodes, seed=seed)
+        origin = int(workload.ints["submit"].min())
+        return Sources(self, streams, n_nodes, seed=seed, origin=origin, first=int(ids.max()) + 1)
+
+    def submit(self, item: tuple[Submission, Behaviour], arrived: int) -> int:
         """A job its stream came to at `arrived` is submitted: another turn within this second, if there was one."""
         self.n_jobs += 1
-        self._listener.arrived(item[0].job_id, arrived)
+        job_id = item[0].job_id
+        self._listener.arrived(job_id, arrived)
         self._submit(*item)
         self._call_controller()
+        return job_id
+
+    def source_broke(self, error: WorkloadError) -> None:
+        """A run of half of the jobs would be none."""
+        raise error
 
     @property
     def dropped(self) -> dict[str, int]:

@@ -6,13 +6,18 @@ jobs a stream submits in one.
 
 Seconds of streams count from the first submission of the log they are on top of, else from 0.
 
-Job k of stream s has the id `first` + k x (number of streams) + s, so it has the same id under every policy.
+In a simulation job k of stream s has the id `first` + k x (number of streams) + s, so it has the same id under every
+policy; a live cluster gives ids as jobs come.
+
+A snapshot has which job is next, who waits where, and nothing that was drawn: it is drawn again.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +28,7 @@ from slurmsim.errors import WorkloadError
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.sim.submissions import Submissions
-from slurmsim.workload import Stream, Workload
+from slurmsim.workload import Stream, Streams
 
 CHUNK = 1024
 AT_ONCE = 10_000
@@ -31,13 +36,26 @@ AT_ONCE = 10_000
 Item = tuple[Submission, Behaviour]
 
 
+def load_streams(file: str) -> Streams:
+    """The streams of a TOML file, read by the installed format of that name. Raises ConfigError."""
+    (point,) = entry_points(group="slurmsim.workloads", name="streams")
+    streams: Streams = point.load()().read(Path(file), {}).streams
+    return streams
+
+
 class Host(Protocol):
-    """The simulation, as sources need it."""
+    """The network, as sources need it."""
 
     env: Environment
 
-    def submit(self, item: Item, arrived: int) -> None: ...
-    def source_dry(self) -> None: ...
+    def submit(self, item: Item, arrived: int) -> int:
+        """Submit a job its stream came to at `arrived`: another turn within this second. The id it goes by."""
+
+    def source_dry(self) -> None:
+        """A stream has submitted its last job."""
+
+    def source_broke(self, error: WorkloadError) -> None:
+        """A stream cannot go on. Raises, or returns where others go on without it."""
 
 
 class Source:
@@ -50,10 +68,11 @@ class Source:
         self._most, self.origin = most, origin
         self.following = 0  # the number of its next job
         self.queued = 0
-        self.dropped = 0
+        self.submitted = self.dropped = self.refused = 0
         # its jobs in the buffer, oldest first, with their turns and the seconds in which they came
-        self.waits: deque[tuple[int, int, Item]] = deque()
+        self.waits: deque[tuple[int, int, int]] = deque()
         self.chains = stream.chains if stream.follows != "gap" else 1  # that have not come to their end
+        self.broken = False
         self._drawn = 0
         self._items: dict[int, Item] = {}  # drawn, and not submitted yet
         self._gaps: dict[int, float] = {}
@@ -68,7 +87,7 @@ class Source:
     def next_job(self, now: int, *, at_once: bool = False) -> tuple[int, int] | None:
         """The next job's number, and when it comes: counted from `now` where it follows another; None: no more."""
         stream, k = self.stream, self.following
-        if stream.jobs is not None and k >= stream.jobs:
+        if self.broken or (stream.jobs is not None and k >= stream.jobs):
             return None
         self.following += 1
         self._draw(k)
@@ -80,47 +99,69 @@ class Source:
             at = now if at_once else now + round(gap)
         return None if stream.last is not None and at >= self.origin + stream.last else (k, at)
 
-    def take(self, k: int, now: int) -> Item:
-        """Job `k`, which comes now. Raises WorkloadError when too many come in this second."""
+    def came(self, now: int) -> None:
+        """A job of it comes now. Raises WorkloadError when too many come in this second."""
         self._within = self._within + 1 if now == self._second else 1
         self._second = now
         if self._within > AT_ONCE:
             raise WorkloadError(f"more than {AT_ONCE} jobs in second {now}: it would go on for ever",
                                 field=f"stream {self.stream.name}", expected="time between its jobs")  # fmt: skip
-        item = self._items.pop(k)
+
+    def take(self, k: int) -> Item:
+        """Job `k`, asked for once. Raises WorkloadError for one no cluster of this size can run."""
+        item = self._items.pop(k, None)
+        if item is None:  # drawn before a snapshot
+            item = self._rows(k, 1)[0]
         if item[0].request.min_nodes > self._most:
             raise WorkloadError(f"job {k} asks for {item[0].request.min_nodes} nodes, the cluster has {self._most}",
                                 field=f"stream {self.stream.name}",
                                 expected=f"nodes with most = {self._most}")  # fmt: skip
         return item
 
+    def drop(self, k: int) -> None:
+        """Job `k` came to a full queue."""
+        self.dropped += 1
+        self._items.pop(k, None)
+
     def _draw(self, k: int) -> None:
         """Have job `k` at hand; asked for in order."""
         if k < self._drawn:
             return
-        rows = self.stream.rows(k, CHUNK, self._seed)
-        rows.ints["job_id"] = self._first + self.number + self._of * np.arange(k, k + CHUNK, dtype=np.int64)
-        for row, sub, behaviour in Submissions(rows).rows():
-            self._items[k + row] = sub, behaviour
+        self._items |= enumerate(self._rows(k, CHUNK), k)
         self._gaps |= enumerate(self.stream.gaps(k, CHUNK, self._seed).tolist(), k)
         self._drawn = k + CHUNK
+
+    def _rows(self, k: int, count: int) -> list[Item]:
+        rows = self.stream.rows(k, count, self._seed)
+        rows.ints["job_id"] = self._first + self.number + self._of * np.arange(k, k + count, dtype=np.int64)
+        return [(sub, behaviour) for _, sub, behaviour in Submissions(rows).rows()]
 
 
 class Sources:
     """All streams of a workload, and the limit on all of them together.
 
+    Parameters
+    ----------
+    host, streams, n_nodes
+        Where they submit, who they are, and the nodes there are.
+    seed
+        Of their draws, unless they have one of their own.
+    origin
+        The second from which theirs count.
+    first
+        The id of the first of their jobs.
+
     Attributes
     ----------
     open
         Streams that may submit more.
+    armed
+        Jobs whose time will come by itself, whatever else happens.
     """
 
-    def __init__(self, host: Host, workload: Workload, n_nodes: int, seed: int, until: int | None) -> None:
-        streams = workload.streams
-        assert streams is not None
-        ids = workload.ints["job_id"]
-        first = int(ids.max()) + 1 if len(ids) else 1
-        origin = int(workload.ints["submit"].min()) if len(ids) else 0
+    def __init__(
+        self, host: Host, streams: Streams, n_nodes: int, *, seed: int = 0, origin: int = 0, first: int = 1
+    ) -> None:  # fmt: skip
         seed = seed if streams.seed is None else streams.seed
         of = len(streams.streams)
         self._host, self._limit, self._drops = host, streams.limit, streams.drops
@@ -128,6 +169,7 @@ class Sources:
             Source(one, number, of, first, seed, n_nodes, origin) for number, one in enumerate(streams.streams)
         ]
         self.open = of
+        self.armed = 0
         self._queued = 0
         self._turns = 0  # of all that ever were in the buffer
         # (turn, number of its source) of the oldest in the buffer of each source that is not full itself; also others,
@@ -135,10 +177,6 @@ class Sources:
         self._heads: list[tuple[int, int]] = []
         self._pending: dict[int, Source] = {}  # job id -> whose; in the queue
         self._running: dict[int, Source] = {}
-        for one in streams.streams:
-            if one.jobs is None and one.last is None and until is None:
-                raise WorkloadError("never ends", file=streams.file or None, field=f"stream {one.name}",
-                                    expected="jobs, hours, or --until")  # fmt: skip
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -173,45 +211,76 @@ class Sources:
         if source is not None and source.stream.follows == "end":
             self._arm(source, int(self._host.env.now))
 
+    def refused(self, job_id: int) -> None:
+        """The controller did not take job `job_id`."""
+        source = self._pending.get(job_id)
+        if source is not None:
+            source.refused += 1
+        self.ended(job_id)
+
     def _arm(self, source: Source, now: int, *, at_once: bool = False) -> None:
         """Wait for the next job of `source`; a chain that has none has come to its end."""
         following = source.next_job(now, at_once=at_once)
         if following is None:
-            source.chains -= 1
-            if not source.chains:
-                self.open -= 1
-                self._host.source_dry()
+            self._chain_over(source)
             return
         k, at = following
         env = self._host.env
+        self.armed += 1
         env.timeout(max(0, at - int(env.now)), (source, k)).callbacks.append(self._due)
+
+    def _chain_over(self, source: Source) -> None:
+        source.chains -= 1
+        if not source.chains:
+            self.open -= 1
+            self._host.source_dry()
 
     def _due(self, timer: Event) -> None:
         """A stream's next job is there."""
         value: Any = timer.value
         source, k = value
         now = int(self._host.env.now)
-        item = source.take(k, now)
+        self.armed -= 1
+        if not source.broken:
+            try:
+                source.came(now)
+            except WorkloadError as error:
+                self._break(source, error)
+        if source.broken:
+            self._chain_over(source)
+            return
         if self._room(source):
-            self._enter(source, item, now)
+            self._enter(source, k, now)
         elif source.stream.drops if source.full else self._drops:
-            source.dropped += 1
+            source.drop(k)
         else:
-            self._buffer(source, item, now)
+            self._buffer(source, k, now)
         if source.stream.follows == "gap":
             self._arm(source, now)
 
     def _room(self, source: Source) -> bool:
         return not source.full and (self._limit is None or self._queued < self._limit)
 
-    def _enter(self, source: Source, item: Item, arrived: int) -> None:
-        source.queued += 1
-        self._queued += 1
-        self._pending[item[0].job_id] = source
-        self._host.submit(item, arrived)
+    def _break(self, source: Source, error: WorkloadError) -> None:
+        """A job of `source` cannot come, and no other does."""
+        source.broken = True
+        self._host.source_broke(error)
 
-    def _buffer(self, source: Source, item: Item, now: int) -> None:
-        source.waits.append((self._turns, now, item))
+    def _enter(self, source: Source, k: int, arrived: int) -> None:
+        try:
+            item = source.take(k)
+        except WorkloadError as error:
+            self._break(source, error)
+            if source.stream.follows != "gap":
+                self._chain_over(source)
+            return
+        source.queued += 1
+        source.submitted += 1
+        self._queued += 1
+        self._pending[self._host.submit(item, arrived)] = source
+
+    def _buffer(self, source: Source, k: int, now: int) -> None:
+        source.waits.append((self._turns, now, k))
         self._turns += 1
         if len(source.waits) == 1:
             self._nominate(source)
@@ -233,7 +302,7 @@ class Sources:
             turn, number = heappop(self._heads)
             other = self.sources[number]
             if not other.full and other.waits and other.waits[0][0] == turn:
-                _, arrived, item = other.waits.popleft()
-                self._enter(other, item, arrived)
+                _, arrived, k = other.waits.popleft()
+                self._enter(other, k, arrived)
                 self._nominate(other)
                 return

@@ -115,12 +115,13 @@ LAYERS: dict[str, Layer] = {
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol stepd slurmd snapshot") | {"user files"},
+        _set("vocabulary bitmap capacity model config policy core workload sim protocol stepd slurmd snapshot energy")
+        | {"user files"},
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(
         ("slurmsim.slurmctld.snapshot",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld energy"),
         _set("numpy"),
     ),
     "pytest plugin": Layer(("slurmsim.pytest_plugin",), ALL, _set("pytest")),

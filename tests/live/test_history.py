@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
+from other_release import OTHER, written_by
 
 import slurmsim
 from slurmsim.commands import MODULES
@@ -199,16 +199,7 @@ def rewrite(folder: Path, change: Any) -> None:
     journal.begin(header, entries=b"\n".join(map(Journal.text, entries)))
     journal.close()
     if writer != OURS:  # which `begin` knows better
-        data = (folder / "journal").read_bytes().replace(OURS.encode(), writer.encode(), 1)
-        (folder / "journal").write_bytes(rechained(data))
-
-
-def rechained(data: bytes) -> bytes:
-    lines, crc = [], 0
-    for line in data.splitlines():
-        crc = crc32(line[9:], crc)
-        lines.append(b"%08x %s\n" % (crc, line[9:]))
-    return b"".join(lines)
+        written_by(writer, folder / "journal")
 
 
 def decisions(entries: list[Any]) -> list[Any]:
@@ -216,7 +207,7 @@ def decisions(entries: list[Any]) -> list[Any]:
 
 
 def other_version(header: dict[str, Any], entries: list[Any]) -> None:
-    header["writer"] = "slurmsim 0.0.9"
+    header["writer"] = OTHER
 
 
 def test_decisions_are_in_the_journal(tmp_path: Path) -> None:

@@ -48,9 +48,9 @@ def tres_list(counts: dict[str, int | None], none: Any) -> list[Record]:
 
 
 def with_energy(job: Record, unknown: int | None) -> dict[str, int | None]:
-    """What a job has, with energy nobody measured."""
+    """What a job has, with energy also where nobody measured it."""
     counts: dict[str, int | None] = dict(job["tres_alloc"])
-    return counts | {"energy": unknown} if counts else {}
+    return {**counts, "energy": counts.get("energy", unknown)} if counts else {}
 
 
 def flags(job: Record) -> list[str]:

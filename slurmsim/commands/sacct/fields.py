@@ -11,7 +11,7 @@ import os
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
-from slurmsim.commands.text.units import quantity
+from slurmsim.commands.text.units import quantity, thousands
 from slurmsim.light import NamedTuple
 from slurmsim.release_changes import since
 from slurmsim.releases import has
@@ -243,11 +243,15 @@ def _of_job(make: Maker) -> Maker:
 
 
 def _energy(show: Show, job: Record) -> str | None:
+    joules = job["tres_alloc"].get("energy")
+    if joules is not None:
+        return _in_unit(joules, "", show.unit) if show.unit and joules else thousands(joules, convert=show.convert)
     return None if job["tres_alloc"] else "0"
 
 
 def _energy_raw(show: Show, job: Record) -> str | None:
-    return None if job["tres_alloc"] else "0"
+    joules = job["tres_alloc"].get("energy")
+    return None if joules is None and job["tres_alloc"] else str(joules or 0)
 
 
 def _step_frequency(show: Show, step: Record) -> str:

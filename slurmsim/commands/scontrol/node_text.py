@@ -141,7 +141,8 @@ _NODE: tuple[tuple[str, str, Line], ...] = (
     ("", "", lambda row, s, d: f"Partitions={row['partitions']} " if row["partitions"] else None),
     ("", "", _node_times), ("", "", _node_busy), ("", "", lambda row, s, d: f"CfgTRES={row['tres_fmt_str']}"),
     ("", "", lambda row, s, d: f"AllocTRES={row['alloc_tres_fmt_str'] or ''}"),
-    ("", "24.11", lambda row, s, d: "CapWatts=n/a"), ("", "", lambda row, s, d: "CurrentWatts=0 AveWatts=0"),
+    ("", "24.11", lambda row, s, d: f"CapWatts={row['cap_watts'] or 'n/a'}"),
+    ("", "", lambda row, s, d: f"CurrentWatts={row['current_watts'] or 0} AveWatts=0"),
     ("", "24.11", lambda row, s, d: "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"),
     ("24.11", "26.05", lambda row, s, d: ""), ("", "", _node_reason),
     ("", "", lambda row, s, d: f"Comment={row['comment']}" if row["comment"] else None),
@@ -155,7 +156,7 @@ NODE_FIELDS: tuple[str, ...] = (
     "alloc_memory", "free_mem", "sockets", "boards", "core_spec_cnt", "cpu_spec_list", "mem_spec_limit", "state",
     "state_flags", "threads", "tmp_disk", "weight", "owner", "mcs_label", "next_state", "partitions", "boot_time",
     "slurmd_start_time", "last_busy", "resume_after", "suspend_time", "tres_fmt_str", "alloc_tres_fmt_str", "reason",
-    "reason_time", "reason_user", "comment", "extra", "resv_name",
+    "reason_time", "reason_user", "comment", "extra", "resv_name", "cap_watts", "current_watts",
 )  # fmt: skip
 
 

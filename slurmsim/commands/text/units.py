@@ -22,3 +22,17 @@ def quantity(number: float, unit: str, *, convert: bool = True) -> str:
             at += 1
     suffix = _UNITS[at].strip() if at < len(_UNITS) else "?"
     return f"{int(number)}{suffix}" if number == int(number) else f"{number:.2f}{suffix}"
+
+
+def thousands(number: float, *, convert: bool = True) -> str:
+    """`number` in the largest decimal unit it has one of, with two decimals if it is broken there.
+
+    >>> thousands(999), thousands(1000), thousands(1234567), thousands(0), thousands(1234567, convert=False)
+    ('999', '1K', '1.23M', '0', '1234567')
+    """
+    at = 0
+    while convert and number >= 1000 and at < len(_UNITS) - 1:
+        number /= 1000
+        at += 1
+    suffix = _UNITS[at].strip()
+    return f"{int(number)}{suffix}" if number == int(number) else f"{number:.2f}{suffix}"

@@ -64,6 +64,8 @@ class JobUpdates:
                 job, job.end_limit + fact.time_limit_s - job.time_limit_s
             )  # seconds suspended stay added
         job.time_limit_s, job.limit_fixed = fact.time_limit_s, True
+        if self.state.watts is not None:
+            self.state.watts.limit_set(job)
         if self._accounting.limits is not None:
             self._accounting.limits.time_limit_changed(job)
         self.state.record("LIMIT", job, value=fact.time_limit_s)

@@ -53,6 +53,20 @@ class Resizes:
             return True
         return self._grow(job, n_nodes, within, any_size)
 
+    def onto(self, job: Job, nodes: Bitmap) -> bool:
+        """Give `job` these very nodes, more or fewer than it has; False if it cannot be."""
+        alloc = job.alloc
+        if job.state != JobState.RUNNING or alloc is None or not nodes:
+            return False
+        if not nodes & ~job.nodes:
+            self.keep(job, nodes)
+            return True
+        free = self.state.table.idle & self.state.table.up & ~self._completing.nodes
+        if not alloc.whole or nodes & ~(free | job.nodes):
+            return False
+        self._change(job, whole_of(alloc, nodes, job.request.cpus_each, nodes.bit_count()))
+        return True
+
     def keep(self, job: Job, nodes: Bitmap) -> None:
         """`job` keeps `nodes` of its own and gives the others back."""
         assert job.alloc is not None

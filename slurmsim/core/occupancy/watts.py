@@ -180,6 +180,13 @@ class Watts(WattsWay):
             self._alter(job, shape, shape.nodes, cap_mw, 0.0)
             self.state.record("CAP", job, value=cap_mw)
 
+    def limit_set(self, job: Job) -> None:
+        """The limit somebody has set is meant for the shape the job has now; what changes it moves that limit."""
+        shape = self.shapes.get(job.id)
+        if shape is not None and shape.limit_s is not None and job.end_limit is not None:
+            left = max(0.0, job.end_limit - self.state.now - shape.lost_at(self.state.now))
+            shape.limit_s = shape.done_by(self.state.now) + left / shape.slowdown
+
     def pause(self, job: Job) -> None:
         """`job` is suspended: it draws nothing, and nothing of it is done."""
         shape, now = self.shapes[job.id], self.state.now
@@ -272,9 +279,15 @@ class Watts(WattsWay):
                     (job_id, shape.phase_since, None, shape.nodes, shape.cap_mw, shape.charged_mw, shape.drawn_mw)
                 )
 
+    def joules(self, job_id: int) -> int:
+        """What the job has used up so far in all its phases that are over, to the nearest joule."""
+        return (self.spent_mj.get(job_id, 0) + 500) // 1000
+
     def taken_joules(self, job_id: int) -> int:
-        """What the job has used up in all its runs, to the nearest joule; asked once, for its row."""
-        return (self.spent_mj.pop(job_id, 0) + 500) // 1000
+        """The same; asked once, for its row."""
+        found = self.joules(job_id)
+        self.spent_mj.pop(job_id, None)
+        return found
 
     def gone(self, job: Job) -> None:
         """Nothing: its joules are kept until its row is written."""

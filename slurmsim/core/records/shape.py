@@ -85,6 +85,10 @@ class Shape:
             return self.done_s
         return self.done_s + max(0.0, now - self.since - self.lost_s) / self.slowdown
 
+    def lost_at(self, now: int) -> float:
+        """Seconds from `now` on in which it stands still."""
+        return self.lost_s if self.paused else max(0.0, self.lost_s - (now - self.since))
+
     def end_of(self, work_s: float) -> int:
         """When it has done so much, if nothing changes: the first whole second."""
         left = self.lost_s + (work_s - self.done_s) * self.slowdown

@@ -115,6 +115,10 @@ class WattsWay(Observer):
         """The nodes of `job` have booted: it begins only now."""
         raise NotImplementedError
 
+    def limit_set(self, job: Job) -> None:
+        """Somebody has set the limit of `job`, running or suspended."""
+        raise NotImplementedError
+
     def pause(self, job: Job) -> None:
         """`job` is suspended: it draws nothing, and nothing of it is done."""
         raise NotImplementedError

@@ -59,7 +59,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         nodes=cluster.controller.state.cluster.node_list(alloc) if alloc is not None else "None assigned",
         alloc_nodes=core.n_nodes if started else 0, req_cpus=int(core.request.min_cpus),
         mem_cpu=core.request.mem_cpu, mem_node=core.request.mem_node, tres_req=_asked_tres(cluster, core),
-        tres_alloc=_given_tres(cluster, core) if started else {},
+        tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
         priority=first.priority, flags=_flags(live, core, started), reason=_reason(live, core),
         constraints=live.asked.get("features") or None,
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(cluster, core),
@@ -139,6 +139,12 @@ def _given_tres(cluster: LiveCluster, core: Job) -> dict[str, int]:
     return _billed(cluster, core, cluster.controller.state.billing.allocated(core.alloc))
 
 
+def _energy(cluster: LiveCluster, core: Job, *, over: bool) -> dict[str, int]:
+    """Joules of a run that is over, as slurmctld tells slurmdbd at its end."""
+    joules = cluster.storage.joules(core.id) if over else None
+    return {} if joules is None else {"energy": joules}
+
+
 def _flags(live: LiveJob, core: Job, started: bool) -> tuple[str, ...]:
     if not started:
         return ("StartRecieved",)
@@ -199,7 +205,7 @@ def _layout(step: Step) -> str:
 def step_tres(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, int]:
     """What a step has by name. A batch script has its first node's share of the job, the outer step everything."""
     if step.number == EXTERN:
-        return dict(record.tres_alloc)
+        return {name: count for name, count in record.tres_alloc.items() if name != "energy"}
     if step.number == BATCH:
         tres = {"cpu": record.first_cpus, "mem": record.first_mem, "node": 1}
         more = {name: count for name, count in record.tres_alloc.items() if name.startswith("gres/")}

@@ -62,6 +62,7 @@ class Storage:
         self.earlier: dict[int, list[JobRecord]] = {}
         self.completed: Callable[[JobRecord], None] | None = None
         self._first: dict[int, First] = {}
+        self._metered: dict[int, int] = {}  # joules in rows of a job's earlier runs, by its core id
         self._next_index = 1
         self._cluster_id = zlib.crc32(cluster.spec.name.encode()) % 4094 + 2  # real ones draw lots
         self._last_ms = 0
@@ -111,6 +112,8 @@ class Storage:
         if ended is not None:
             record.exit_code = exit_code(ended, self.cluster.release)
         self.earlier.setdefault(run.id, []).append(record)
+        if "energy" in record.tres_alloc:
+            self._metered[run.id] = self._metered.get(run.id, 0) + record.tres_alloc["energy"]
         if self.completed is not None:
             self.completed(record)
         before = self.first(live)
@@ -135,6 +138,15 @@ class Storage:
         shown = shown_of(cluster, live) if known else None
         self.store.add(record_of(cluster, Row(live, live.record_of)), live.order if known else None, shown)
         self._first.pop(core_id, None)
+        watts = cluster.controller.watts
+        if watts is not None:
+            watts.taken_joules(core_id)
+            self._metered.pop(core_id, None)
+
+    def joules(self, core_id: int) -> int | None:
+        """What the job has used up since its last row, by the model; None where nothing is known of watts."""
+        watts = self.cluster.controller.watts
+        return None if watts is None else watts.joules(core_id) - self._metered.get(core_id, 0)
 
     # -- what rows are made of ----------------------------------------------------------------------------------------
 

@@ -44,9 +44,11 @@ from slurmsim.slurmctld.requests import (
     usage_report,
 )
 from slurmsim.slurmctld.requests.statistics import Statistics
+from slurmsim.slurmctld.requests.stream_jobs import StreamJobs
 from slurmsim.slurmctld.requests.submissions import Submissions
 from slurmsim.slurmctld.server.people import People, Person
 from slurmsim.states import JobState
+from slurmsim.workload import Streams
 
 REQUESTS = (
     queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
@@ -111,10 +113,16 @@ class Engine(LiveCluster):
         for module in REQUESTS:
             self.calls |= module.calls(self)
             self.changes |= module.CHANGES
-        submissions = Submissions(self, self.storage, self.statistics, self.forgetting, self.same)
-        for part in (submissions, self.storage, self.statistics):
+        self._submissions: Submissions = Submissions(
+            self, self.storage, self.statistics, self.forgetting, self.same
+        )  # fmt: skip
+        for part in (self._submissions, self.storage, self.statistics):
             self.calls |= part.calls()
             self.changes |= part.CHANGES
+
+    def let_submit(self, streams: Streams) -> None:
+        """From the first instant on `streams` submit jobs."""
+        self.network.streams = StreamJobs(self, self._submissions, streams)
 
     def execute(self, now: int, call: str, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Carry one request out at `now`. Raises Refusal with Slurm's text, having changed nothing."""
@@ -191,6 +199,8 @@ class Engine(LiveCluster):
     def _after_turn(self, now: int) -> None:
         """The first pass takes arrays apart whose tasks wait for the corresponding ones of another."""
         self.controller.state.events.clear()  # there is no trace
+        if self.controller.watts is not None:
+            self.controller.watts.phases.clear()
         passes = self.controller.main.last_pass
         if passes == self._seen_pass:
             return

@@ -54,6 +54,9 @@ class Accounting(Protocol):
     def requeued(self, run: Job, ended: Job | None = None) -> None:
         """A run ended in a requeue."""
 
+    def joules(self, core_id: int) -> int | None:
+        """What the job has used up since its last row; None where nothing is known of watts."""
+
     def dropped(self, live: LiveJob) -> None:
         """A task goes without ever having had a record."""
 

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Action, AskSolver, Fact, Resized, StartAtOnce
+from slurmsim.core.records.messages import Action, AskSolver, Fact, Refused, Resized, StartAtOnce
 from slurmsim.sim.network import Network
+from slurmsim.sim.sources import Sources
 from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.live_job import LiveJob
-from slurmsim.slurmctld.history.decisions import ended, requeued, resized, started, stopped
+from slurmsim.slurmctld.history.decisions import ended, requeued, resized, shaped, started, stopped
+
+
+class Streams(Protocol):
+    """Users who submit by themselves (`slurmsim.slurmctld.requests.stream_jobs.StreamJobs`)."""
+
+    @property
+    def sources(self) -> Sources:
+        """How far each is, to be told of starts and ends."""
+
+    def turns(self) -> None:
+        """The controller's turn begins."""
+
+    def turned(self) -> None:
+        """The controller has had its turn."""
+
+    def refused(self, job_id: int) -> bool:
+        """The controller did not take that job; whether it is one of theirs."""
 
 
 class LiveNetwork(Network):
@@ -26,6 +44,8 @@ class LiveNetwork(Network):
         What was decided and has not been written down yet, in order (`slurmsim.slurmctld.history.decisions`).
     followed
         Decisions are those of a journal: nothing is scheduled, no job ends by itself.
+    streams
+        Users who submit by themselves, and are told what becomes of their jobs; None for none.
     """
 
     def __init__(
@@ -44,6 +64,7 @@ class LiveNetwork(Network):
         self._over: dict[int, Job] = {}
         self.decided: list[list[Any]] = []
         self.followed = False
+        self.streams: Streams | None = None
         self.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
         self._arm(self.start_time)  # idle nodes may be powered down before anybody asks for anything
 
@@ -66,6 +87,10 @@ class LiveNetwork(Network):
         self.n_told += 1
         super().tell(now, facts)
 
+    def tell_later(self, fact: Fact) -> None:
+        """Tell the controller `fact` in a turn of its own, behind all else of this instant."""
+        self._tell(fact)
+
     def core_of(self, core_id: int) -> Job:
         """The core's job, also when it ended within the instant it was submitted."""
         job = self.controller.state.jobs.get(core_id)
@@ -79,13 +104,19 @@ class LiveNetwork(Network):
         self.controller.state.enforce_limits = False
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
+        if self.streams is not None:
+            self.streams.turns()
         if not self.followed:
             return super()._step(now, facts)
         return self.controller.note(now, [fact for fact in facts if not isinstance(fact, StartAtOnce)])
 
-    def act(self, now: int, what: Callable[[], None]) -> None:
-        """Let `what` change the controller at `now`, and carry out what follows from it."""
-        self.advance(now)
+    def act(self, now: int, what: Callable[[], None], *, before_others: bool = False) -> None:
+        """Let `what` change the controller at `now`, and carry out what follows from it.
+
+        `before_others`: what is due at this very instant may come later.
+        """
+        if not before_others or self.env.now < now:
+            self.advance(now)
         self.controller.note(now, [])
         what()
         self._carry_out(self.controller.state.actions)
@@ -97,7 +128,7 @@ class LiveNetwork(Network):
         self.followed = False
         self.controller.state.enforce_limits = True
         for _, _, job in list(self.controller.state.running):
-            self._start_timer(job, self._to_go(job))
+            self._start_timer(job, self._to_go(job) if self._watts is None else self._run_time(job))
         self.controller.state.triggers.request_now()
         self.controller.state.triggers.changed = True
         self._arm(now)
@@ -124,7 +155,7 @@ class LiveNetwork(Network):
         super()._restart_timer(job, left)
 
     def _launch(self, job: Job) -> None:
-        live = self.live.get(job.id)
+        live = self.live.get(job.id) or self.entering.get(job.id)  # it may start within the turn it comes in
         if live is not None:
             live.suspended_or_resumed = live.ran_before_suspension = 0
         super()._launch(job)
@@ -132,9 +163,28 @@ class LiveNetwork(Network):
         self.decided.append(
             started(int(self.env.now), job, live.id if live is not None else 0, self.controller.state.cluster)
         )
+        self._shaped(job)
+        if self.streams is not None:
+            self.streams.sources.started(job.id)
+
+    def _reshaped(self, job: Job) -> None:
+        super()._reshaped(job)
+        self._shaped(job)
+
+    def _shaped(self, job: Job) -> None:
+        """Note nodes and cap of a job whose watts are known, and how long it stands still."""
+        if self._watts is not None and job.id in self._watts.shapes:
+            shape = self._watts.shapes[job.id]
+            self.decided.append(shaped(int(self.env.now), job, shape.nodes, shape.cap_mw, shape.lost_s))
 
     def _turned(self, now: int) -> None:
+        if self.streams is not None:
+            self.streams.turned()
         self._turn_over(now)
+
+    def _refused(self, action: Refused) -> None:
+        if self.streams is None or not self.streams.refused(action.sub.job_id):
+            super()._refused(action)
 
     def _kill(self, job: Job) -> None:
         self._killed(job)
@@ -164,6 +214,8 @@ class LiveNetwork(Network):
         self._tell_of(job, "ended")
         self.decided.append(ended(int(self.env.now), job))
         super()._finished(job)
+        if self.streams is not None:
+            self.streams.sources.ended(job.id)
 
     def _tell_of(self, job: Job, what: str) -> None:
         live = self.live.get(job.id) or self.entering.get(job.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
@@ -17,6 +17,7 @@ from slurmsim.slurmctld.fields.gres_ids import gres_used
 from slurmsim.tres import format_tres, job_defaults_text
 
 if TYPE_CHECKING:
+    from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
 NOT_SET = -1
@@ -103,6 +104,29 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
 def _registers(i: int, cluster: LiveCluster) -> bool:
     """Whether slurmctld has just asked the node to register, and waits for it."""
     return bool(kept(i, cluster, "registers") == cluster.now)
+
+
+def _cap_watts(i: int, cluster: LiveCluster) -> int | None:
+    """The cap its processor has from the job on it, to the nearest watt; None where it has none."""
+    watts = cluster.controller.watts
+    caps = [] if watts is None else [watts.shapes[job.id].cap_mw for job in _on_node(i, cluster)]
+    return round(max(caps) / 1000) if caps else None
+
+
+def _current_watts(i: int, cluster: LiveCluster) -> int:
+    """What it draws by the model, to the nearest watt; 0 where nothing is known of watts."""
+    watts = cluster.controller.watts
+    if watts is None:
+        return 0
+    shapes = [watts.shapes[job.id] for job in _on_node(i, cluster)]
+    off = cluster.controller.state.power.off >> i & 1
+    idle = 0 if shapes or off else watts.spec.idle_mw
+    return round((sum(shape.drawn_mw // shape.nodes for shape in shapes) + idle) / 1000)
+
+
+def _on_node(i: int, cluster: LiveCluster) -> Iterator[Job]:
+    """Jobs that run there."""
+    return (job for _, _, job in cluster.controller.state.running if job.nodes >> i & 1)
 
 
 def _capacity(i: int, cluster: LiveCluster) -> str:
@@ -232,6 +256,8 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "mem_spec_limit": lambda i, c: spec(i, c).mem_spec_limit_mib,
     "tres_fmt_str": _capacity,
     "alloc_tres_fmt_str": _given,
+    "cap_watts": _cap_watts,
+    "current_watts": _current_watts,
 }
 """Field -> its value for the node with that index."""
 

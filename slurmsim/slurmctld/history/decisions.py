@@ -1,9 +1,11 @@
 """Decisions as the journal has them: lists of plain values, the instant and the kind first, then the job and its run.
 
-``[at, "start", job, restarts, id shown, partition, nodes, CPUs a node]`` (and, where a policy laid it out, its units
-on each node), ``[at, "end", job, restarts, state, exit code]``, ``[at, "requeue", job, restarts, state of the
-run]``, ``[at, "suspend" or "resume", job, restarts]`` and ``[at, "resize", job, restarts, nodes, CPUs a node]``. Jobs
-are named by the core's ids.
+``[at, "submit", job, 0, name]`` of a job that comes by itself, ``[at, "start", job, restarts, id shown, partition,
+nodes, CPUs a node]`` (and, where a policy laid it out, its units on each node), ``[at, "end", job, restarts, state,
+exit code]``, ``[at, "requeue", job, restarts, state of the run]``, ``[at, "suspend" or "resume", job, restarts]``,
+``[at, "resize", job, restarts, nodes, CPUs a node]``; where watts are known ``[at, "shape", job, restarts, count of
+nodes, milliwatts of its cap, seconds it stands still]`` after a start and at each change of these. Jobs are named by
+the core's ids.
 """
 
 from __future__ import annotations
@@ -16,10 +18,16 @@ from slurmsim.slurmctld.engine.live_job import TASK_BITS
 if TYPE_CHECKING:
     from slurmsim.core.placement.cluster_state import ClusterState
     from slurmsim.core.records.job import Job
+    from slurmsim.model.submission import Submission
 
 DECIDED = "decided"
 """The call of their entries."""
 Decision = list[Any]
+
+
+def submitted(now: int, sub: Submission) -> Decision:
+    """A stream submits `sub`, whose name says which of its jobs it is."""
+    return [now, "submit", sub.job_id, 0, sub.name]
 
 
 def started(now: int, job: Job, shown: int, state: ClusterState) -> Decision:
@@ -51,6 +59,11 @@ def resized(now: int, job: Job, state: ClusterState) -> Decision:
     alloc = job.alloc
     assert alloc is not None
     return [now, "resize", job.id, job.restarts, state.node_list(alloc), state.cpus_per_node(alloc)]
+
+
+def shaped(now: int, job: Job, nodes: int, cap_mw: int, lost_s: float) -> Decision:
+    """`job`, whose watts are known, has so many nodes and that cap, and stands still for `lost_s` seconds."""
+    return [now, "shape", job.id, job.restarts, nodes, cap_mw, lost_s]
 
 
 def outcome(before: int, after: int, found: Mapping[str, Any] | None) -> dict[str, Any]:

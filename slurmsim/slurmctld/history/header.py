@@ -8,21 +8,26 @@ from typing import Any
 
 JOURNAL = "journal"
 CONF = "slurm.conf"
+STREAMS = "streams.toml"
+BUDGET = "power-budget.csv"
 
 
 def new_header(
     *, start: int, mode: str, rate: float, conf: str = "", nodes: int = 4, cpus: int = 8, owner: int | None = None,
     users: Mapping[str, str] | None = None, release: str = "22.05", jobs: str = "simulate",
-    accounting: Sequence[str] = (), storage: str = "", operators: Sequence[str] = (),
+    accounting: Sequence[str] = (), storage: str = "", operators: Sequence[str] = (), streams: str = "",
+    power: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """What a new cluster is.
 
     `conf` is the name of a slurm.conf in its folder, empty for `nodes` times `cpus`; `storage` is ``none`` or
     ``slurmdbd`` in place of what the conf says of its database; `operators` are users who may do to all jobs what
-    their owners may.
+    their owners may; `streams` is the name of a file of streams of jobs in its folder;
+    `power` has options of power (`slurmsim.sim.power_options`) by name.
     """
     return {
         "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
         "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
         "accounting": list(accounting), "storage": storage, "operators": list(operators),
+        "streams": streams, "power": dict(power or {}),
     }  # fmt: skip

@@ -20,10 +20,12 @@ from slurmsim.config.option import Status
 from slurmsim.config.options import find_scalar
 from slurmsim.errors import OutputError
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.power import is_watts
 from slurmsim.policy import configured_policy
 from slurmsim.slurmctld.engine.raw_configuration import ConfFacts, read_facts
+from slurmsim.slurmctld.history.header import BUDGET
 from slurmsim.slurmctld.history.state_folder import check_included
-from slurmsim.toml_file import Texts
+from slurmsim.toml_file import Texts, read_toml, texts_from
 
 RUNNING = "conf.running"
 """Folder of the files a cluster runs under, written where those beside it say something else."""
@@ -42,6 +44,8 @@ class Configuration:
         The files, by name; those that options of its policy name are among them.
     policy
         Options of its policy, as it understood them; empty for one without.
+    streams
+        Tables of the streams of jobs it has; empty for none.
     """
 
     cluster: ClusterSpec
@@ -50,6 +54,7 @@ class Configuration:
     host: str
     texts: Mapping[str, str]
     policy: Mapping[str, Any] = field(default_factory=dict)
+    streams: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[str, str] | None) -> Configuration:
@@ -65,11 +70,18 @@ def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[s
     cluster, _ = load_cluster(path, changes, release=release, files=files)
     scheduler = cluster.option("SchedulerType")
     policy = configured_policy(scheduler, texts_of(files, path)).options if ":" in scheduler else {}
+    streams: Mapping[str, Any] = {}
+    if header.get("streams"):
+        with texts_from(texts_of(files, path)):
+            streams = read_toml(str(header["streams"]), "streams of jobs in TOML")
+    budget = (header.get("power") or {}).get("power_budget")
+    if budget is not None and not is_watts(budget):
+        files.text(folder / str(budget))
     if texts is None:
         check_included(folder, files.texts)
     given = [folder / name for name in header["accounting"]]
     draft = read_draft(given, cluster=cluster.name, files=files) if given else None
-    return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts, policy)
+    return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts, policy, streams)
 
 
 def texts_of(files: Files, conf: Path) -> Texts:
@@ -103,6 +115,10 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
     for name in sorted({*old.texts, *new.texts}):
         if name.startswith("accounting-") and old.texts.get(name) != new.texts.get(name):
             found.append(f"{name} (associations change by sacctmgr)")
+    if old.texts.get(BUDGET) != new.texts.get(BUDGET):
+        found.append(f"the power budget ({BUDGET})")
+    if old.streams != new.streams:
+        found.append("streams of jobs")
     if a.name != b.name:
         found.append("ClusterName")
     if not any(one.startswith("SchedulerType") for one in found):

@@ -18,7 +18,7 @@ from slurmsim.core.placement.layout import lay_out, malformed
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.messages import Kill
+from slurmsim.core.records.messages import Kill, Reshaped
 from slurmsim.core.records.node_table import Allocation
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.hostlist import expand
@@ -170,11 +170,18 @@ def _compare(where: str, engine: Engine, recorded: Sequence[Decision], following
     for k in range(max(len(recorded), len(made))):
         ours = made[k] if k < len(made) else None
         theirs = recorded[k] if k < len(recorded) else None
-        if ours != theirs:
+        if ours != theirs and not (following and _same_start(ours, theirs)):
             what = f"{where}: recorded: {text_of(theirs)}; found: {text_of(ours)}"
             raise _not_followed(what) if following else _defect(what)
     made.clear()
     engine.controller.state.events.clear()
+
+
+def _same_start(ours: Decision | None, theirs: Decision | None) -> bool:
+    """Up to 0.5.0 the id shown of a job that started within the turn it came in was not written down."""
+    if ours is None or theirs is None or ours[1] != "start":
+        return False
+    return theirs[4] == 0 and [*theirs[:4], ours[4], *theirs[5:]] == ours
 
 
 def _defect(what: str) -> InvariantError:
@@ -192,20 +199,71 @@ class _Followed:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.c, self.network = engine.controller, engine.network
+        self._makes: dict[str, Callable[[str, Decision, Job, int, list[Any]], None]] = {
+            "start": self._start, "end": self._end, "requeue": self._requeue, "resize": self._resize,
+            "shape": self._shape,
+        }  # fmt: skip
 
     def carry_out(self, where: str, recorded: Sequence[Decision]) -> None:
         """Make happen what has not by itself. Raises OutputError for what cannot."""
         made = self.network.decided
         for k, decision in enumerate(recorded):
             at, kind, core_id, restarts, *more = decision
-            self.network.advance(int(at))
+            is_made = k < len(made) and made[k] == decision
+            if at > self.engine.now or not (is_made or kind in self._makes):  # what follows within it comes in its turn
+                self.network.advance(int(at))
             if k < len(made) and made[k] == decision:
                 continue  # a request, or a timer that is no rule of scheduling
             job = self.c.state.jobs.get(core_id)
-            act = {"start": self._start, "end": self._end, "requeue": self._requeue}.get(kind)
+            act = self._makes.get(kind)
             if job is None or job.restarts != restarts or act is None:
                 raise _not_followed(f"{where}: {text_of(decision)} is not possible")
+            self._expect_shape(recorded[k:], job)
             act(where, decision, job, int(at), more)
+
+    def _act(self, at: int, what: Callable[[], None]) -> None:
+        self.network.act(at, what, before_others=True)
+
+    def _expect_shape(self, recorded: Sequence[Decision], job: Job) -> None:
+        """Have what a decision says of the cap and the standstill of `job` hold for the change that is made next."""
+        watts, (at, kind, *_) = self.c.watts, recorded[0]
+        if watts is None or kind not in ("start", "resize"):
+            return
+        for other in recorded[1:]:
+            if other[0] == at and other[1] == "shape" and other[2] == job.id:
+                if kind == "start":
+                    watts.want(job, int(other[5]))
+                else:
+                    watts.joint_s = float(other[6])
+                return
+
+    def _resize(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        nodes, cpus = more
+
+        def resize() -> None:
+            c, index = self.c, self.c.state.table.index
+            names = expand(nodes)
+            done = set(names) <= index.keys() and c.resizes.onto(job, from_indices(sorted(index[n] for n in names)))
+            if not done or job.alloc is None or c.state.cluster.cpus_per_node(job.alloc) != cpus:
+                raise _not_followed(f"{where}: {text_of(decision)} is not possible by this version's rules")
+
+        try:
+            self._act(at, resize)
+        finally:
+            if self.c.watts is not None:
+                self.c.watts.joint_s = None
+
+    def _shape(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
+        nodes, cap_mw, _ = more
+        if self.c.watts is None or job.alloc is None or job.n_nodes != nodes:
+            raise _not_followed(f"{where}: {text_of(decision)} is not possible")
+        watts = self.c.watts
+
+        def shape() -> None:
+            watts.set_cap(job, int(cap_mw))
+            self.c.state.actions.append(Reshaped(job))
+
+        self._act(at, shape)
 
     def _start(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         _, partition, nodes, cpus, *layout = more
@@ -221,7 +279,7 @@ class _Followed:
                 raise _not_followed(f"{where}: {text_of(decision)} is not possible by this version's rules")
             c.life_cycle.start(records[0], alloc, "Main")
 
-        self.network.act(at, start)
+        self._act(at, start)
 
     def _place(self, record: Record, indices: list[int]) -> Allocation | None:
         """Exactly these nodes for a record, if they are free for it."""
@@ -242,12 +300,12 @@ class _Followed:
 
     def _end(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         state, code = more
-        self.network.act(at, lambda: end(self.engine, job, state, code))
+        self._act(at, lambda: end(self.engine, job, state, code))
 
     def _requeue(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         if job.alloc is None:
             raise _not_followed(f"{where}: {text_of(decision)} is not possible")
-        self.network.act(at, lambda: self.c.life_cycle.requeue(job, more[0]))
+        self._act(at, lambda: self.c.life_cycle.requeue(job, more[0]))
 
 
 def end(engine: Engine, job: Job, state: str, code: str) -> None:

@@ -30,7 +30,7 @@ from slurmsim.protocol import SOCKET
 LOCK = "lock"
 OURS = (
     LOCK, SOCKET, "journal*", "snapshot*", "*.db*", "*.sqlite*", "conf.running", "slurm.conf", "gres.conf",
-    "topology.conf", "accounting*", "calls*", "log", "bin", "jobs", "spool", "var",
+    "topology.conf", "streams.toml", "power-budget.csv", "accounting*", "calls*", "log", "bin", "jobs", "spool", "var",
 )  # fmt: skip
 """Names slurmsim gives to what it keeps there; whatever else lies there is none of its business."""
 PATIENCE_S = 1.0

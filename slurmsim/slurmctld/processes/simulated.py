@@ -1,8 +1,9 @@
 """Which jobs are simulated, how long they run and how they end: by the script, an environment variable, or the default.
 
 ``#SLURMSIM runtime=90 exit=3`` in the script (anywhere in it), ``SLURMSIM_RUNTIME=90`` and ``SLURMSIM_EXIT=3`` in its
-environment. Without either a script of nothing but ``sleep`` commands and an ``exit`` lasts as long as they say, and
-any other `DEFAULT_S` seconds.
+environment; ``app=LeanMD:parallelism=24:sigma=0.2`` and ``malleable=yes`` say what its application is. Without a run
+time a script of nothing but ``sleep`` commands and an ``exit`` lasts as long as they say, and any other `DEFAULT_S`
+seconds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "+": operator.add, "-": operator.sub,
     "%": operator.mod,
 }  # fmt: skip
-_VARIABLES = {"runtime": "SLURMSIM_RUNTIME", "exit": "SLURMSIM_EXIT"}
+_VARIABLES = {name: f"SLURMSIM_{name.upper()}" for name in ("runtime", "exit", "app", "malleable")}
+EXPECTED = "runtime=TIME exit=STATUS app=APPLICATION malleable=yes|no"
+_YES_NO = {"yes": True, "no": False}
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "export ", "cd ", "env", "module ")
 
@@ -44,24 +47,46 @@ def is_real(asked: Mapping[str, Any]) -> bool:
 
 def behaviour(asked: Mapping[str, Any]) -> Behaviour:
     """What the job of this request does once it runs. Raises Refusal for a line or variable that cannot be read."""
-    script = str(asked.get("script") or "")
-    environment = asked.get("environment") or {}
-    seconds, status = _of_script(_with_task(script, asked.get("array_task_id")))
-    said = [(f"#SLURMSIM {word}", *word.partition("=")[::2])
-            for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()]  # fmt: skip
-    named = {name for _, name, _ in said}
-    said += [(f"{variable}={environment[variable]}", name, environment[variable])
-             for name, variable in _VARIABLES.items() if variable in environment and name not in named]  # fmt: skip
-    for where, name, value in said:
+    seconds, status = _of_script(_with_task(str(asked.get("script") or ""), asked.get("array_task_id")))
+    for where, name, value in _said(asked):
         try:
             if name == "runtime":
                 seconds = _seconds(value)
             elif name == "exit":
                 status = int(value) & 0xFF
+            elif name not in _VARIABLES:
+                raise ValueError(name)
         except ValueError:
-            raise Refusal(f"Invalid {where} (runtime=TIME exit=STATUS)") from None
+            raise Refusal(f"Invalid {where} ({EXPECTED})") from None
     state = JobState.COMPLETED if status == 0 else JobState.FAILED
     return Behaviour(seconds, state, f"{status}:0", -1)
+
+
+def application(asked: Mapping[str, Any]) -> tuple[str, bool] | None:
+    """What the job's application is, and whether it is malleable; None where nothing is said of it. Raises Refusal."""
+    app, malleable, said = "", False, ""
+    for where, name, value in _said(asked):
+        if name == "app":
+            app = value
+        elif name == "malleable":
+            said = where
+            if value not in _YES_NO:
+                raise Refusal(f"Invalid {where} (malleable=yes or no)")
+            malleable = _YES_NO[value]
+    if said and not app:
+        raise Refusal(f"Invalid {said} (app=APPLICATION beside it)")
+    return (app, malleable) if app else None
+
+
+def _said(asked: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What script and environment say: where, the name and the value; the script goes before the environment."""
+    script, environment = str(asked.get("script") or ""), asked.get("environment") or {}
+    said = [(f"#SLURMSIM {word}", *word.partition("=")[::2])
+            for match in _LINE.finditer(script) for word in match[1].replace(",", " ").split()]  # fmt: skip
+    named = {name for _, name, _ in said}
+    said += [(f"{variable}={environment[variable]}", name, str(environment[variable]))
+             for name, variable in _VARIABLES.items() if variable in environment and name not in named]  # fmt: skip
+    return said
 
 
 def _with_task(script: str, task: int | None) -> str:

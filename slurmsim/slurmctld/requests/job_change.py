@@ -30,6 +30,7 @@ BAD_NODES, BAD_NODE_COUNT = "Invalid node name specified", "Node count specifica
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 BAD_TIME = "Invalid time specified"
 HELD = "Job is in held state, pending scheduler release"
+SIZED = "Sizes of a waiting job with an application are not changed: its run time is meant for the largest"
 NOT_PERSISTENT = "Changes to job priority are not persistent, change nice instead"
 NEITHER = "Job is not pending nor running"
 ALL_NODES = 0xFFFFFFFF
@@ -104,7 +105,11 @@ class Update:
             changes["requeue"] = bool(new["requeue"])
         if not _REQUEST.isdisjoint(new):
             asked = {**self.live.asked, **new}
-            changes["request"] = serving(self.cluster, resources(asked), asked)
+            request = changes["request"] = serving(self.cluster, resources(asked), asked)
+            if core.sub.profile is not None and (request.min_nodes, request.max_nodes) != (
+                core.sub.request.min_nodes, core.sub.request.max_nodes
+            ):  # fmt: skip
+                raise Refusal(SIZED)
         return replace(core.sub, exempt=self._exempt(core), **changes)
 
     def _exempt(self, core: Job) -> str:

@@ -18,6 +18,7 @@ from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.fields import likely_nodes
 from slurmsim.slurmctld.requests import allocations, size_limits
+from slurmsim.slurmctld.requests.applications import add_profile, check_cap
 from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
 from slurmsim.slurmctld.requests.settled import settled
@@ -66,6 +67,7 @@ class Submissions:
                 raise Refusal(DENIED)
             person = cluster.people.by_name(asked["user_name"])
         asked = settled(cluster, asked)
+        check_cap(cluster, asked)
         shown = cluster.next_id()
         try:
             size_limits.check(cluster, asked)
@@ -116,6 +118,7 @@ class Submissions:
         requeue, default = bool(cluster.spec.option("JobRequeue")), cluster.controller.state.cluster.default
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
         sub.request = serving(cluster, sub.request, asked)
+        add_profile(cluster, sub, asked)
         if sub.priority and not cluster.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
         if not sub.partitions and default is not None:
@@ -148,21 +151,50 @@ class Submissions:
         before, cluster.last_id = cluster.last_id, shown
         network.tell(cluster.now, [Submit(sub) for sub, _, _ in made])
         if len(network.refused) > already:
-            cluster.last_id = before
+            if cluster.last_id == shown:  # else the job of a stream that came meanwhile has a later one
+                cluster.last_id = before
             _, text = network.refused[already]
             del network.refused[already:]
             for sub, _, _ in made:
                 network.entering.pop(sub.job_id, None)
             raise SubmitError(text)
         for sub, _, _ in made:
-            live = network.entering.pop(sub.job_id)
-            live.core = network.core_of(sub.job_id)
-            cluster.jobs[sub.job_id] = live
-            if live.own_id is not None:
-                cluster.keep(live)
-            network.live[sub.job_id] = live
-            self._storage.entered(live)
-            self._statistics.submitted += 1
+            self._entered(sub.job_id)
         likely_nodes.guess(cluster.controller, [network.live[sub.job_id].core for sub, _, _ in made])
         if array is not None:
             cluster.arrays[shown] = array
+
+    def _entered(self, core_id: int) -> None:
+        """The controller has taken the job: keep its record."""
+        cluster, network = self._cluster, self._cluster.network
+        live = network.entering.pop(core_id)
+        live.core = network.core_of(core_id)
+        cluster.jobs[core_id] = live
+        if live.own_id is not None:
+            cluster.keep(live)
+        network.live[core_id] = live
+        self._storage.entered(live)
+        self._statistics.submitted += 1
+
+    # -- jobs that come by themselves ---------------------------------------------------------------------------------
+
+    def begin(self, asked: dict[str, Any], person: Person, time_limit_s: int | None, run_time: int) -> Submission:
+        """A job of `person` is on its way to the controller, which is to be told; `finish` is for afterwards.
+
+        Its limit and run time are whole seconds, its request is as `submit` has it.
+        """
+        cluster, network = self._cluster, self._cluster.network
+        shown = cluster.next_id()
+        asked = settled(cluster, self._same.share(asked))
+        sub, behaviour = self._make(shown, asked, person)
+        sub.time_limit_s, behaviour.run_time = time_limit_s, run_time
+        live = LiveJob(asked, shown, person, cluster.take_place())
+        live.entered_after = cluster.looks
+        network.entering[shown], network.behaviour[shown] = live, behaviour
+        cluster.last_id = shown
+        return sub
+
+    def finish(self, core_id: int) -> None:
+        """The controller has been told of a job that `begin` made, and took it."""
+        self._entered(core_id)
+        likely_nodes.guess(self._cluster.controller, [self._cluster.jobs[core_id].core])

@@ -77,12 +77,17 @@ def _sums(cluster: LiveCluster, start: int, end: int) -> Iterator[Sum]:
         {"now": cluster.now, "start": start, "end": end},
     )
     for account, user, tres, seconds, waiting in alike:
-        yield account, user, json.loads(tres), seconds, waiting
+        yield account, user, _held(json.loads(tres)), seconds, waiting
     living = (record for row in cluster.rows() for record in cluster.storage.runs(row))
     for row in chain(store.waiting(), living):
         seconds = _overlap(row.start, row.end or cluster.now, start, end) if row.start else 0
         waits = _overlap(row.eligible, row.start or row.end or cluster.now, start, end) if row.eligible else 0
-        yield row.account, row.user, row.tres_alloc, seconds, waits * row.req_cpus
+        yield row.account, row.user, _held(row.tres_alloc), seconds, waits * row.req_cpus
+
+
+def _held(tres: dict[str, int]) -> dict[str, int]:
+    """What a run had for as long as it lasted: energy is used up."""
+    return {name: count for name, count in tres.items() if name != "energy"}
 
 
 def _overlap(first: int, last: int, start: int, end: int) -> int:

@@ -32,7 +32,18 @@ def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, 
             "pending": states[JobState.PENDING], "running": states[JobState.RUNNING],
             "suspended": states[JobState.SUSPENDED], "ended": sum(states[one] for one in FINAL_STATES),
         },
+        "streams": _streams(engine),
     }  # fmt: skip
+
+
+def _streams(engine: Engine) -> list[dict[str, Any]]:
+    """How far each stream is; `open`: it may submit more."""
+    jobs = engine.network.streams
+    return [
+        {"name": one.stream.name, "submitted": one.submitted, "buffered": len(one.waits), "dropped": one.dropped,
+         "refused": one.refused, "open": one.chains > 0}
+        for one in (jobs.sources.sources if jobs is not None else ())
+    ]  # fmt: skip
 
 
 def _resident() -> int:

@@ -16,8 +16,11 @@ QUIET_S = 600
 
 
 def is_idle(engine: Engine) -> bool:
-    """Nothing runs, and nobody who waits will start unless somebody does something."""
+    """Nothing runs, no stream will submit, and nobody who waits will start unless somebody does something."""
     if engine.controller.state.running or engine.controller.solves.awaited is not None:
+        return False
+    streams = engine.network.streams
+    if streams is not None and streams.sources.armed:
         return False
     last, may_start = engine.last_end, False
     for live in engine.jobs.values():

@@ -33,8 +33,11 @@ from slurmsim.core.records.job_queue import PoolQueue, Record
 from slurmsim.core.records.node_table import Allocation, Share
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.reservation import Reservation
+from slurmsim.core.records.shape import Shape
 from slurmsim.core.records.usage_totals import Totals
 from slurmsim.core.scheduling.pool_view import PoolView
+from slurmsim.energy.application import Application
+from slurmsim.energy.profile import Profile
 from slurmsim.model.accounting import Association, Limits, Qos
 from slurmsim.model.node import Gres, NodeSpec
 from slurmsim.model.partition import PartitionSpec
@@ -165,9 +168,18 @@ KINDS: tuple[Kind, ...] = (
         """
         job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
-        exempt
+        exempt profile
     """,
-        profile=_none,
+    ),
+    _kind("profile", Profile, "application min_nodes max_nodes malleable points_s", _found=dict),
+    _kind("application", Application, "t1_s parallelism sigma a b c p_low_w p_high_w beta"),
+    _kind(
+        "power shape",
+        Shape,
+        """
+        by_budget cap_mw charged_mw done_s drawn_mw limit_s lost_s lowered moving_until nodes own_drawn_mw own_mw paused
+        phase_since profile resized_at since slowdown
+    """,
     ),
     _kind(
         "request",

@@ -35,10 +35,18 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     )  # fmt: skip
     yield "people", engine.people, "_by_name _by_uid"
     yield "database", engine.database, "draft ids qos_ids accounts users transactions _next_id _next_qos"
-    yield "storage", engine.storage, "earlier _first _next_index _last_ms"
+    yield "storage", engine.storage, "earlier _first _metered _next_index _last_ms"
     yield "completion log", engine.storage.completed, "written"
     yield "statistics", engine.statistics, "since submitted started completed canceled failed requests users"
     yield "timers", engine.timers, ""
+    streams = engine.network.streams
+    if streams is not None:
+        yield "stream jobs", streams, ""
+        yield "streams", streams.sources, "open armed _queued _turns _heads _pending _running"
+        for source in streams.sources.sources:
+            yield f"stream {source.number}", source, (
+                "following queued submitted dropped refused waits chains broken _passed _second _within"
+            )  # fmt: skip
     yield "network", engine.network, (
         "refused refused_reservations refused_edits behaviour n_told entering live _over _armed _voided _ends _left"
     )  # fmt: skip
@@ -106,6 +114,9 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "obstacles", c.main.walk.pending_reasons, "_up_then _served _taken _taken_at"
     yield "preempt modes", c.modes, "_part_modes"
     yield "preemption", c.preemption, "in_progress freed _doomed _lapses"
+    yield "watts", c.watts, "shapes charged_mw drawn_mw spent_mj joint_s at_once _wanted"
+    yield "reshaping", c.reshaping, ""
+    yield "shortage", c.shortage, "_took"
     yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at"
     yield "policy host", c.host, "passes wake"
     yield "solves", c.solves, "asked solver request answer"

@@ -93,6 +93,20 @@ def test_idle_nodes_are_charged(tmp_path: Path) -> None:
         run(tmp_path, frame, power_budget="319", idle_w="10")
 
 
+def test_idle_nodes_that_are_powered_down_draw_nothing(tmp_path: Path) -> None:
+    """SuspendTime is what shuts idle nodes down; whoever needs one waits until it has booted."""
+    plain = {"min_nodes": -1, "max_nodes": -1, "malleable": 0, "app": ""}
+    frame = jobs({**plain, "nodes": 2, "run_time": 2000}, {**plain, "submit": 1000, "nodes": 3, "run_time": 100})
+    saving = {"SuspendTime": 60, "SuspendTimeout": 30, "ResumeTimeout": 300,
+              "SuspendProgram": "/bin/true", "ResumeProgram": "/bin/true"}  # fmt: skip
+    trace = run(tmp_path, frame, nodes=8, idle_w="10", set=saving, boot_time=60)
+    used = trace.usage_frame().query("partition == ''")
+    assert (used["idle_mw"] == 10 * W * (8 - used["alloc_nodes"] - used["off_nodes"])).all()
+    since = dict(zip(used["time"], used["idle_mw"], strict=True))
+    assert [since[at] for at in (0, 70, 110)] == [60 * W, 60 * W, 0]  # idle for a minute, then half a minute to go down
+    assert ends(trace) == {1: 2000, 2: 1000 + 60 + 100}
+
+
 def test_sizes_and_caps_of_starts(tmp_path: Path) -> None:
     script = Script({1: (4, 30.0), 2: (16, None), 3: (None, 44.5)})
     trace = run(tmp_path, jobs({}, {}, {}), script, power_budget="10000")

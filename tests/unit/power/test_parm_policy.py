@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from power_runs import LEAN, WAVE, column, ends, jobs, run
 
 from slurmsim.cli import main
-from slurmsim.config.files import Carried
 from slurmsim.energy import TABLE
 from slurmsim.errors import SlurmSimError
-from slurmsim.slurmctld.history import making
 from slurmsim.trace.reader import Trace
 from slurmsim_policies.parm.picture import Rules
 
@@ -148,8 +146,6 @@ def test_what_parm_refuses(tmp_path: Path) -> None:
         run(tmp_path, jobs({}), "parm:budget_w=100", power_budget="100")
     with pytest.raises(SlurmSimError, match="policy parm chooses caps itself"):
         run(tmp_path, jobs({}), "parm", power_cap="40")
-    with pytest.raises(SlurmSimError, match="chooses sizes and power of jobs, which only simulations know"):
-        making._policy("sched/parm", tmp_path / "slurm.conf", Carried(tmp_path, {}))
 
 
 def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

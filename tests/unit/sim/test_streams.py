@@ -372,11 +372,3 @@ def test_streams_are_no_jobs_to_convert(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["convert", str(tmp_path / "s.toml"), str(tmp_path / "s.swf")]) == 2
     assert "streams have no jobs to write" in capsys.readouterr().err
     assert not (tmp_path / "s.swf").exists()
-
-
-def test_a_live_cluster_takes_no_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["up", "--state", str(tmp_path / "c"), "--streams", "s.toml"]) == 2
-    assert capsys.readouterr().err == (
-        "slurmsim: error: --streams: jobs of streams come in simulations alone (expected slurmsim run --streams FILE)\n"
-    )
-    assert not (tmp_path / "c").exists()

@@ -42,6 +42,7 @@ AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageEnforce=limits
 PriorityType=priority/multifactor
 """
+STREAMS = "[[stream]]\ngap = 60\nrun = 60\n"
 
 
 def attributes(cls: type) -> set[str]:
@@ -68,9 +69,14 @@ def _assigned(cls: type) -> set[str]:
 
 def _engines(folder: Path) -> list[Engine]:
     (folder / "slurm.conf").write_text(CONF, "utf-8")
-    full = make_engine(new_header(start=0, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), folder)
+    (folder / "s.toml").write_text(STREAMS, "utf-8")
+    texts = {"slurm.conf": CONF, "s.toml": STREAMS}
+    header = new_header(start=0, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, streams="s.toml")
+    full = make_engine({**header, "texts": texts}, folder)
     plain = Engine(make_cluster(2, 4), load_policy("cpu_hours")({}), 0, People({}), 0, run_time=behaviour)
-    return [full, plain]
+    (folder / "slurm.conf").write_text(f"{CONF}SchedulerType=sched/parm\n", "utf-8")
+    power = make_engine(new_header(start=0, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), folder)
+    return [full, plain, power]
 
 
 def _kept(folder: Path) -> dict[str, list[str]]:
