@@ -250,7 +250,11 @@ class JobQueue:
 
     def snapshot(self) -> list[Record]:
         """All records in order, as a list of its own."""
-        found = self.pools[0].records.copy() if len(self.pools) == 1 else list(self.records())
+        found = self.pools[0].records.copy()
+        if len(self.pools) > 1:
+            for pool in self.pools[1:]:
+                found += pool.records
+            found.sort(key=_key)
         return found if self.arrange is None else self.arrange(found)
 
     def reprioritise(self, changes: Iterable[tuple[Record, int]]) -> None:

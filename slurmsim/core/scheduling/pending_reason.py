@@ -22,6 +22,9 @@ _BEFORE_THE_TEST = (Reason.NONE, Reason.PRIORITY, Reason.DEPENDENCY, Reason.BEGI
 _AFTER_THE_TEST = (Reason.RESOURCES, Reason.PARTITION_CONFIG)
 
 
+MOST_REMEMBERED = 4096
+
+
 class PendingReasons:
     """Names what stands between a job and its nodes."""
 
@@ -30,6 +33,7 @@ class PendingReasons:
         # whether compiled requests could be served by the nodes that were up when last asked
         self._up_then: Bitmap = 0
         self._served: dict[CompiledRequest, bool] = {}
+        self._enough: dict[tuple[CompiledRequest, Bitmap], bool] = {}  # whether nodes could serve a request if free
         # nodes of jobs that share with nobody, and when that was worked out
         self._taken: Bitmap = 0
         self._taken_at = -1
@@ -43,13 +47,22 @@ class PendingReasons:
         group = request.candidates & usable & table.up
         if request.required & ~usable:
             return self._not_available(record, usable)
-        empty = Supposed.empty(table)
-        empty.up = table.up
-        if state.selector.place(request, empty, usable) is not None:
+        if self._would_serve(request, group):
             return Reason.RESOURCES
         if not state.selector.possible(request):
             return Reason.BAD_CONSTRAINTS
         return Reason.RESOURCES if group & self._in_the_way(request) else self._not_available(record, usable)
+
+    def _would_serve(self, request: CompiledRequest, group: Bitmap) -> bool:
+        """Whether the nodes `group` could serve `request` if no job had them."""
+        key = request, group
+        found = self._enough.get(key)
+        if found is None:
+            if len(self._enough) >= MOST_REMEMBERED:
+                self._enough.clear()
+            empty = Supposed.empty(self.state.table)
+            found = self._enough[key] = self.state.selector.place(request, empty, group) is not None
+        return found
 
     def _in_the_way(self, request: CompiledRequest) -> Bitmap:
         """Nodes whose jobs keep `request` off them altogether: exclusive ones, or any if it shares nodes with none.
