@@ -166,7 +166,6 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
     from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute
     from slurmsim.trace.reader import read_trace
-    from slurmsim.whatif.study import jittered
     from slurmsim_workloads import write_workload
     from slurmsim_workloads.generators import generate
 
@@ -191,11 +190,10 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
                 accounting=accounting,
                 unknown_accounts="add" if accounting else "stop",
                 streams=files.get("streams"),
-                seed=cell.seed if "streams" in files else 0,
+                seed=cell.seed if "streams" in files or cell.log else 0,
+                jitter=cell.jitter_s if cell.log and cell.seed else 0,
             )
         )
-        if cell.log and cell.seed:
-            prepared.workload = jittered(prepared.workload, cell.jitter_s, cell.seed)
         began = time.process_time()
         made, summary, interrupted = execute(prepared, report=False)
         cpu_s = time.process_time() - began

@@ -55,6 +55,10 @@ class RunKeywords(TypedDict, total=False):
     full_w: float | str | None
     idle_w: float | str | None
     limit: str | None
+    window: str | None
+    load: float | None
+    load_by: str
+    jitter: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,10 @@ class RunOptions:
     full_w: str | None = None
     idle_w: str | None = None
     limit: str | None = None
+    window: str | None = None
+    load: float | None = None
+    load_by: str = "arrivals"
+    jitter: int = 0
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:

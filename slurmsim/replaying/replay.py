@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from slurmsim.core.records.messages import CreateReservation
 from slurmsim.replaying.instances import InstanceSaver
+from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
-from slurmsim.replaying.preparation import FRAME, Prepared, prepare
+from slurmsim.replaying.preparation import Prepared, prepare
 from slurmsim.sim.network import BOOT_S, Durations
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder

@@ -17,7 +17,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.metrics.wait import mean, percentile
 from slurmsim.replaying.options import RunOptions
-from slurmsim.replaying.preparation import Prepared, prepare
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.report.shortfall import shortfalls
@@ -147,27 +147,6 @@ def study(question: Question, progress: Progress | None = None) -> Study:
     )  # fmt: skip
 
 
-def jittered(workload: Workload, jitter_s: int, seed: int) -> Workload:
-    """`workload` with each submit time moved by up to `jitter_s` seconds; times that hang on it move along."""
-    rng = np.random.default_rng(seed)
-    n = len(workload)
-    submit = workload.ints["submit"]
-    moved = submit + rng.integers(-jitter_s, jitter_s, n, endpoint=True)
-    moved = np.maximum(moved, int(submit.min(initial=0)))  # nobody comes before the log begins
-    # the tasks of an array were submitted together
-    arrays = workload.ints["array_job_id"]
-    tasks = np.flatnonzero(arrays != -1)
-    if len(tasks):
-        _, head, which = np.unique(arrays[tasks], return_index=True, return_inverse=True)
-        moved[tasks] = submit[tasks] + (moved - submit)[tasks[head]][which]
-    ints = dict(workload.ints)
-    shift = moved - submit
-    ints["submit"] = moved
-    cancel = ints["cancel_at"]
-    ints["cancel_at"] = np.where(cancel == -1, -1, cancel + shift)
-    return Workload(ints, workload.texts, workload.header, workload.quality).sorted()
-
-
 def _replicates(question: Question) -> Iterator[tuple[Any, Any]]:
     """(job ids, waits) of baseline and change for each replicate, in order, made by as many processes as cores."""
     if not question.replicates:
@@ -197,8 +176,7 @@ def _replicate(task: tuple[RunOptions, int, int]) -> tuple[npt.NDArray[np.int64]
     """One jittered run: job ids and waits. Its trace is not kept."""
     options, jitter_s, seed = task
     with tempfile.TemporaryDirectory(prefix="slurmsim-") as folder:
-        prepared: Prepared = prepare(replace(options, out=folder + "/run"))
-        prepared.workload = jittered(prepared.workload, jitter_s, seed)
+        prepared = prepare(replace(options, out=folder + "/run", jitter=jitter_s, seed=seed))
         made, _, interrupted = execute(prepared, report=False)
         if interrupted:
             raise KeyboardInterrupt

@@ -17,8 +17,8 @@ from slurmsim.fidelity.grade import grade, spearman
 from slurmsim.replaying.options import RunOptions
 from slurmsim.whatif import Question, study
 from slurmsim.whatif.effect import by_class, effect
-from slurmsim.whatif.study import jittered
 from slurmsim.workload import TextColumn, Workload
+from slurmsim_workloads.jitter import jittered
 
 NAN = float("nan")
 N = 60
