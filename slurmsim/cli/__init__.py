@@ -30,6 +30,7 @@ COMMANDS = (
     "fidelity",
     "why",
     "whatif",
+    "sweep",
     "strategy",
     "dispatch",
     "parm",

@@ -7,6 +7,7 @@ goes one object; nobody hands options on one by one.
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -127,6 +128,24 @@ class RunOptions:
                 value = [f"{k}={v}" for k, v in value]
             found[_IN_MANIFEST.get(field.name, field.name)] = value
         return found
+
+    def command(self) -> str:
+        """The words of ``slurmsim run`` that give these options, for a shell."""
+        words = ["slurmsim", "run", "--workload", self.workload]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("workload", "out") or value == field.default:
+                continue
+            name = "--" + field.name.replace("_", "-")
+            if field.name in ("set", "option"):
+                words += [word for key, one in value for word in (name, f"{key}={one}")]
+            elif isinstance(value, tuple):
+                words += [word for one in value for word in (name, one)]
+            elif value is True:
+                words.append(name)
+            else:
+                words.append(f"{name}={value}")
+        return shlex.join([*words, "--out", self.out])
 
 
 def with_run_keywords(function: Callable[..., Any]) -> inspect.Signature:

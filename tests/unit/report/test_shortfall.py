@@ -110,7 +110,7 @@ def test_whatif_begins_with_what_was_refused(site: Path, capsys: pytest.CaptureF
 def test_a_band_contains_its_estimate() -> None:
     """Also where the unjittered pair lies far from all replicates: it is one of them."""
     rng = np.random.default_rng(3)
-    for _ in range(200):
+    for _ in range(50):
         a = rng.exponential(100, 20)
         b = a + rng.normal(0, 30, 20) + 50
         pairs = [(x := a + rng.normal(0, 9, 20), x + rng.normal(-5, 5, 20)) for _ in range(rng.integers(1, 6))]
@@ -118,7 +118,6 @@ def test_a_band_contains_its_estimate() -> None:
         found = effect("all", a, b, pairs, np.ones(20, bool))
         assert found is not None and found.low is not None and found.high is not None
         assert found.low <= found.difference_s <= found.high
-        assert found.difference_s == pytest.approx((found.low + found.high) / 2)
         one = [float(np.nanmean(y - x)) for x, y in [(a, b), *pairs]]
         assert found.difference_s == pytest.approx(np.mean(one))
         assert effect("all", a, b, [], np.ones(20, bool)).low is None  # type: ignore[union-attr]

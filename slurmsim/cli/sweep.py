@@ -1,0 +1,94 @@
+"""``slurmsim sweep FILE.toml``: every cell of a grid of runs, and how the policies in it compare."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurmsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from slurmsim.campaign.sweep import Plan, Sweep
+
+DESCRIPTION = """Run each combination of the workloads, windows, loads, settings, policies and seeds in FILE once, in
+processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
+interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""
+STARVED = 0.5
+"""A cell in which more than this share of the jobs never started says nothing about waits."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    p = subparsers.add_parser("sweep", help="run a grid of cells and compare policies", description=DESCRIPTION)
+    p.add_argument("file", metavar="FILE", type=Path, help="the grid, in TOML")
+    p.add_argument("--out", metavar="DIR", type=Path, help="folder for results; a sweep that is there goes on")
+    p.add_argument("--dry-run", action="store_true", help="show the cells, hours and bytes, and run nothing")
+    p.add_argument("--workers", type=int, default=0, metavar="N", help="processes at most (default: one a core)")
+    p.add_argument("--strict", action="store_true",
+                   help="exit code 1 where in some cell most jobs never started")  # fmt: skip
+    shown = p.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
+    shown.add_argument("--json", action="store_true", help="print the ranking as JSON")
+    p.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sweep. Raises SlurmSimError; returns 0, 1 when cells failed (or, strictly, starved), 130 after Ctrl-C."""
+    from slurmsim.campaign.grid import read_grid
+    from slurmsim.campaign.stopping import stopping_gently
+    from slurmsim.campaign.sweep import make, plan
+    from slurmsim.cli.progress import counting_bar
+
+    if args.workers < 0:
+        raise ConfigError(f"{args.workers} is negative", field="--workers", expected="a number of processes")
+    if args.out is None and not args.dry_run:
+        raise ConfigError("no folder given", field="--out", expected="a folder for results")
+    planned = plan(read_grid(args.file))
+    if args.dry_run:
+        _say_estimate(planned, args.out or Path(), args.workers)
+        return 0
+    shown = not args.quiet and not args.json and sys.stderr.isatty()
+    with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
+        found = make(planned, args.out, workers=args.workers, progress=progress, stopping=stopping)
+    return _say(found, args)
+
+
+def _say(found: Sweep, args: argparse.Namespace) -> int:
+    """Print what came out; the exit code."""
+    from slurmsim.campaign.view import headline
+
+    if args.json:
+        print((found.folder / "ranking.json").read_text("utf-8"), end="")
+    elif not args.quiet:
+        print(f"{found.done:,} of {found.cells:,} cells are done, {found.ran:,} of them now; in {found.folder}")
+        if ranking := (found.folder / "ranking.txt").read_text("utf-8"):
+            print("\n" + ranking, end="")
+    for failure in found.failed:
+        print(f"slurmsim: {failure.cell}: {failure.error}\n  {failure.command}", file=sys.stderr)
+    starved = headline(found.frame(), STARVED)
+    for line in starved:
+        print(f"slurmsim: warning: {line}", file=sys.stderr)
+    if found.interrupted:
+        print(f"slurmsim: interrupted; the same command goes on with the {found.cells - found.done:,} cells that are "
+              "missing", file=sys.stderr)  # fmt: skip
+        return 130
+    return 1 if found.failed or (args.strict and starved) else 0
+
+
+def _say_estimate(planned: Plan, folder: Path, workers: int) -> None:
+    """Cells, hours and bytes."""
+    from slurmsim.campaign.estimate import estimate
+    from slurmsim.campaign.memory import cores
+    from slurmsim.campaign.store import Store
+    from slurmsim.report.text import duration, size
+
+    n = workers or cores()
+    for cell in planned.cells.values():
+        print(cell.name)
+    found = estimate(planned, Store(folder))
+    basis = f"{found.known:,} of them like ones that have run" if found.known else "roughly, by the number of jobs"
+    hours = f"about {found.seconds / 3600:,.2f} hours of one core ({basis}), {duration(found.seconds / n)}"
+    print(f"\n{len(planned.cells):,} cells, {found.cells:,} to run: {hours} with {n} processes; "
+          f"about {size(found.n_bytes)} on disk")  # fmt: skip
