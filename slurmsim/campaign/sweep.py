@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from slurmsim.campaign.keys import RESULTS_VERSION, Keys
 from slurmsim.campaign.measure import work
 from slurmsim.campaign.results import put_text, write_jobs, write_summaries, write_times
 from slurmsim.campaign.store import Store
-from slurmsim.campaign.tasks import Task
+from slurmsim.campaign.tasks import Done, Task
 from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.trace.jsonfile import to_json
@@ -158,19 +159,24 @@ def _run(
 ) -> None:  # fmt: skip
     """Run the cells of `missing`; what becomes of them goes into `found`."""
     tasks = map(partial(_task, planned, store), missing)
-    for done in run_tasks(tasks, workers=workers, stopping=stopping):
-        if isinstance(done.error, OSError | OutputError):  # a full disk: it would be the same with the others
-            reason = done.error.strerror if isinstance(done.error, OSError) else str(done.error)
-            raise OutputError(f"{store.folder}: cannot write: {reason}; what is done stays")
-        if done.error is None:
-            found.done += 1
-            found.ran += 1
-        else:
-            key = done.task.name
-            cell = planned.cells[key]
-            found.failed.append(Failure(cell.name, key, str(done.error), cell.command("failed")))
-        if progress is not None:
-            progress(found.done + len(found.failed), found.cells)
+    with closing(run_tasks(tasks, workers=workers, stopping=stopping)) as running:
+        for done in running:
+            _take(done, planned, store, found)
+            if progress is not None:
+                progress(found.done + len(found.failed), found.cells)
+
+
+def _take(done: Done, planned: Plan, store: Store, found: Sweep) -> None:
+    """What became of one cell. Raises OutputError when nothing can be written any more."""
+    if done.error is None:
+        found.done += 1
+        found.ran += 1
+    elif isinstance(done.error, OSError | OutputError):  # a full disk: it would be the same with the others
+        reason = done.error.strerror if isinstance(done.error, OSError) else str(done.error)
+        raise OutputError(f"{store.folder}: cannot write: {reason}; what is done stays")
+    else:
+        cell = planned.cells[done.task.name]
+        found.failed.append(Failure(cell.name, done.task.name, str(done.error), cell.command("failed")))
 
 
 def _task(planned: Plan, store: Store, key: str) -> Task:

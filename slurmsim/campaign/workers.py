@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 
 from slurmsim.campaign.memory import available_bytes, cores, peak_bytes
@@ -100,7 +100,7 @@ class Peaks:
 def run_tasks(
     tasks: Iterable[Task], *, workers: int = 0, available: int | None = None,
     stopping: Callable[[], bool] = lambda: False,
-) -> Iterator[Done]:  # fmt: skip
+) -> Generator[Done, None, None]:  # fmt: skip
     """Do `tasks` in worker processes; yields each as it is done, in whatever order that happens.
 
     Parameters

@@ -78,19 +78,22 @@ def test_done_cells_are_never_run_again_and_new_ones_are(done: Path, tmp_path: P
 
 def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     """``SLURMSIM_SWEEP_KILLS`` says how often."""
+    kills = int(os.environ.get("SLURMSIM_SWEEP_KILLS", "2"))
     file = tmp_path / "grid.toml"
-    file.write_text(TOML.format(seeds=15))
+    file.write_text(TOML.format(seeds=max(15, 12 * kills)))
     assert main(["sweep", str(file), "--out", str(tmp_path / "whole"), "--quiet"]) == 0
     rng = random.Random(7)
     out = tmp_path / "killed"
     program = [sys.executable, "-P", "-m", "slurmsim", "sweep", str(file), "--out", str(out), "--quiet"]
-    killed = 0
-    for _ in range(int(os.environ.get("SLURMSIM_SWEEP_KILLS", "2"))):
+    killed = []
+    for _ in range(kills):
         with subprocess.Popen(program) as process:
             time.sleep(rng.uniform(0.6, 2.2))
-            killed += process.poll() is None
+            if process.poll() is None:
+                killed.append(len(list(out.glob("cells/*/*.json"))))
             process.kill()
     assert killed
+    print("killed after cells:", killed)
     assert subprocess.run(program).returncode == 0
     assert content(out) == content(tmp_path / "whole")
     assert list((out / "scratch").iterdir()) == [] and list(out.rglob("*.partial")) == []
