@@ -85,10 +85,13 @@ def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     rng = random.Random(7)
     out = tmp_path / "killed"
     program = [sys.executable, "-P", "-m", "slurmsim", "sweep", str(file), "--out", str(out), "--quiet"]
-    killed = []
+    killed: list[int] = []
     for _ in range(kills):
         with subprocess.Popen(program) as process:
-            time.sleep(rng.uniform(0.6, 2.2))
+            wanted = sum(killed[-1:]) + rng.randint(0, 20)  # more cells than there were, and a little later
+            while process.poll() is None and len(list(out.glob("cells/*/*.json"))) < wanted:
+                time.sleep(0.01)
+            time.sleep(rng.uniform(0, 0.2))
             if process.poll() is None:
                 killed.append(len(list(out.glob("cells/*/*.json"))))
             process.kill()
