@@ -30,6 +30,8 @@ from slurmsim.trace.schema import SCHEMA_VERSION
 RESULTS_VERSION = 1
 """Raised when what is kept of a cell changes."""
 _LISTS = ("accounting", "groups")
+_OBJECTS = ("nodename", "partitionname")
+"""What a made-up cluster has of these the log may say, so that only the run can tell whether they are there."""
 _FILES = ("streams", "node_events", "reservations")
 
 
@@ -114,7 +116,8 @@ class Keys:
         scheduler = overrides and dict(overrides).get("SchedulerType")
         conf: dict[str, str] | None = None
         if options.conf is None:
-            make_cluster(options.nodes or 1, options.cpus_per_node or 1, overrides=options.set)
+            everywhere = [pair for pair in options.set if pair[0].lower() not in _OBJECTS]
+            make_cluster(options.nodes or 1, options.cpus_per_node or 1, overrides=everywhere)
         else:
             folder = Path(options.conf).parent
             files = Remembering(folder)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slurmsim.campaign.conclusions import Ranking
 
 Progress = Callable[[int, int], None]
-CELL_BYTES = 4096 + 1024  # a small file and its log, as file systems count them
+CELL_BYTES = 2 * 4096  # a small file and its log, as file systems count them
 
 
 @dataclass(frozen=True, slots=True)

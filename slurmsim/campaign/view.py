@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.campaign.conclusions import MEASURES, Ranking, Row
 from slurmsim.metrics.paired import FEWEST
-from slurmsim.report.shortfall import shortfall
+from slurmsim.report.shortfall import shortfall, starved
 from slurmsim.report.text import duration, number, table
 
 if TYPE_CHECKING:
@@ -63,10 +63,16 @@ def _signed(seconds: float | None) -> str:
     return "–" if seconds is None else ("+" if seconds > 0 else "") + duration(seconds)
 
 
-def headline(frame: pd.DataFrame, share: float) -> list[str]:
-    """A line for each policy of which there are cells in which more than `share` of the jobs never started."""
-    starved = frame[frame["never_started"] + frame["refused"] > share * (frame["jobs"] + frame["refused"])]
+def headline(frame: pd.DataFrame) -> list[str]:
+    """A line for each policy of which there are cells in which most jobs never started."""
+    starving = frame[starved_cells(frame)]
     return [
         f"{policy}: in {len(cells):,} of its cells most jobs never started: no mean says anything about them"
-        for policy, cells in starved.groupby("policy", sort=True)
+        for policy, cells in starving.groupby("policy", sort=True)
     ]  # fmt: skip
+
+
+def starved_cells(frame: pd.DataFrame) -> list[bool]:
+    """Whether each cell is `starved`."""
+    counts = frame[["jobs", "refused", "never_started"]].to_dict("records")
+    return [starved({str(key): value for key, value in one.items()}) for one in counts]

@@ -68,6 +68,7 @@ def add_parser(subparsers: Any) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+    p.add_argument("--strict", action="store_true", help="exit code 1 where most jobs never started")
     p.add_argument(
         "--as-live",
         action="store_true",
@@ -136,11 +137,12 @@ def add_impossible(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
+    """Replay. Raises SlurmSimError; returns 0, 1 where most jobs never started and that counts, 130 after Ctrl-C."""
     from slurmsim.cli.progress import progress_bar
     from slurmsim.replaying.options import RunOptions
     from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute, refused_warning
+    from slurmsim.report.shortfall import shortfall, starved
 
     if args.workload is None:
         if args.streams is None:
@@ -164,8 +166,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(summary, indent=2))
     elif talkative:
-        from slurmsim.report.shortfall import shortfall
-
         if missing := shortfall(summary):
             print(missing + "\n")
         if sum(prepared.workload.quality.dropped.values()) > refused_before:
@@ -174,6 +174,9 @@ def run(args: argparse.Namespace) -> int:
     if interrupted:
         print(f"slurmsim: interrupted; what happened until then is in {folder} (marked partial)", file=sys.stderr)
         return 130
+    if starved(summary):
+        print("slurmsim: warning: most jobs never started: no mean says anything about them", file=sys.stderr)
+        return 1 if args.strict else 0
     return 0
 
 

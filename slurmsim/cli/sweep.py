@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 DESCRIPTION = """Run each combination of the workloads, windows, loads, settings, policies and seeds in FILE once, in
 processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
 interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""
-STARVED = 0.5
-"""A cell in which more than this share of the jobs never started says nothing about waits."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -67,7 +65,7 @@ def _say(found: Sweep, args: argparse.Namespace) -> int:
             print("\n" + ranking, end="")
     for failure in found.failed:
         print(f"slurmsim: {failure.cell}: {failure.error}\n  {failure.command}", file=sys.stderr)
-    starved = headline(found.frame(), STARVED)
+    starved = headline(found.frame())
     for line in starved:
         print(f"slurmsim: warning: {line}", file=sys.stderr)
     if found.interrupted:

@@ -94,10 +94,15 @@ def interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     wide = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, (1 + LEVEL) / 2))
     level = min(1 - 2 * float(ndtr(-wide)), 1 - 1e-9)
     found = bootstrap(
-        (values,), np.mean, confidence_level=level, n_resamples=RESAMPLES, method="percentile", batch=1000,
+        (values,), np.mean, confidence_level=level, n_resamples=RESAMPLES, method="percentile", batch=_batch(n),
         vectorized=True, rng=np.random.default_rng(SEED),
     ).confidence_interval  # fmt: skip
     return min(float(found.low), mean), max(float(found.high), mean)
+
+
+def _batch(n: int) -> int:
+    """Resamples at a time: so many that they need a few megabytes."""
+    return max(1, 2**18 // n)
 
 
 def _flipped(values: npt.NDArray[np.float64]) -> float:
@@ -106,7 +111,7 @@ def _flipped(values: npt.NDArray[np.float64]) -> float:
 
     found = permutation_test(
         (values, np.zeros(len(values))), _mean_difference, permutation_type="samples", n_resamples=RESAMPLES,
-        batch=1000, vectorized=True, rng=np.random.default_rng(SEED),
+        batch=_batch(len(values)), vectorized=True, rng=np.random.default_rng(SEED),
     )  # fmt: skip
     return float(found.pvalue)
 

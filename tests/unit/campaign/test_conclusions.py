@@ -56,7 +56,7 @@ def test_who_started_nothing_cannot_be_first() -> None:
     assert text[1].startswith("idle: 792 jobs never started") and "stands behind" in text[1]
     (refusing,) = rankings(frame(waits, refused={"idle": 99}), "honest")
     assert [row.policy for row in refusing.rows] == ["honest", "idle"]
-    lines = headline(frame(waits, never_started={"idle": 99}), 0.5)
+    lines = headline(frame(waits, never_started={"idle": 99}))
     assert lines == ["idle: in 8 of its cells most jobs never started: no mean says anything about them"]
 
 

@@ -203,7 +203,7 @@ def test_a_full_disk_is_known_before_or_ends_it(tmp_path: Path, monkeypatch: pyt
 
     with monkeypatch.context() as patch:
         patch.setattr(sweep_module.shutil, "disk_usage", lambda _: Free)
-        with pytest.raises(OutputError, match="12 cells need 61,440"):
+        with pytest.raises(OutputError, match="12 cells need 98,304"):
             slurmsim.sweep(GRID, out=tmp_path / "out")
     (tmp_path / "out" / "cells").rmdir()
     (tmp_path / "out" / "cells").touch()  # as little can be written there as on a full disk

@@ -121,3 +121,15 @@ def test_a_band_contains_its_estimate() -> None:
         one = [float(np.nanmean(y - x)) for x, y in [(a, b), *pairs]]
         assert found.difference_s == pytest.approx(np.mean(one))
         assert effect("all", a, b, [], np.ones(20, bool)).low is None  # type: ignore[union-attr]
+
+
+def test_a_run_in_which_most_jobs_never_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.swf"
+    row = "{} {} -1 90000 4 -1 -1 4 90000 -1 1 1 1 1 1 1 -1 -1\n"
+    log.write_text("; MaxNodes: 4\n" + "".join(row.format(i, i) for i in range(1, 4)))
+    words = ["run", "--workload", str(log), "--out", str(tmp_path / "a"), "--quiet", "--until", "99000", "--strict"]
+    assert main(words) == 0  # two of three start
+    words[-2] = "1000"
+    assert main(words) == 1
+    assert "most jobs never started" in capsys.readouterr().err
+    assert main(words[:-1]) == 0
