@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEASURES = {"mean_wait_so_far_s": -1, "mean_bounded_slowdown": -1, "utilization_central": 1}
-"""What is compared, and whether less (-1) or more (1) is better; the first ranks. docs/metrics.md."""
+"""What is compared, and whether less (-1) or more (1) is better. docs/metrics.md."""
+WAIT = next(iter(MEASURES))
+ADDED = {WAIT: 60.0}
+"""What is added before logarithms are taken: waits far below a minute are alike."""
 LEVEL = 0.05
 MISSED = 0.01
 """A policy that left more than this share of jobs unstarted than another did stands behind those that did not."""
@@ -64,7 +67,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The policies on one workload under one load and setting, best first; `left_out` cells had no counterpart."""
+    """The policies on one workload under one load and setting, best first.
+
+    Attributes
+    ----------
+    by
+        The measure that ranks.
+    rows
+        Best first.
+    left_out
+        Cells that had no counterpart of every policy.
+    ratio
+        True over all workloads: means and differences are of logarithms then (with `ADDED`), so that each workload
+        counts alike, long waits or short.
+    """
 
     workload: str
     load: float
@@ -72,6 +88,8 @@ class Ranking:
     baseline: str
     rows: Sequence[Row]
     left_out: int
+    by: str = WAIT
+    ratio: bool = False
 
     @property
     def title(self) -> str:
@@ -80,22 +98,40 @@ class Ranking:
         return ", ".join(filter(None, (self.workload, load, self.settings)))
 
 
-def rankings(frame: pd.DataFrame, baseline: str) -> list[Ranking]:
+def rankings(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> list[Ranking]:
     """One ranking for each workload, load and setting in `frame` (summaries of cells) with at least two policies."""
     found = []
     groups: Any = frame.groupby(["workload", "load", "settings"], sort=True)
     for (workload, load, settings), group in groups:
-        policies = sorted(group["policy"].unique())
-        wide = group.pivot(index=["window", "seed"], columns="policy")
-        whole = wide["jobs"].notna().all(axis=1)
-        if len(policies) > 1 and whole.any() and baseline in policies:
-            rows = _rows(wide[whole], policies, baseline)
-            found.append(Ranking(workload, float(load), settings, baseline, rows,
-                                 len(group) - len(policies) * int(whole.sum())))  # fmt: skip
+        rows, left_out = _compared(group, ["window", "seed"], baseline, by)
+        if rows:
+            found.append(Ranking(workload, float(load), settings, baseline, rows, left_out, by))
     return found
 
 
-def _rows(wide: Any, policies: Sequence[str], baseline: str) -> list[Row]:
+def overall(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> Ranking | None:
+    """The policies over all workloads, loads and settings, by ratios; None where there is but one of these."""
+    where = ["workload", "load", "settings"]
+    if len(frame[where].drop_duplicates()) < 2:
+        return None
+    with np.errstate(divide="ignore"):
+        logs = {name: np.log(frame[name] + ADDED.get(name, 0.0)) for name in MEASURES}
+    table = frame.assign(**{name: values.replace(-np.inf, np.nan) for name, values in logs.items()})
+    rows, left_out = _compared(table, [*where, "window", "seed"], baseline, by)
+    return Ranking("all", 1.0, "", baseline, rows, left_out, by, True) if rows else None
+
+
+def _compared(group: Any, blocks: list[str], baseline: str, by: str) -> tuple[list[Row], int]:
+    """Rows of the policies over the blocks that all of them have, and how many cells lie in others."""
+    policies = sorted(group["policy"].unique())
+    wide = group.pivot(index=blocks, columns="policy")
+    whole = wide["jobs"].notna().all(axis=1)
+    if len(policies) < 2 or not whole.any() or baseline not in policies:
+        return [], 0
+    return _rows(wide[whole], policies, baseline, by), len(group) - len(policies) * int(whole.sum())
+
+
+def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> list[Row]:
     """`wide`: a row a block, columns (figure, policy)."""
     values = {name: {one: wide[name][one].to_numpy(np.float64) for one in policies} for name in MEASURES}
     tests = {name: _tests(values[name], policies) for name in MEASURES}
@@ -103,12 +139,11 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str) -> list[Row]:
     jobs = {one: wide["jobs"][one] + wide["refused"][one] for one in policies}
     share = {one: float(missed[one].sum() / max(1, jobs[one].sum())) for one in policies}
     complete = {one: share[one] <= min(share.values()) + MISSED for one in policies}
-    measure, sign = next(iter(MEASURES.items()))
     means = {name: {one: _mean(values[name][one]) for one in policies} for name in MEASURES}
 
     def place(one: str) -> tuple[bool, float, str]:
         mean = means[measure][one]
-        return not complete[one], np.inf if mean is None else -sign * mean, one
+        return not complete[one], np.inf if mean is None else -MEASURES[measure] * mean, one
 
     order = sorted(policies, key=place)
     ranks = _ranks(order, complete, {pair: p for pair, (_, p) in tests[measure].items()})

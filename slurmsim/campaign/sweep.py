@@ -89,10 +89,12 @@ class Sweep:
         return pd.read_parquet(self.folder / "jobs.parquet")
 
     def rankings(self) -> list[Ranking]:
-        """The policies of each workload beside each other."""
-        from slurmsim.campaign.conclusions import rankings
+        """The policies of each workload, load and setting beside each other, and at last over all of them."""
+        from slurmsim.campaign.conclusions import overall, rankings
 
-        return rankings(self.frame(), self.baseline)
+        frame = self.frame()
+        whole = overall(frame, self.baseline)
+        return rankings(frame, self.baseline) + ([] if whole is None else [whole])
 
 
 def sweep(

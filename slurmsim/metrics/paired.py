@@ -13,8 +13,6 @@ import numpy.typing as npt
 LEVEL = 0.95
 RESAMPLES = 9_999
 SEED = 0xB007  # the same differences give the same interval
-FEWEST = 6
-"""With fewer pairs no difference can be significant at 5 %: 2 of 2**5 signs are 6 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +117,14 @@ def _flipped(values: npt.NDArray[np.float64]) -> float:
 def _mean_difference(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], axis: int = -1) -> npt.NDArray[np.float64]:
     difference: npt.NDArray[np.float64] = np.mean(a, axis=axis) - np.mean(b, axis=axis)
     return difference
+
+
+def fewest(comparisons: int, level: float = 1 - LEVEL) -> int:
+    """The least number of pairs with which a test of so many can be significant: all signs equal are 2 of 2**n."""
+    n = 2
+    while 2.0 ** (1 - n) * comparisons >= level:
+        n += 1
+    return n
 
 
 def holm(p: Sequence[float | None]) -> list[float | None]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from slurmsim.campaign.conclusions import rankings
+from slurmsim.campaign.conclusions import overall, rankings
 from slurmsim.campaign.view import as_text, headline
 
 
@@ -65,6 +65,23 @@ def test_few_pairs_and_missing_cells_are_said() -> None:
     (found,) = rankings(table[:-1], "a")
     assert found.left_out == 1 and found.rows[0].cells == 2
     text = as_text([found])
-    assert "1 cells have no counterpart" in text and "With 2 pairs no test can tell policies apart" in text
+    assert (
+        "1 cells have no counterpart" in text
+        and "With 2 pairs no test can tell 2 policies apart; 6 is the fewest" in text
+    )
     assert [row.rank for row in found.rows] == [1, 1]
     assert rankings(table[table.policy == "a"], "a") == []
+
+
+def test_over_all_workloads_ratios_count() -> None:
+    """Twice the waits of one workload and half of those of another are no difference."""
+    waits = {"base": [940.0] * 8, "other": [1940.0] * 8}
+    turned = {"base": [19_940.0] * 8, "other": [9_940.0] * 8}
+    table = pd.concat([frame(waits), frame(turned).assign(workload="v")])
+    found = overall(table, "base")
+    assert found is not None and found.ratio
+    other = next(row for row in found.rows if row.policy == "other").against["mean_wait_so_far_s"]
+    assert other.mean == pytest.approx(0, abs=1e-9) and other.n == 16 and not other.clear
+    twice = overall(pd.concat([frame(waits), frame(waits).assign(workload="v")]), "base")
+    assert twice is not None and "+100.0 % (+100.0 % to +100.0 %)" in as_text([twice])
+    assert overall(frame(waits), "base") is None

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.metrics.paired import holm, interval, paired
+from slurmsim.metrics.paired import fewest, holm, interval, paired
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8)
 
@@ -52,6 +52,13 @@ def test_intervals_cover_what_they_say() -> None:
 def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, None]) == [pytest.approx(0.03), pytest.approx(0.06), pytest.approx(0.06), None]
     assert holm([0.9, 0.8]) == [1.0, 1.0] and holm([]) == []
+
+
+def test_fewest_pairs() -> None:
+    assert [fewest(k) for k in (1, 3, 45)] == [6, 7, 11]
+    for k in (1, 3, 45):
+        p = [paired([1.0] * fewest(k)).p] * k
+        assert (holm(p)[0] or 1) < 0.05 <= 2 * (holm(p)[0] or 0)
 
 
 def test_students_t_as_in_tables() -> None:
