@@ -31,6 +31,7 @@ COMMANDS = (
     "why",
     "whatif",
     "sweep",
+    "arena",
     "strategy",
     "dispatch",
     "parm",

@@ -35,34 +35,41 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Sweep. Raises SlurmSimError; returns 0, 1 when cells failed (or, strictly, starved), 130 after Ctrl-C."""
     from slurmsim.campaign.grid import read_grid
-    from slurmsim.campaign.stopping import stopping_gently
-    from slurmsim.campaign.sweep import make, plan
-    from slurmsim.cli.progress import counting_bar
+    from slurmsim.campaign.sweep import plan
 
-    if args.workers < 0:
-        raise ConfigError(f"{args.workers} is negative", field="--workers", expected="a number of processes")
     if args.out is None and not args.dry_run:
         raise ConfigError("no folder given", field="--out", expected="a folder for results")
     planned = plan(read_grid(args.file))
     if args.dry_run:
         _say_estimate(planned, args.out or Path(), args.workers)
         return 0
-    shown = not args.quiet and not args.json and sys.stderr.isatty()
-    with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
-        found = make(planned, args.out, workers=args.workers, progress=progress, stopping=stopping)
-    return _say(found, args)
-
-
-def _say(found: Sweep, args: argparse.Namespace) -> int:
-    """Print what came out; the exit code."""
-    from slurmsim.campaign.view import headline
-
+    found = run_planned(planned, args)
     if args.json:
         print((found.folder / "ranking.json").read_text("utf-8"), end="")
     elif not args.quiet:
         print(f"{found.done:,} of {found.cells:,} cells are done, {found.ran:,} of them now; in {found.folder}")
         if ranking := (found.folder / "ranking.txt").read_text("utf-8"):
             print("\n" + ranking, end="")
+    return finish(found, strict=args.strict)
+
+
+def run_planned(planned: Plan, args: argparse.Namespace) -> Sweep:
+    """Run the cells into ``--out`` with a progress bar; Ctrl-C once finishes what runs."""
+    from slurmsim.campaign.stopping import stopping_gently
+    from slurmsim.campaign.sweep import make
+    from slurmsim.cli.progress import counting_bar
+
+    if args.workers < 0:
+        raise ConfigError(f"{args.workers} is negative", field="--workers", expected="a number of processes")
+    shown = not args.quiet and not args.json and sys.stderr.isatty()
+    with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
+        return make(planned, args.out, workers=args.workers, progress=progress, stopping=stopping)
+
+
+def finish(found: Sweep, *, strict: bool) -> int:
+    """Say what went wrong; the exit code."""
+    from slurmsim.campaign.view import headline
+
     for failure in found.failed:
         print(f"slurmsim: {failure.cell}: {failure.error}\n  {failure.command}", file=sys.stderr)
     starved = headline(found.frame())
@@ -72,7 +79,7 @@ def _say(found: Sweep, args: argparse.Namespace) -> int:
         print(f"slurmsim: interrupted; the same command goes on with the {found.cells - found.done:,} cells that are "
               "missing", file=sys.stderr)  # fmt: skip
         return 130
-    return 1 if found.failed or (args.strict and starved) else 0
+    return 1 if found.failed or (strict and starved) else 0
 
 
 def _say_estimate(planned: Plan, folder: Path, workers: int) -> None:
