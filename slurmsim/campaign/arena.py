@@ -119,10 +119,7 @@ def _losses(row: Row, every: Sequence[Ranking]) -> str:
     """To whom, and where."""
     said = []
     for ranking in every:
-        places = {one.policy: one.rank for one in ranking.rows}
-        if row.policy not in places:
-            continue
-        before = [one.policy for one in ranking.rows if one.rank < places[row.policy]]
-        if before:
-            said.append(f"{ranking.title}: to {', '.join(before)}")
+        for one in ranking.rows:
+            if one.policy == row.policy and one.beaten_by:
+                said.append(f"{ranking.title}: to {', '.join(one.beaten_by)}")
     return "; ".join(said) or "to nobody that a test could tell"

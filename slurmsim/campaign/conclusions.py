@@ -50,6 +50,8 @@ class Row:
         Those differences' p, corrected by Holm over all pairs of policies of this ranking and measure.
     complete
         False where it left more than 1 % more jobs unstarted than another.
+    beaten_by
+        Those before it that a test tells apart from it, or that started their jobs where it did not.
     """
 
     policy: str
@@ -63,6 +65,7 @@ class Row:
     against: Mapping[str, Paired]
     p: Mapping[str, float | None]
     complete: bool
+    beaten_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +149,19 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
         return not complete[one], np.inf if mean is None else -MEASURES[measure] * mean, one
 
     order = sorted(policies, key=place)
-    ranks = _ranks(order, complete, {pair: p for pair, (_, p) in tests[measure].items()})
-    rows = []
-    for one in order:
+    chances = {pair: p for pair, (_, p) in tests[measure].items()}
+    chances |= {(b, a): p for (a, b), p in chances.items()}
+    ranks = _ranks(order, complete, chances)
+    rows: list[Row] = []
+    for i, one in enumerate(order):
+        before = [other for other in order[:i] if _apart(chances, other, one) or complete[other] != complete[one]]
         against = {name: _turned(tests[name], one, baseline) for name in MEASURES if one != baseline}
         rows.append(Row(
             one, ranks[one], len(wide), int(wide["jobs"][one].sum()), int(wide["refused"][one].sum()),
             int(wide["never_started"][one].sum()), int(wide["dropped"][one].sum()),
             {name: means[name][one] for name in MEASURES},
             {name: found for name, (found, _) in against.items() if found is not None},
-            {name: p for name, (_, p) in against.items()}, complete[one],
+            {name: p for name, (_, p) in against.items()}, complete[one], tuple(before),
         ))  # fmt: skip
     return rows
 
@@ -193,16 +199,24 @@ def _turned(
 def _ranks(
     order: Sequence[str], complete: Mapping[str, bool], p: Mapping[tuple[str, str], float | None]
 ) -> dict[str, int]:
-    """Places in `order`; whoever no test tells apart from the first of those before shares its place."""
+    """Places in `order`; whoever no test tells apart from the first of those before shares its place.
+
+    `p` has each pair both ways round.
+    """
     ranks: dict[str, int] = {}
     first = order[0]
     for i, one in enumerate(order, 1):
-        chance = p.get((first, one), p.get((one, first)))
-        if one == first or complete[one] != complete[first] or (chance is not None and chance < LEVEL):
+        if one == first or complete[one] != complete[first] or _apart(p, first, one):
             first, ranks[one] = one, i
         else:
             ranks[one] = ranks[first]
     return ranks
+
+
+def _apart(p: Mapping[tuple[str, str], float | None], one: str, other: str) -> bool:
+    """Whether the test tells them apart."""
+    chance = p.get((one, other))
+    return chance is not None and chance < LEVEL
 
 
 def as_dict(ranking: Ranking) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -19,7 +20,7 @@ from slurmsim.campaign.results import put_text, write_jobs, write_summaries, wri
 from slurmsim.campaign.store import Store
 from slurmsim.campaign.tasks import Done, Task
 from slurmsim.campaign.workers import run_tasks
-from slurmsim.errors import ConfigError, OutputError
+from slurmsim.errors import ConfigError, OutputError, SlurmSimError
 from slurmsim.trace.jsonfile import to_json
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from slurmsim.campaign.conclusions import Ranking
 
 Progress = Callable[[int, int], None]
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOTDIR)
+"""Errors with which the other cells would meet as well."""
 CELL_BYTES = 2 * 4096  # a small file and its log, as file systems count them
 
 
@@ -173,12 +176,15 @@ def _take(done: Done, planned: Plan, store: Store, found: Sweep) -> None:
     if done.error is None:
         found.done += 1
         found.ran += 1
-    elif isinstance(done.error, OSError | OutputError):  # a full disk: it would be the same with the others
+    elif isinstance(done.error, OutputError) or getattr(done.error, "errno", None) in NO_ROOM:
         reason = done.error.strerror if isinstance(done.error, OSError) else str(done.error)
         raise OutputError(f"{store.folder}: cannot write: {reason}; what is done stays")
     else:
         cell = planned.cells[done.task.name]
-        found.failed.append(Failure(cell.name, done.task.name, str(done.error), cell.command("failed")))
+        said = " ".join(str(done.error).split())
+        if not isinstance(done.error, SlurmSimError):
+            said = f"{type(done.error).__name__}: {said}; {store.log(done.task.name)}"
+        found.failed.append(Failure(cell.name, done.task.name, said, cell.command("failed")))
 
 
 def _task(planned: Plan, store: Store, key: str) -> Task:

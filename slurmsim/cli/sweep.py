@@ -16,6 +16,8 @@ DESCRIPTION = """Run each combination of the workloads, windows, loads, settings
 processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
 interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""
 
+SHOWN = 10  # failures that are printed; all are in sweep.json
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand."""
@@ -70,8 +72,11 @@ def finish(found: Sweep, *, strict: bool) -> int:
     """Say what went wrong; the exit code."""
     from slurmsim.campaign.view import headline
 
-    for failure in found.failed:
+    for failure in found.failed[:SHOWN]:
         print(f"slurmsim: {failure.cell}: {failure.error}\n  {failure.command}", file=sys.stderr)
+    if len(found.failed) > SHOWN:
+        print(f"slurmsim: {len(found.failed) - SHOWN:,} more cells failed: {found.folder / 'sweep.json'}",
+              file=sys.stderr)  # fmt: skip
     starved = headline(found.frame())
     for line in starved:
         print(f"slurmsim: warning: {line}", file=sys.stderr)

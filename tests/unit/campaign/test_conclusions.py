@@ -38,6 +38,7 @@ def test_best_first_and_equals_together() -> None:
     assert next((row.policy, row.rank) for row in found.rows) == ("fast", 1)
     ranks = {row.policy: row.rank for row in found.rows}
     assert ranks == {"fast": 1, "base": 2, "same": 2, "slow": 4}
+    assert [row.beaten_by for row in found.rows] == [(), ("fast",), ("fast",), ("fast", "base", "same")]
     slow = next(row for row in found.rows if row.policy == "slow")
     against = slow.against["mean_wait_so_far_s"]
     assert against.mean == pytest.approx(50) and against.n == 12 and (slow.p["mean_wait_so_far_s"] or 1) < 0.01

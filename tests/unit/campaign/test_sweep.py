@@ -137,6 +137,33 @@ def test_a_cell_that_fails_says_how_to_run_it_alone(tmp_path: Path, capsys: pyte
     assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 1  # tried again, not kept
 
 
+def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's plug-in that meets a missing file, which is no full disk."""
+    (tmp_path / "strange.py").write_text(
+        "from slurmsim.policy import Policy\nclass Strange(Policy):\n"
+        "    def schedule(self, view, now):\n        open('/nowhere')\n        yield\n"
+    )
+    about = tmp_path / "strange-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: strange\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[slurmsim.policies]\nstrange = strange:Strange\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = slurmsim.sweep({**GRID, "policies": ["strange", "easy"], "seeds": 6}, out=tmp_path / "out", workers=2)
+    assert (found.done, len(found.failed)) == (12, 12)
+    first = found.failed[0]
+    assert first.error.startswith("policy strange: FileNotFoundError: ")
+    (tmp_path / "strange.py").write_text(
+        "from slurmsim_policies.fcfs import Fcfs\nclass Strange(Fcfs):\n    name = ''\n"
+    )
+    sys.modules.pop("strange", None)
+    from slurmsim.campaign.sources import source_digest
+
+    source_digest.cache_clear()
+    again = slurmsim.sweep({**GRID, "policies": ["strange", "easy"], "seeds": 6}, out=tmp_path / "out", workers=2)
+    assert (again.done, again.ran, again.failed) == (24, 12, [])  # another source, so other cells; easy's stay
+    sys.modules.pop("strange", None)
+
+
 def test_starving_cells_are_said_and_strictly_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One job holds the machine until the run stops; the others never start."""
     log = tmp_path / "log.swf"
