@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from slurmsim.campaign.conclusions import Ranking
 
 Progress = Callable[[int, int], None]
+Runner = Callable[..., Generator[Done, None, None]]
+"""(tasks, stopping=…) -> what became of them, as `run_tasks`."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOTDIR)
 """Errors with which the other cells would meet as well."""
 CELL_BYTES = 2 * 4096  # a small file and its log, as file systems count them
@@ -101,8 +103,9 @@ class Sweep:
 
 
 def sweep(
-    grid: str | Path | Mapping[str, Any], *, out: str | Path, workers: int = 0, progress: Progress | None = None
-) -> Sweep:
+    grid: str | Path | Mapping[str, Any], *, out: str | Path, workers: int = 0, dask: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:  # fmt: skip
     """Run every cell of `grid` that has no result in the folder `out` yet, and write the tables of all.
 
     Parameters
@@ -113,6 +116,8 @@ def sweep(
         Folder for results; a sweep that was there before goes on.
     workers
         Processes at most; 0 for as many as cores.
+    dask
+        ``local`` or the address of a Dask scheduler, whose workers see the same folders; see `dask_workers`.
     progress
         Called with cells done and cells in all.
 
@@ -121,7 +126,19 @@ def sweep(
     SlurmSimError
         Something is wrong with the grid or the folder. Cells that fail do not raise; they are in `Sweep.failed`.
     """
-    return make(plan(read_grid(grid)), Path(out), workers=workers, progress=progress)
+    return make(plan(read_grid(grid)), Path(out), runner(workers, dask), progress=progress)
+
+
+def runner(workers: int = 0, dask: str | None = None) -> Runner:
+    """What does tasks: worker processes of our own, or those of Dask. Raises ConfigError."""
+    if workers < 0:
+        raise ConfigError(f"{workers} is negative", field="--workers", expected="a number of processes")
+    if dask is None:
+        return partial(run_tasks, workers=workers)
+    from slurmsim.campaign.dask_workers import check_address, run_on_dask
+
+    check_address(dask)
+    return partial(run_on_dask, address=dask, workers=workers)
 
 
 def plan(grid: Grid) -> Plan:
@@ -138,10 +155,10 @@ def plan(grid: Grid) -> Plan:
 
 
 def make(
-    planned: Plan, folder: Path, *, workers: int = 0, progress: Progress | None = None,
+    planned: Plan, folder: Path, do: Runner, *, progress: Progress | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Sweep:  # fmt: skip
-    """See `sweep`; once `stopping()` is true no further cell begins."""
+    """See `sweep`; `do` does the tasks, and once `stopping()` is true no further cell begins."""
     store = Store(folder)
     with store.opened():
         missing = [key for key in planned.cells if not store.has(key, per_job=planned.grid.per_job)]
@@ -150,7 +167,7 @@ def make(
         if progress is not None:
             progress(found.done, found.cells)
         try:
-            _run(planned, store, missing, found, workers, progress, stopping)
+            _run(planned, store, missing, found, do, progress, stopping)
         except KeyboardInterrupt:
             found.interrupted = True
         found.interrupted |= found.done + len(found.failed) < found.cells
@@ -159,12 +176,12 @@ def make(
 
 
 def _run(
-    planned: Plan, store: Store, missing: Sequence[str], found: Sweep, workers: int, progress: Progress | None,
+    planned: Plan, store: Store, missing: Sequence[str], found: Sweep, do: Runner, progress: Progress | None,
     stopping: Callable[[], bool],
 ) -> None:  # fmt: skip
     """Run the cells of `missing`; what becomes of them goes into `found`."""
     tasks = map(partial(_task, planned, store), missing)
-    with closing(run_tasks(tasks, workers=workers, stopping=stopping)) as running:
+    with closing(do(tasks, stopping=stopping)) as running:
         for done in running:
             _take(done, planned, store, found)
             if progress is not None:

@@ -32,7 +32,7 @@ def main(descriptor: int) -> None:
             content = pipe.recv_bytes()
         except (EOFError, OSError):
             return
-        pipe.send_bytes(_answer(content))
+        pipe.send_bytes(answer(content))
 
 
 def _leave_with_parent() -> None:
@@ -42,8 +42,8 @@ def _leave_with_parent() -> None:
     os._exit(1)
 
 
-def _answer(content: bytes) -> bytes:
-    """(value, error, spent) of one task, pickled."""
+def answer(content: bytes) -> bytes:
+    """Do one task, pickled; returns (value, error, spent), pickled."""
     forget_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     value, error = None, None
@@ -69,7 +69,8 @@ def _answer(content: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _printing_to(log: str) -> Iterator[None]:
-    """Both output streams go to the file `log` (to nowhere if it is empty)."""
+    """Both output streams of the process go to the file `log` (to nowhere if it is empty)."""
+    before = os.dup(1), os.dup(2)
     target = os.open(log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     os.dup2(target, 1)
     os.dup2(target, 2)
@@ -79,3 +80,6 @@ def _printing_to(log: str) -> Iterator[None]:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
+        for descriptor, old in enumerate(before, 1):
+            os.dup2(old, descriptor)
+            os.close(old)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from slurmsim.cli.sweep import finish
+from slurmsim.cli.sweep import add_running, finish
 
 DESCRIPTION = """Run installed policies on a fixed, versioned set of workloads and write a leaderboard: places with
 intervals for waits, slowdowns and use, and where each policy loses to whom. What has been run is not run again: a new
@@ -19,8 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder for results and leaderboard.md")
     p.add_argument("--policy", metavar="NAME[:key=value,…]", action="append", default=[],
                    help="a policy to run beside the baseline, once or more (default: all installed ones)")  # fmt: skip
-    p.add_argument("--workers", type=int, default=0, metavar="N", help="processes at most (default: one a core)")
-    p.add_argument("--strict", action="store_true", help="exit code 1 where in some cell most jobs never started")
+    add_running(p)
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no page")
     shown.add_argument("--json", action="store_true", help="print the rankings as JSON")

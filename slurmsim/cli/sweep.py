@@ -25,13 +25,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     p.add_argument("file", metavar="FILE", type=Path, help="the grid, in TOML")
     p.add_argument("--out", metavar="DIR", type=Path, help="folder for results; a sweep that is there goes on")
     p.add_argument("--dry-run", action="store_true", help="show the cells, hours and bytes, and run nothing")
-    p.add_argument("--workers", type=int, default=0, metavar="N", help="processes at most (default: one a core)")
-    p.add_argument("--strict", action="store_true",
-                   help="exit code 1 where in some cell most jobs never started")  # fmt: skip
+    add_running(p)
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print the ranking as JSON")
     p.set_defaults(func=run)
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Where cells run, and what counts as an error."""
+    parser.add_argument("--workers", type=int, default=0, metavar="N",
+                        help="processes at most (default: one a core)")  # fmt: skip
+    parser.add_argument("--dask", metavar="local|ADDRESS",
+                        help="run on Dask (extra dask): on this machine, or by the scheduler at tcp://127.0.0.1:… or "
+                        "tls://…, whose workers see the same folders")  # fmt: skip
+    parser.add_argument("--strict", action="store_true",
+                        help="exit code 1 where in some cell most jobs never started")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,14 +67,13 @@ def run(args: argparse.Namespace) -> int:
 def run_planned(planned: Plan, args: argparse.Namespace) -> Sweep:
     """Run the cells into ``--out`` with a progress bar; Ctrl-C once finishes what runs."""
     from slurmsim.campaign.stopping import stopping_gently
-    from slurmsim.campaign.sweep import make
+    from slurmsim.campaign.sweep import make, runner
     from slurmsim.cli.progress import counting_bar
 
-    if args.workers < 0:
-        raise ConfigError(f"{args.workers} is negative", field="--workers", expected="a number of processes")
+    do = runner(args.workers, args.dask)
     shown = not args.quiet and not args.json and sys.stderr.isatty()
     with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
-        return make(planned, args.out, workers=args.workers, progress=progress, stopping=stopping)
+        return make(planned, args.out, do, progress=progress, stopping=stopping)
 
 
 def finish(found: Sweep, *, strict: bool) -> int:

@@ -142,8 +142,8 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.strategy",
         ),
         ALL,
-        _set("numpy pandas pyarrow matplotlib tqdm scipy"),
-        late=_set("pandas pyarrow matplotlib tqdm scipy"),
+        _set("numpy pandas pyarrow matplotlib tqdm scipy distributed"),
+        late=_set("pandas pyarrow matplotlib tqdm scipy distributed"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
