@@ -7,6 +7,7 @@ a main guard), and what a policy prints goes to the log of its cell.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -33,6 +34,9 @@ def main(descriptor: int) -> None:
         except (EOFError, OSError):
             return
         pipe.send_bytes(answer(content))
+        if not gc.get_freeze_count():  # what the first task has loaded stays; 27 of 155 ms of a run of 1,000 jobs
+            gc.collect()
+            gc.freeze()
 
 
 def _leave_with_parent() -> None:

@@ -180,14 +180,20 @@ def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway."""
+    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway.
+
+    A process that makes many runs freezes what they share itself, and that is not looked through for each of them.
+    """
     old = gc.get_threshold()
+    frozen = gc.get_freeze_count() > 0
     gc.collect()
-    gc.freeze()
+    if not frozen:
+        gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 50, 50)
     try:
         yield
     finally:
-        gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
-        gc.unfreeze()
+        if not frozen:
+            gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
+            gc.unfreeze()
         gc.set_threshold(*old)
