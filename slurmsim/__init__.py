@@ -1,7 +1,8 @@
 """slurmsim: a Slurm you can hold in one process.
 
-``slurmsim.run`` replays a workload, ``slurmsim.read_trace`` opens what a run left, ``slurmsim.cluster`` is a live
-cluster; all are loaded when first used, because commands that need none of them must start fast.
+``slurmsim.run`` replays a workload, ``slurmsim.sweep`` many, ``slurmsim.read_trace`` opens what a run left,
+``slurmsim.cluster`` is a live cluster; all are loaded when first used, because commands that need none of them must
+start fast.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from slurmsim.campaign.sweep import sweep
     from slurmsim.live.cluster import Cluster, cluster
     from slurmsim.replaying.replay import run
     from slurmsim.trace.reader import Trace, read_trace
 
 
-__all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "run"]
+__all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "run", "sweep"]
 
 
 def compiled() -> bool:
@@ -41,4 +43,8 @@ def __getattr__(name: str) -> Any:
         from slurmsim.live import cluster as live
 
         return getattr(live, name)
+    if name == "sweep":
+        from slurmsim.campaign.sweep import sweep
+
+        return sweep
     raise AttributeError(f"module 'slurmsim' has no attribute {name!r}")

@@ -8,13 +8,15 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from slurmsim import __version__
+from slurmsim.campaign.tasks import Task
+from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import SlurmSimError
 from slurmsim.trace.reader import Trace
 
@@ -104,25 +106,20 @@ def work_all(
     if progress is not None:
         progress(len(found), len(cells))
     if missing:
-        workers = min(workers or os.cpu_count() or 1, len(missing))
+        by_name = {cell.name: cell for cell in missing}
         # the folder is ours, so that it goes with all that killed runs leave in it
-        with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch, ProcessPoolExecutor(workers) as pool:
-            tasks = {pool.submit(work, cell, scratch=scratch): cell for cell in missing}
-            try:
-                for task in as_completed(tasks):
-                    cell = tasks[task]
-                    found[cell.name] = task.result()
-                    _keep(cell, folder, found[cell.name])
+        with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch:
+            do = partial(work, scratch=scratch)
+            tasks = (Task(cell.name, do, (cell,)) for cell in missing)
+            with closing(run_tasks(tasks, workers=workers)) as running:
+                for done in running:
+                    if done.error is not None:
+                        raise done.error
+                    cell = by_name[done.task.name]
+                    found[cell.name] = done.value
+                    _keep(cell, folder, done.value)
                     if progress is not None:
                         progress(len(found), len(cells))
-            except BaseException:
-                # what is under way would go on for minutes, and nobody reads it; no public way before Python 3.14
-                under_way = list((pool._processes or {}).values())
-                pool.shutdown(wait=False, cancel_futures=True)
-                for process in under_way:
-                    process.kill()
-                    process.join()
-                raise
     return {cell.name: found[cell.name] for cell in cells}
 
 
@@ -166,7 +163,6 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
     from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute
     from slurmsim.trace.reader import read_trace
-    from slurmsim.whatif.study import jittered
     from slurmsim_workloads import write_workload
     from slurmsim_workloads.generators import generate
 
@@ -191,11 +187,10 @@ def _run(cell: Cell, *, measure: Measure, scratch: str) -> dict[str, Any]:
                 accounting=accounting,
                 unknown_accounts="add" if accounting else "stop",
                 streams=files.get("streams"),
-                seed=cell.seed if "streams" in files else 0,
+                seed=cell.seed if "streams" in files or cell.log else 0,
+                jitter=cell.jitter_s if cell.log and cell.seed else 0,
             )
         )
-        if cell.log and cell.seed:
-            prepared.workload = jittered(prepared.workload, cell.jitter_s, cell.seed)
         began = time.process_time()
         made, summary, interrupted = execute(prepared, report=False)
         cpu_s = time.process_time() - began

@@ -30,6 +30,8 @@ COMMANDS = (
     "fidelity",
     "why",
     "whatif",
+    "sweep",
+    "arena",
     "strategy",
     "dispatch",
     "parm",

@@ -21,7 +21,11 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster (gres.conf beside it)")
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
-    p.add_argument("--workload", metavar="FILE", help="job log: SWF, sacct -P dump or Parquet; or streams")
+    p.add_argument(
+        "--workload",
+        metavar="FILE",
+        help="job log: SWF, sacct -P dump or Parquet; streams; or generate:MODEL[:key=value,…]",
+    )
     p.add_argument("--streams", metavar="FILE", help="streams of jobs in TOML, alone or on top of the log")
     p.add_argument("--feedback", action="store_true",
                    help="users wait for results: sessions and think times inferred from the log")  # fmt: skip
@@ -32,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
     p.add_argument("--seed", type=int, default=0, metavar="N", help="seed of whatever is drawn (default 0)")
     p.add_argument("--until", metavar="TIME", help="stop there: seconds, +D-HH:MM:SS or a date")
     p.add_argument("--jobs", type=int, metavar="N", help="replay the first N jobs only")
+    add_variants(p)
     p.add_argument(
         "--node-events",
         metavar="FILE",
@@ -63,12 +68,25 @@ def add_parser(subparsers: Any) -> None:
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
+    p.add_argument("--strict", action="store_true", help="exit code 1 where most jobs never started")
     p.add_argument(
         "--as-live",
         action="store_true",
         help="passes come as in a live cluster, where a second's facts are told one by one",
     )
     p.set_defaults(func=run)
+
+
+def add_variants(parser: argparse.ArgumentParser) -> None:
+    """The options that make another log of the same."""
+    parser.add_argument("--window", metavar="FROM,TO", help="only jobs submitted in between, times as --until has them")
+    parser.add_argument("--load", type=float, metavar="FACTOR", help="so many times the log's own load")
+    parser.add_argument("--load-by", choices=("arrivals", "users"), default="arrivals",
+                        help="arrivals (default): divide the gaps between submissions, which makes days shorter, too "
+                        "(Feitelson 2015); users: draw users with all their jobs, moved by whole weeks, which loses "
+                        "what ties users together (Zakay and Feitelson 2013)")  # fmt: skip
+    parser.add_argument("--jitter", type=int, default=0, metavar="SECONDS",
+                        help="move each submit time by up to this much, drawn by --seed (default 0)")  # fmt: skip
 
 
 def _add_power(parser: argparse.ArgumentParser) -> None:
@@ -119,11 +137,12 @@ def add_impossible(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Replay. Raises SlurmSimError; returns 0, or 130 after Ctrl-C."""
+    """Replay. Raises SlurmSimError; returns 0, 1 where most jobs never started and that counts, 130 after Ctrl-C."""
     from slurmsim.cli.progress import progress_bar
     from slurmsim.replaying.options import RunOptions
     from slurmsim.replaying.preparation import prepare
     from slurmsim.replaying.replay import execute, refused_warning
+    from slurmsim.report.shortfall import shortfall, starved
 
     if args.workload is None:
         if args.streams is None:
@@ -147,8 +166,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(summary, indent=2))
     elif talkative:
-        from slurmsim.report.shortfall import shortfall
-
         if missing := shortfall(summary):
             print(missing + "\n")
         if sum(prepared.workload.quality.dropped.values()) > refused_before:
@@ -157,6 +174,9 @@ def run(args: argparse.Namespace) -> int:
     if interrupted:
         print(f"slurmsim: interrupted; what happened until then is in {folder} (marked partial)", file=sys.stderr)
         return 130
+    if starved(summary):
+        print("slurmsim: warning: most jobs never started: no mean says anything about them", file=sys.stderr)
+        return 1 if args.strict else 0
     return 0
 
 

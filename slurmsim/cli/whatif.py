@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
                           "--changed-accounting or --changed-reservations")  # fmt: skip
     out = Path(args.out)
     base = [parse_override(item) for item in args.base_set]
-    given = run_keywords(args) | {"policy": None}
+    given = run_keywords(args) | {"policy": None, "jitter": 0}
     change = given["set"]
     before = given | {"out": out / "baseline", "set": base}
     after = given | {

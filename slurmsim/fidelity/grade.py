@@ -88,14 +88,6 @@ def grade(logged: Floats, replayed: Floats) -> Fit:
 
 def spearman(a: Floats, b: Floats) -> float | None:
     """Rank correlation with ties at their mean rank; None when one side is constant."""
-    x, y = _ranks(a), _ranks(b)
-    x, y = x - x.mean(), y - y.mean()
-    scale = float(np.sqrt((x * x).sum() * (y * y).sum()))
-    return float((x * y).sum() / scale) if scale > 0 else None
+    from scipy.stats import spearmanr
 
-
-def _ranks(values: Floats) -> Floats:
-    _, inverse, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    mean: Floats = last - (count - 1) / 2
-    return mean[inverse]
+    return float(spearmanr(a, b).statistic) if np.ptp(a) and np.ptp(b) else None

@@ -7,12 +7,6 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# 97.5 % points of Student's t for 1, 2, 3 … degrees of freedom; beyond the last the normal one is near enough.
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -28,7 +22,9 @@ class Estimate:
         n = len(values)
         if n == 1:
             return cls(values[0], None, 1)
-        t = _T[n - 2] if n - 2 < len(_T) else 1.96
+        from scipy.special import stdtrit
+
+        t = float(stdtrit(n - 1, 0.975))
         return cls(statistics.fmean(values), t * statistics.stdev(values) / math.sqrt(n), n)
 
     @property

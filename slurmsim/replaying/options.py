@@ -7,6 +7,7 @@ goes one object; nobody hands options on one by one.
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -55,6 +56,10 @@ class RunKeywords(TypedDict, total=False):
     full_w: float | str | None
     idle_w: float | str | None
     limit: str | None
+    window: str | None
+    load: float | None
+    load_by: str
+    jitter: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,10 @@ class RunOptions:
     full_w: str | None = None
     idle_w: str | None = None
     limit: str | None = None
+    window: str | None = None
+    load: float | None = None
+    load_by: str = "arrivals"
+    jitter: int = 0
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:
@@ -119,6 +128,24 @@ class RunOptions:
                 value = [f"{k}={v}" for k, v in value]
             found[_IN_MANIFEST.get(field.name, field.name)] = value
         return found
+
+    def command(self) -> str:
+        """The words of ``slurmsim run`` that give these options, for a shell."""
+        words = ["slurmsim", "run", "--workload", self.workload]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("workload", "out") or value == field.default:
+                continue
+            name = "--" + field.name.replace("_", "-")
+            if field.name in ("set", "option"):
+                words += [word for key, one in value for word in (name, f"{key}={one}")]
+            elif isinstance(value, tuple):
+                words += [word for one in value for word in (name, one)]
+            elif value is True:
+                words.append(name)
+            else:
+                words.append(f"{name}={value}")
+        return shlex.join([*words, "--out", self.out])
 
 
 def with_run_keywords(function: Callable[..., Any]) -> inspect.Signature:

@@ -23,6 +23,7 @@ from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy, configured_policy, load_policy, parse_policy
 from slurmsim.replaying.instances import check_folder
+from slurmsim.replaying.jobs import FRAME, GENERATE, generator_of, jobs_of
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.power import power_spec
 from slurmsim.replaying.until import parse_until
@@ -37,8 +38,6 @@ from slurmsim.sim.simulation import Timed
 from slurmsim.toml_file import beside
 from slurmsim.workload import Workload
 
-FRAME = "a DataFrame"
-"""The name of a workload that is no file."""
 _time = attrgetter("time")
 
 
@@ -70,8 +69,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
 
     With `frame`, a pandas DataFrame, that is the workload.
     """
-    from slurmsim_workloads import read_workload
-    from slurmsim_workloads.parquet import digest, from_frame
+    from slurmsim_workloads.parquet import digest
 
     policy_name, policy_options = parse_policy(options.policy) if options.policy is not None else ("", {})
     if options.policy is not None and not policy_name:
@@ -106,21 +104,9 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
                                overrides=overrides)  # fmt: skip
         reader_options.setdefault("max_procs", str(sum(n.cpus for n in cluster.nodes)))
     reader = reader_options if options.nodes is None or _is_swf(options) else dict(options.option)
-    if frame is None:
-        workload = read_workload(options.workload, options.format, reader)
-    else:
-        if options.format is not None or options.option:
-            raise ConfigError("a DataFrame has no format", field="--format", expected="neither --format nor --option")
-        workload = from_frame(frame, options.workload)
-    own = {} if frame is None else {"workload_sha256": digest(workload)}
-    if options.streams is not None:
-        workload = _with_streams(workload, options)
-    if options.jobs is not None and options.jobs < len(workload):
-        workload = workload.take(np.arange(options.jobs))
-    if options.feedback:
-        from slurmsim_workloads.feedback import with_feedback
-
-        workload = with_feedback(workload, options.workload)
+    workload = jobs_of(options, reader, frame)
+    on_file = frame is None and generator_of(options.workload) is None
+    own = {} if on_file else {"workload_sha256": digest(workload)}
     if cluster is None:
         cluster = _cluster_of_header(workload, options, overrides)
     if options.conf is None:
@@ -160,16 +146,6 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     return Prepared(options, cluster, findings, workload, policy, name, until, timed, endless, hashes, accounting)
 
 
-def _with_streams(workload: Workload, options: RunOptions) -> Workload:
-    """`workload` and the streams of ``--streams`` on top of it."""
-    from slurmsim_workloads import read_workload
-
-    assert options.streams is not None
-    if workload.streams is not None:
-        raise ConfigError("the workload is streams already", field="--streams", expected="a job log beside it")
-    return replace(workload, streams=read_workload(options.streams, "streams").streams)
-
-
 def _check_numbers(options: RunOptions) -> None:
     if options.seed < 0:
         raise ConfigError(f"{options.seed} is negative", field="--seed", expected="a whole number >= 0")
@@ -179,6 +155,8 @@ def _check_numbers(options: RunOptions) -> None:
         check_folder(Path(options.save_instances), options.max_instances)
     if options.boot_time is not None and options.boot_time < 0:
         raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
+    if options.jitter < 0:
+        raise ConfigError(f"{options.jitter} is negative", field="--jitter", expected="seconds")
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
 
@@ -201,7 +179,7 @@ def _timed(
 def _hashes(options: RunOptions) -> dict[str, Any]:
     """SHA-256 of each input file, under the names the manifest has for them."""
     hashes: dict[str, Any] = {}
-    if options.workload != FRAME:
+    if options.workload != FRAME and not options.workload.startswith(GENERATE):
         hashes["workload_sha256"] = _sha256(options.workload)
     if options.streams is not None:
         hashes["streams_sha256"] = _sha256(options.streams)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from slurmsim.core.records.messages import CreateReservation
 from slurmsim.replaying.instances import InstanceSaver
+from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
-from slurmsim.replaying.preparation import FRAME, Prepared, prepare
+from slurmsim.replaying.preparation import Prepared, prepare
 from slurmsim.sim.network import BOOT_S, Durations
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
@@ -179,14 +180,20 @@ def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway."""
+    """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway.
+
+    A process that makes many runs freezes what they share itself, and that is not looked through for each of them.
+    """
     old = gc.get_threshold()
+    frozen = gc.get_freeze_count() > 0
     gc.collect()
-    gc.freeze()
+    if not frozen:
+        gc.freeze()
     gc.set_threshold(GC_THRESHOLD, 50, 50)
     try:
         yield
     finally:
-        gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
-        gc.unfreeze()
+        if not frozen:
+            gc.freeze()  # what is new counts as looked at, or the next allocation would look through all of it
+            gc.unfreeze()
         gc.set_threshold(*old)

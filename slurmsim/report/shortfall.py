@@ -7,6 +7,8 @@ from typing import Any
 
 from slurmsim.report.text import duration
 
+STARVED = 0.5
+"""A run in which more than this share of the jobs never started says nothing about waits."""
 _WORDS = (("refused", "refused"), ("never_started", "never started"), ("dropped", "left out of the log"))
 
 
@@ -28,6 +30,12 @@ def shortfall(summary: Mapping[str, Any]) -> str:
         if summary.get("mean_wait_so_far_s") is not None:
             text += f"; with the waits so far of the others the mean is {duration(summary['mean_wait_so_far_s'])}"
     return text + "."
+
+
+def starved(summary: Mapping[str, Any]) -> bool:
+    """Whether most of a run's submissions never started: refused ones count, those left out of the log do not."""
+    asked = summary["jobs"] + summary["refused"]
+    return bool(summary["never_started"] + summary["refused"] > STARVED * asked)
 
 
 def shortfalls(names: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.metrics.estimate import Estimate
+from slurmsim.metrics.paired import interval
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+NOBODY = "(none)"
 SAME_S = 60.0  # a start that moves by less than this neither gains nor loses
 
 
@@ -21,8 +22,8 @@ class Effect:
 
     Each pair of replays (one without jitter, the replicates with one of their own, the same in both of a pair) gives a
     mean before, one after and their difference, over the jobs that started in both; `baseline_s` and `changed_s` are
-    the means of those over the pairs. `low`, `high`: the 95 % interval of the mean difference (Student's t of the
-    paired differences), so the estimate is its centre; None without replicates. `jobs`, `gain`, `lose`: how many jobs
+    the means of those over the pairs. `low`, `high`: the 95 % interval of the mean difference (`metrics.paired`), in
+    which the estimate always is; None without replicates. `jobs`, `gain`, `lose`: how many jobs
     started in both of the unjittered pair, and which shares of them start more than 60 s earlier, later.
     """
 
@@ -66,8 +67,8 @@ def effect(
         if kept.any():
             means.append((float(x[kept].mean()), float(y[kept].mean())))
     before, after = (float(np.mean(column)) for column in zip(*means, strict=True))
-    found = Estimate.of([y - x for x, y in means])
-    low, high = (None, None) if found.half is None else (after - before - found.half, after - before + found.half)
+    shifts = np.array([y - x for x, y in means])
+    low, high = interval(shifts) if len(shifts) > 1 else (None, None)
     return Effect(
         name, int(both.sum()), before, after, low, high,
         float((shift < -SAME_S).mean()), float((shift > SAME_S).mean()),
@@ -83,6 +84,10 @@ def by_class(
     most: int | None = 12,
 ) -> list[Effect]:
     """An effect for each class, most jobs first (`most` None: all, in the order of `names`)."""
-    found = [effect(name or "(none)", baseline, changed, pairs, codes == i) for i, name in enumerate(names)]
-    kept = [e for e in found if e is not None]
-    return kept if most is None else sorted(kept, key=lambda e: (-e.jobs, e.name))[:most]
+    started = codes[~np.isnan(baseline) & ~np.isnan(changed)]
+    jobs = np.bincount(started[started >= 0], minlength=len(names)).tolist()
+    order = list(range(len(names)))
+    if most is not None:  # chosen before they are worked out: a site has thousands of users
+        order = sorted(order, key=lambda i: (-jobs[i], names[i] or NOBODY))[:most]
+    found = (effect(names[i] or NOBODY, baseline, changed, pairs, codes == i) for i in order)
+    return [e for e in found if e is not None]

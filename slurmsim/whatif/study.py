@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.campaign.tasks import Task
+from slurmsim.campaign.workers import run_tasks
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.metrics.wait import mean, percentile
 from slurmsim.replaying.options import RunOptions
-from slurmsim.replaying.preparation import Prepared, prepare
+from slurmsim.replaying.preparation import prepare
 from slurmsim.replaying.replay import execute
 from slurmsim.report.series import size_classes
 from slurmsim.report.shortfall import shortfalls
@@ -147,59 +147,29 @@ def study(question: Question, progress: Progress | None = None) -> Study:
     )  # fmt: skip
 
 
-def jittered(workload: Workload, jitter_s: int, seed: int) -> Workload:
-    """`workload` with each submit time moved by up to `jitter_s` seconds; times that hang on it move along."""
-    rng = np.random.default_rng(seed)
-    n = len(workload)
-    submit = workload.ints["submit"]
-    moved = submit + rng.integers(-jitter_s, jitter_s, n, endpoint=True)
-    moved = np.maximum(moved, int(submit.min(initial=0)))  # nobody comes before the log begins
-    # the tasks of an array were submitted together
-    arrays = workload.ints["array_job_id"]
-    tasks = np.flatnonzero(arrays != -1)
-    if len(tasks):
-        _, head, which = np.unique(arrays[tasks], return_index=True, return_inverse=True)
-        moved[tasks] = submit[tasks] + (moved - submit)[tasks[head]][which]
-    ints = dict(workload.ints)
-    shift = moved - submit
-    ints["submit"] = moved
-    cancel = ints["cancel_at"]
-    ints["cancel_at"] = np.where(cancel == -1, -1, cancel + shift)
-    return Workload(ints, workload.texts, workload.header, workload.quality).sorted()
-
-
 def _replicates(question: Question) -> Iterator[tuple[Any, Any]]:
     """(job ids, waits) of baseline and change for each replicate, in order, made by as many processes as cores."""
-    if not question.replicates:
-        return
-    seeds = [question.baseline.seed + 1 + k for k in range(question.replicates)]
-    tasks = [(options, question.jitter_s, seed) for seed in seeds for options in (question.baseline, question.changed)]
-    with _pool(min(len(tasks), os.cpu_count() or 1)) as run:
-        results = iter(run(tasks))
-        for first in results:
-            yield first, next(results)
+    tasks = []
+    for k in range(question.replicates):
+        for side, options in enumerate((question.baseline, question.changed)):
+            moved = replace(options, jitter=question.jitter_s, seed=question.baseline.seed + 1 + k)
+            tasks.append(Task(f"{k} {side}", _replicate, (moved,), str(side)))
+    found: dict[str, Any] = {}
+    k = 0
+    with closing(run_tasks(tasks)) as running:
+        for done in running:
+            if done.error is not None:
+                raise done.error
+            found[done.task.name] = done.value
+            while f"{k} 0" in found and f"{k} 1" in found:
+                yield found.pop(f"{k} 0"), found.pop(f"{k} 1")
+                k += 1
 
 
-@contextmanager
-def _pool(workers: int) -> Iterator[Callable[[list[Any]], Iterable[Any]]]:
-    if workers == 1:
-        yield lambda tasks: map(_replicate, tasks)
-        return
-    with ProcessPoolExecutor(workers) as pool:
-        try:
-            yield lambda tasks: pool.map(_replicate, tasks)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _replicate(task: tuple[RunOptions, int, int]) -> tuple[npt.NDArray[np.int64], Floats]:
+def _replicate(options: RunOptions) -> tuple[npt.NDArray[np.int64], Floats]:
     """One jittered run: job ids and waits. Its trace is not kept."""
-    options, jitter_s, seed = task
     with tempfile.TemporaryDirectory(prefix="slurmsim-") as folder:
-        prepared: Prepared = prepare(replace(options, out=folder + "/run"))
-        prepared.workload = jittered(prepared.workload, jitter_s, seed)
-        made, _, interrupted = execute(prepared, report=False)
+        made, _, interrupted = execute(prepare(replace(options, out=folder + "/run")), report=False)
         if interrupted:
             raise KeyboardInterrupt
         return _waits(read_trace(made))

@@ -102,5 +102,6 @@ def test_refused_submissions_are_warned_about_even_when_quiet(tmp_path: Path, mo
     prepare(tmp_path, case)
     outcome = run_cli(*command(case))
     assert outcome.code == 0 and outcome.out == ""
-    (line,) = outcome.err.splitlines()
-    assert is_warning(line) and "Slurm would refuse 5 submissions" in line
+    lines = outcome.err.splitlines()
+    assert [is_warning(line) for line in lines] == [True, True]
+    assert "Slurm would refuse 5 submissions" in lines[0] and "most jobs never started" in lines[1]

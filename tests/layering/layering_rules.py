@@ -90,7 +90,12 @@ LAYERS: dict[str, Layer] = {
         _set("vocabulary bitmap capacity model config policy core workload schema trace energy"),
         _set("numpy simpy"),
     ),
-    "metrics": Layer(("slurmsim.metrics",), _set("vocabulary schema trace"), _set("numpy pyarrow pandas")),
+    "metrics": Layer(
+        ("slurmsim.metrics",),
+        _set("vocabulary schema trace"),
+        _set("numpy pyarrow pandas scipy"),
+        _set("pandas matplotlib scipy"),
+    ),
     "report": Layer(
         ("slurmsim.report",),
         _set("vocabulary schema trace metrics energy"),
@@ -132,14 +137,15 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.cli",
             "slurmsim.live",
             "slurmsim.bench",
+            "slurmsim.campaign",
             "slurmsim.replaying",
             "slurmsim.fidelity",
             "slurmsim.whatif",
             "slurmsim.strategy",
         ),
         ALL,
-        _set("numpy pandas matplotlib tqdm scipy"),
-        late=_set("pandas matplotlib tqdm scipy"),
+        _set("numpy pandas pyarrow matplotlib tqdm scipy distributed"),
+        late=_set("pandas pyarrow matplotlib tqdm scipy distributed"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(

@@ -101,7 +101,7 @@ def test_slurms_rules_in_the_words_of_slurm(tmp_path: Path) -> None:
 
 def test_it_goes_on_where_it_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All is there: nothing is run again."""
-    monkeypatch.setattr("slurmsim.bench.runs.ProcessPoolExecutor", None)
+    monkeypatch.setattr("slurmsim.bench.runs.run_tasks", None)
     assert len(experiment(folder, parts=["queue"], seeds=2, jobs=1000, workers=1).runs) == 6
 
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from slurmsim.cli import main
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import grade, spearman
+from slurmsim.metrics.paired import interval
 from slurmsim.replaying.options import RunOptions
 from slurmsim.whatif import Question, study
 from slurmsim.whatif.effect import by_class, effect
-from slurmsim.whatif.study import jittered
 from slurmsim.workload import TextColumn, Workload
+from slurmsim_workloads.jitter import jittered
 
 NAN = float("nan")
 N = 60
@@ -79,8 +80,9 @@ def test_effect_by_hand() -> None:
     assert found.jobs == 3
     assert (found.baseline_s, found.changed_s) == pytest.approx((1100 / 3 + np.mean(shift), 200 + 2 * np.mean(shift)))
     assert found.difference_s == pytest.approx(-500 / 3 + np.mean(shift))
-    half = 2.571 * np.std(shift, ddof=1) / np.sqrt(6)  # Student's t for five degrees of freedom
-    assert (found.low, found.high) == pytest.approx((found.difference_s - half, found.difference_s + half))
+    assert (found.low, found.high) == pytest.approx(
+        tuple(-500 / 3 + end for end in interval(numbers(*shift))), rel=1e-9
+    )
     assert found.clear
     assert (found.gain, found.lose) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
 

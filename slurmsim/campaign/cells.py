@@ -1,0 +1,56 @@
+"""A cell of a campaign: one run, where it stands in the grid, and the command that makes it alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from slurmsim.replaying.options import RunOptions
+
+AXES = ("workload", "window", "load", "settings", "policy", "seed")
+"""What tells the cells of a grid apart, in the order in which they are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run of a campaign.
+
+    Attributes
+    ----------
+    workload, window, settings, policy
+        Names from the grid; empty where the grid has no such axis.
+    load
+        Times the workload's own load.
+    seed
+        Of whatever is drawn.
+    options
+        What `slurmsim run` is told; its `out` is empty.
+    """
+
+    workload: str
+    window: str
+    load: float
+    settings: str
+    policy: str
+    seed: int
+    options: RunOptions
+
+    @property
+    def labels(self) -> tuple[str, str, float, str, str, int]:
+        """Its place in the grid, in the order of `AXES`."""
+        return (self.workload, self.window, self.load, self.settings, self.policy, self.seed)
+
+    @property
+    def name(self) -> str:
+        """``kth, load 1.2, easy, seed 3``: for messages."""
+        load = "" if self.load == 1 else f"load {self.load:g}"
+        return ", ".join(filter(None, (self.workload, self.window, load, self.settings, self.policy,
+                                       f"seed {self.seed}")))  # fmt: skip
+
+    @property
+    def kind(self) -> str:
+        """Cells of one kind need about the same time and memory."""
+        return "\0".join((self.workload, self.window, self.settings, self.policy))
+
+    def command(self, out: str) -> str:
+        """The command line that makes this run alone, into the folder `out`."""
+        return replace(self.options, out=out).command()

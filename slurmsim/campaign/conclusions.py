@@ -1,0 +1,224 @@
+"""Which policy was better, by how much, and how sure that is: paired by what the cells have in common.
+
+Cells that differ in their policy alone had the same jobs at the same times (common random numbers), so their
+difference is the policy's. Pairs of one workload, load and setting, over its windows and seeds, are compared together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.metrics.paired import Paired, holm, paired
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = {"mean_wait_so_far_s": -1, "mean_bounded_slowdown": -1, "utilization_central": 1}
+"""What is compared, and whether less (-1) or more (1) is better. docs/metrics.md."""
+WAIT = next(iter(MEASURES))
+ADDED = {WAIT: 60.0}
+"""What is added before logarithms are taken: waits far below a minute are alike."""
+LEVEL = 0.05
+MISSED = 0.01
+"""A policy that left more than this share of jobs unstarted than another did stands behind those that did not."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One policy of a ranking.
+
+    Attributes
+    ----------
+    policy, rank
+        Its name, and its place: of equals, whom no test tells apart from the first of them, the same.
+    cells, jobs
+        Its cells that have a counterpart of every other policy, and the jobs in them.
+    refused, never_started, dropped
+        Jobs that no mean shows.
+    means
+        Mean over its cells, by measure.
+    against
+        Its differences from the baseline, by measure; empty for the baseline.
+    p
+        Those differences' p, corrected by Holm over all pairs of policies of this ranking and measure.
+    complete
+        False where it left more than 1 % more jobs unstarted than another.
+    beaten_by
+        Those before it that a test tells apart from it, or that started their jobs where it did not.
+    """
+
+    policy: str
+    rank: int
+    cells: int
+    jobs: int
+    refused: int
+    never_started: int
+    dropped: int
+    means: Mapping[str, float | None]
+    against: Mapping[str, Paired]
+    p: Mapping[str, float | None]
+    complete: bool
+    beaten_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The policies on one workload under one load and setting, best first.
+
+    Attributes
+    ----------
+    by
+        The measure that ranks.
+    rows
+        Best first.
+    left_out
+        Cells that had no counterpart of every policy.
+    ratio
+        True over all workloads: means and differences are of logarithms then (with `ADDED`), so that each workload
+        counts alike, long waits or short.
+    """
+
+    workload: str
+    load: float
+    settings: str
+    baseline: str
+    rows: Sequence[Row]
+    left_out: int
+    by: str = WAIT
+    ratio: bool = False
+
+    @property
+    def title(self) -> str:
+        """``kth, load 1.2``."""
+        load = "" if self.load == 1 else f"load {self.load:g}"
+        return ", ".join(filter(None, (self.workload, load, self.settings)))
+
+
+def rankings(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> list[Ranking]:
+    """One ranking for each workload, load and setting in `frame` (summaries of cells) with at least two policies."""
+    found = []
+    groups: Any = frame.groupby(["workload", "load", "settings"], sort=True)
+    for (workload, load, settings), group in groups:
+        rows, left_out = _compared(group, ["window", "seed"], baseline, by)
+        if rows:
+            found.append(Ranking(workload, float(load), settings, baseline, rows, left_out, by))
+    return found
+
+
+def overall(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> Ranking | None:
+    """The policies over all workloads, loads and settings, by ratios; None where there is but one of these."""
+    where = ["workload", "load", "settings"]
+    if len(frame[where].drop_duplicates()) < 2:
+        return None
+    with np.errstate(divide="ignore"):
+        logs = {name: np.log(frame[name] + ADDED.get(name, 0.0)) for name in MEASURES}
+    table = frame.assign(**{name: values.replace(-np.inf, np.nan) for name, values in logs.items()})
+    rows, left_out = _compared(table, [*where, "window", "seed"], baseline, by)
+    return Ranking("all", 1.0, "", baseline, rows, left_out, by, True) if rows else None
+
+
+def _compared(group: Any, blocks: list[str], baseline: str, by: str) -> tuple[list[Row], int]:
+    """Rows of the policies over the blocks that all of them have, and how many cells lie in others."""
+    policies = sorted(group["policy"].unique())
+    wide = group.pivot(index=blocks, columns="policy")
+    whole = wide["jobs"].notna().all(axis=1)
+    if len(policies) < 2 or not whole.any() or baseline not in policies:
+        return [], 0
+    return _rows(wide[whole], policies, baseline, by), len(group) - len(policies) * int(whole.sum())
+
+
+def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> list[Row]:
+    """`wide`: a row a block, columns (figure, policy)."""
+    values = {name: {one: wide[name][one].to_numpy(np.float64) for one in policies} for name in MEASURES}
+    tests = {name: _tests(values[name], policies) for name in MEASURES}
+    missed = {one: wide["never_started"][one] + wide["refused"][one] for one in policies}
+    jobs = {one: wide["jobs"][one] + wide["refused"][one] for one in policies}
+    share = {one: float(missed[one].sum() / max(1, jobs[one].sum())) for one in policies}
+    complete = {one: share[one] <= min(share.values()) + MISSED for one in policies}
+    means = {name: {one: _mean(values[name][one]) for one in policies} for name in MEASURES}
+
+    def place(one: str) -> tuple[bool, float, str]:
+        mean = means[measure][one]
+        return not complete[one], np.inf if mean is None else -MEASURES[measure] * mean, one
+
+    order = sorted(policies, key=place)
+    chances = {pair: p for pair, (_, p) in tests[measure].items()}
+    chances |= {(b, a): p for (a, b), p in chances.items()}
+    ranks = _ranks(order, complete, chances)
+    rows: list[Row] = []
+    for i, one in enumerate(order):
+        before = [other for other in order[:i] if _apart(chances, other, one) or complete[other] != complete[one]]
+        against = {name: _turned(tests[name], one, baseline) for name in MEASURES if one != baseline}
+        rows.append(Row(
+            one, ranks[one], len(wide), int(wide["jobs"][one].sum()), int(wide["refused"][one].sum()),
+            int(wide["never_started"][one].sum()), int(wide["dropped"][one].sum()),
+            {name: means[name][one] for name in MEASURES},
+            {name: found for name, (found, _) in against.items() if found is not None},
+            {name: p for name, (_, p) in against.items()}, complete[one], tuple(before),
+        ))  # fmt: skip
+    return rows
+
+
+def _mean(values: Floats) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _tests(
+    values: Mapping[str, Floats], policies: Sequence[str]
+) -> dict[tuple[str, str], tuple[Paired | None, float | None]]:
+    """(first, second) -> differences second - first, and p corrected over all pairs."""
+    found: dict[tuple[str, str], Paired | None] = {}
+    for a, b in combinations(policies, 2):
+        both = ~np.isnan(values[a]) & ~np.isnan(values[b])
+        found[a, b] = paired((values[b] - values[a])[both]) if both.any() else None
+    corrected = holm([None if one is None else one.p for one in found.values()])
+    return {pair: (one, p) for (pair, one), p in zip(found.items(), corrected, strict=True)}
+
+
+def _turned(
+    tests: Mapping[tuple[str, str], tuple[Paired | None, float | None]], one: str, baseline: str
+) -> tuple[Paired | None, float | None]:
+    """Differences `one` - `baseline`, whichever way round they were tested."""
+    if (baseline, one) in tests:
+        return tests[baseline, one]
+    found, p = tests[one, baseline]
+    if found is None:
+        return None, p
+    low, high = (None, None) if found.low is None or found.high is None else (-found.high, -found.low)
+    return Paired(found.n, -found.mean, low, high, found.p, None if found.g is None else -found.g, 1 - found.above), p
+
+
+def _ranks(
+    order: Sequence[str], complete: Mapping[str, bool], p: Mapping[tuple[str, str], float | None]
+) -> dict[str, int]:
+    """Places in `order`; whoever no test tells apart from the first of those before shares its place.
+
+    `p` has each pair both ways round.
+    """
+    ranks: dict[str, int] = {}
+    first = order[0]
+    for i, one in enumerate(order, 1):
+        if one == first or complete[one] != complete[first] or _apart(p, first, one):
+            first, ranks[one] = one, i
+        else:
+            ranks[one] = ranks[first]
+    return ranks
+
+
+def _apart(p: Mapping[tuple[str, str], float | None], one: str, other: str) -> bool:
+    """Whether the test tells them apart."""
+    chance = p.get((one, other))
+    return chance is not None and chance < LEVEL
+
+
+def as_dict(ranking: Ranking) -> dict[str, Any]:
+    """For JSON."""
+    return asdict(ranking)

@@ -1,0 +1,98 @@
+"""What a plug-in's results depend on: its source, and that of the files it imports."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+
+_OURS = "slurmsim"  # slurmsim itself is known by its version
+
+
+@cache
+def source_digest(module: str) -> str:
+    """SHA-256 over the source of `module` and of all it imports, by module name.
+
+    Followed are modules of its own package and loose files; of what belongs to another installed distribution the
+    name and version count, of the standard library and of slurmsim nothing (their versions are in every key).
+    """
+    digest = hashlib.sha256()
+    for name, content in sorted(_closure(module).items()):
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def _closure(module: str) -> dict[str, bytes]:
+    top = module.partition(".")[0]
+    found: dict[str, bytes] = {}
+    ahead = [module]
+    while ahead:
+        name = ahead.pop()
+        if name in found:
+            continue
+        first = name.partition(".")[0]
+        if first in sys.stdlib_module_names or first == _OURS:
+            continue
+        told = None if first == top else _version_of(first)
+        if told is not None:
+            found[first] = told.encode()
+            continue
+        file = _file_of(name)
+        if file is None:
+            continue
+        found[name] = file.read_bytes()
+        ahead += _parents(name)
+        if file.suffix == ".py":
+            ahead += _imports(found[name], name, file.name == "__init__.py")
+    return found
+
+
+def _version_of(top: str) -> str | None:
+    """Name and version of the distribution a top-level module belongs to; None for loose files."""
+    for name in sorted(_distributions().get(top, ())):
+        try:
+            return f"{name}=={version(name)}"
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+@cache
+def _distributions() -> dict[str, list[str]]:
+    return {name: list(found) for name, found in packages_distributions().items()}
+
+
+def _file_of(module: str) -> Path | None:
+    try:
+        spec = importlib.util.find_spec(module)
+    except Exception:  # an attribute of a module, or whatever a stranger's package does while it is imported
+        return None
+    return Path(spec.origin) if spec is not None and spec.origin and Path(spec.origin).is_file() else None
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:i]) for i in range(1, len(parts))]
+
+
+def _imports(content: bytes, module: str, is_package: bool) -> Iterator[str]:
+    """Names a source imports, those that may be attributes among them."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
+        return
+    package = module if is_package else module.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package if node.level else ""
+            whole = ".".join(part for part in (base, node.module) if part)
+            if whole:
+                yield whole
+                yield from (f"{whole}.{alias.name}" for alias in node.names)

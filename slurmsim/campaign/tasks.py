@@ -1,0 +1,49 @@
+"""What goes to a worker process and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One piece of work.
+
+    Attributes
+    ----------
+    name
+        What messages call it.
+    work, arguments
+        A function at the top of a module that can be imported, and what it is called with; both are pickled.
+    kind
+        Tasks of one kind need about the same memory.
+    log
+        File that gets what it prints; empty for nowhere.
+    """
+
+    name: str
+    work: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    kind: str = ""
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a task took: seconds of wall-clock and of CPU in its process, and that process's peak memory in bytes."""
+
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A task that is over: its value, or the error it ended with."""
+
+    task: Task
+    value: Any
+    error: Exception | None
+    spent: Spent

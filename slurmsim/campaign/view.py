@@ -1,0 +1,97 @@
+"""Rankings as text, what no mean shows first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slurmsim.campaign.conclusions import ADDED, MEASURES, Ranking, Row
+from slurmsim.metrics.paired import Paired, fewest
+from slurmsim.report.shortfall import shortfall, starved
+from slurmsim.report.text import duration, number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WAIT, SLOWDOWN, USE = MEASURES
+
+
+def as_text(rankings: Sequence[Ranking]) -> str:
+    """A table for each ranking, and how to read it."""
+    parts = [_one(ranking) for ranking in rankings]
+    notes = [
+        "Wait: mean of all jobs, of those that never started so far. ±: 95 % interval of the mean difference from the "
+        "baseline,\npaired by window and seed. p: by Holm over all pairs of policies. Equal places: no test tells them "
+        "apart."
+    ]
+    pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
+    needed = fewest(policies * (policies - 1) // 2)
+    if pairs < needed:
+        pair = "pair" if pairs == 1 else "pairs"
+        notes.append(f"With {pairs} {pair} no test can tell {policies} policies apart; {needed} is the fewest.")
+    return "\n\n".join([*parts, "\n".join(notes)])
+
+
+def _one(ranking: Ranking) -> str:
+    lines = [ranking.title if not ranking.ratio else "all of these: geometric means, differences as ratios"]
+    for row in ranking.rows:
+        missing = shortfall({"jobs": row.jobs, "refused": row.refused, "never_started": row.never_started,
+                             "dropped": row.dropped})  # fmt: skip
+        if missing:
+            behind = "" if row.complete else " It stands behind those that started more."
+            lines.append(f"{row.policy}: {missing}{behind}")
+    if ranking.left_out:
+        lines.append(f"{ranking.left_out:,} cells have no counterpart of every policy and are left out.")
+    head = ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
+    return "\n".join([*lines, table([head, *(_cells(row, ranking) for row in ranking.rows)], left=2)])
+
+
+def _cells(row: Row, ranking: Ranking) -> list[str]:
+    found, p = row.against.get(ranking.by), row.p.get(ranking.by)
+    if found is None:
+        against = ["–", "–", "–"]
+    else:
+        against = [difference(found, ranking), "–" if p is None else f"{p:.3f}", number(found.g)]
+    means = {name: _mean(name, value, ranking.ratio) for name, value in row.means.items()}
+    use = means[USE]
+    return [
+        str(row.rank), row.policy, duration(means[WAIT]), *against, number(means[SLOWDOWN], 1),
+        "–" if use is None else f"{100 * use:.1f} %",
+    ]  # fmt: skip
+
+
+def _mean(measure: str, value: float | None, ratio: bool) -> float | None:
+    """As it is, or the geometric mean."""
+    return value if value is None or not ratio else math.exp(value) - ADDED.get(measure, 0.0)
+
+
+def difference(found: Paired, ranking: Ranking) -> str:
+    """``+3 min 15 s (-55 s to +10 min 31 s)``; of ratios ``+12 % (-3 % to +29 %)``."""
+    if ranking.ratio:
+        mean, low, high = (None if one is None else f"{100 * (math.exp(one) - 1):+,.1f} %"
+                           for one in (found.mean, found.low, found.high))  # fmt: skip
+    elif ranking.by == WAIT:
+        mean, low, high = (None if one is None else _signed(one) for one in (found.mean, found.low, found.high))
+    else:
+        mean, low, high = (None if one is None else f"{one:+,.3g}" for one in (found.mean, found.low, found.high))
+    return f"{mean}" if low is None else f"{mean} ({low} to {high})"
+
+
+def _signed(seconds: float) -> str:
+    return ("+" if seconds > 0 else "") + duration(seconds)
+
+
+def headline(frame: pd.DataFrame) -> list[str]:
+    """A line for each policy of which there are cells in which most jobs never started."""
+    starving = frame[starved_cells(frame)]
+    return [
+        f"{policy}: in {len(cells):,} of its cells most jobs never started: no mean says anything about them"
+        for policy, cells in starving.groupby("policy", sort=True)
+    ]  # fmt: skip
+
+
+def starved_cells(frame: pd.DataFrame) -> list[bool]:
+    """Whether each cell is `starved`."""
+    counts = frame[["jobs", "refused", "never_started"]].to_dict("records")
+    return [starved({str(key): value for key, value in one.items()}) for one in counts]

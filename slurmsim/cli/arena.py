@@ -1,0 +1,45 @@
+"""``slurmsim arena``: every installed policy on a fixed set of workloads, and a leaderboard."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from slurmsim.cli.sweep import add_running, finish
+
+DESCRIPTION = """Run installed policies on a fixed, versioned set of workloads and write a leaderboard: places with
+intervals for waits, slowdowns and use, and where each policy loses to whom. What has been run is not run again: a new
+policy costs its own cells. The set: docs/campaigns.md."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    p = subparsers.add_parser("arena", help="a leaderboard of policies on a fixed set", description=DESCRIPTION)
+    p.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder for results and leaderboard.md")
+    p.add_argument("--policy", metavar="NAME[:key=value,…]", action="append", default=[],
+                   help="a policy to run beside the baseline, once or more (default: all installed ones)")  # fmt: skip
+    add_running(p)
+    shown = p.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="no progress bar, no page")
+    shown.add_argument("--json", action="store_true", help="print the rankings as JSON")
+    p.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the set and write the page. Raises SlurmSimError; exit codes as of ``slurmsim sweep``."""
+    from slurmsim.campaign.arena import grid, page
+    from slurmsim.campaign.grid import read_grid
+    from slurmsim.campaign.results import put_text
+    from slurmsim.campaign.sweep import plan
+    from slurmsim.cli.sweep import run_planned
+
+    found = run_planned(plan(read_grid(grid(args.policy))), args)
+    if not found.interrupted:
+        put_text(args.out / "leaderboard.md", text := page(found))
+        if not args.quiet and not args.json:
+            print(text, end="")
+    if args.json:
+        print((found.folder / "ranking.json").read_text("utf-8"), end="")
+    sys.stdout.flush()
+    return finish(found, strict=args.strict)

@@ -1,0 +1,142 @@
+"""Differences of pairs: an interval by bootstrap, a test by flipping signs, the size of the effect, and Holm's
+correction where there are many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+LEVEL = 0.95
+RESAMPLES = 9_999
+SEED = 0xB007  # the same differences give the same interval
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What `n` differences of pairs say.
+
+    Attributes
+    ----------
+    mean
+        Their mean, in their unit.
+    low, high
+        95 % interval of it; None of a single pair. The mean is always inside.
+    p
+        Probability of a mean at least as far from zero if signs were by chance; None of a single pair.
+    g
+        The mean in standard deviations of the differences, corrected for small samples; None where they do not vary.
+    above
+        Share of the differences above zero, those of zero by half.
+    """
+
+    n: int
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+    g: float | None
+    above: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval lies on one side of zero."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    @property
+    def expected(self) -> float:
+        """The difference one may expect to see again, to be careful: the end of the interval nearer to zero."""
+        if not self.clear:
+            return 0.0
+        assert self.low is not None and self.high is not None
+        return self.low if self.low > 0 else self.high
+
+
+def paired(differences: Sequence[float] | npt.NDArray[np.float64]) -> Paired:
+    """The mean of `differences`, at least one, and how sure it is.
+
+    Notes
+    -----
+    The interval is the percentile bootstrap of the mean with its level widened so that it is as wide as Student's t
+    for normal differences, which few pairs need: the expanded percentile interval of T. Hesterberg, "What Teachers
+    Should Know About the Bootstrap", The American Statistician 69(4), 2015, section 3.3. It never leaves the range of
+    the differences. The test flips signs, all of them where there are few pairs (R. Fisher, *The Design of
+    Experiments*, 1935). The correction of the effect size is L. Hedges', 1981.
+    """
+    values = np.asarray(differences, np.float64)
+    n = len(values)
+    mean = float(values.mean())
+    above = float((values > 0).mean() + (values == 0).mean() / 2)
+    if n == 1:
+        return Paired(1, mean, None, None, None, None, above)
+    low, high = interval(values)
+    if low == high:
+        return Paired(n, mean, low, high, 2.0 ** (1 - n) if mean else 1.0, None, above)
+    spread = float(values.std(ddof=1))
+    g = mean / spread * (1 - 3 / (4 * (n - 1) - 1))
+    return Paired(n, mean, low, high, _flipped(values), g, above)
+
+
+def interval(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The 95 % interval of the mean of at least two values, see `paired`."""
+    mean = float(values.mean())
+    if not np.ptp(values):
+        return mean, mean
+    from scipy.special import ndtr, stdtrit
+    from scipy.stats import bootstrap
+
+    n = len(values)
+    wide = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    level = min(1 - 2 * float(ndtr(-wide)), 1 - 1e-9)
+    found = bootstrap(
+        (values,), np.mean, confidence_level=level, n_resamples=RESAMPLES, method="percentile", batch=_batch(n),
+        vectorized=True, rng=np.random.default_rng(SEED),
+    ).confidence_interval  # fmt: skip
+    return min(float(found.low), mean), max(float(found.high), mean)
+
+
+def _batch(n: int) -> int:
+    """Resamples at a time: so many that they need a few megabytes."""
+    return max(1, 2**18 // n)
+
+
+def _flipped(values: npt.NDArray[np.float64]) -> float:
+    """Two-sided p of the mean under flips of signs."""
+    from scipy.stats import permutation_test
+
+    found = permutation_test(
+        (values, np.zeros(len(values))), _mean_difference, permutation_type="samples", n_resamples=RESAMPLES,
+        batch=_batch(len(values)), vectorized=True, rng=np.random.default_rng(SEED),
+    )  # fmt: skip
+    return float(found.pvalue)
+
+
+def _mean_difference(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], axis: int = -1) -> npt.NDArray[np.float64]:
+    difference: npt.NDArray[np.float64] = np.mean(a, axis=axis) - np.mean(b, axis=axis)
+    return difference
+
+
+def fewest(comparisons: int, level: float = 1 - LEVEL) -> int:
+    """The least number of pairs with which a test of so many can be significant: all signs equal are 2 of 2**n."""
+    n = 2
+    while 2.0 ** (1 - n) * comparisons >= level:
+        n += 1
+    return n
+
+
+def holm(p: Sequence[float | None]) -> list[float | None]:
+    """p values of one family, corrected so that one of them is wrongly small as seldom as a single one would be.
+
+    Those that are None stay so and count for nothing. Source: S. Holm, "A Simple Sequentially Rejective Multiple Test
+    Procedure", Scandinavian Journal of Statistics 6(2), 1979.
+    """
+    known = sorted((value, i) for i, value in enumerate(p) if value is not None)
+    found: list[float | None] = [None] * len(p)
+    least = 0.0
+    for rank, (value, i) in enumerate(known):
+        least = max(least, min(1.0, value * (len(known) - rank)))
+        found[i] = least
+    return found

@@ -1,0 +1,48 @@
+"""The arena: the set, and the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from slurmsim.campaign import arena
+from slurmsim.campaign.grid import read_grid
+from slurmsim.cli import main
+from slurmsim.policy.registry import policy_names
+
+
+def test_the_set_has_every_installed_policy() -> None:
+    grid = read_grid(arena.grid())
+    assert sorted(policy.name for policy in grid.policies) == policy_names()
+    assert grid.baseline == "easy" and len(grid) == 3 * 6 * len(policy_names())
+
+
+def test_a_leaderboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(arena, "SEEDS", 2)
+    words = ["arena", "--out", str(tmp_path / "a"), "--policy", "fcfs", "--policy", "bins:table=nonsense"]
+    assert main(words) == 2  # known before anything runs
+    assert "bins" in capsys.readouterr().err
+    assert main(words[:-2]) == 0
+    page = (tmp_path / "a" / "leaderboard.md").read_text()
+    assert capsys.readouterr().out == page
+    lines = page.splitlines()
+    assert lines[0] == "# Arena 1 (quick)"
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## wait (`mean_wait_so_far_s`)", "## slowdown (`mean_bounded_slowdown`)", "## use (`utilization_central`)",
+        "## Where each policy loses",
+    ]  # fmt: skip
+    rows = [line for line in lines if line.startswith("| 1 |")]
+    assert len(rows) >= 3 and any("| easy |" in row for row in rows)
+    assert any(line.startswith("- **easy**: ") for line in lines)
+    assert main([*words[:-2], "--quiet"]) == 0
+    assert (tmp_path / "a" / "leaderboard.md").read_text() == page
+
+
+def test_who_failed_somewhere_has_no_place_and_costs_nobody_else_theirs() -> None:
+    from slurmsim.campaign.arena import _whole
+
+    cells = [("a", "w"), ("a", "v"), ("b", "w"), ("b", "v"), ("half", "w")]
+    frame = pd.DataFrame({"policy": [p for p, _ in cells], "workload": [w for _, w in cells], "key": range(5)})
+    assert _whole(frame)["policy"].tolist() == ["a", "a", "b", "b"]

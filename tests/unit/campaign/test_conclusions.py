@@ -1,0 +1,88 @@
+"""Rankings: pairs, equals, and those that did not start their jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from slurmsim.campaign.conclusions import overall, rankings
+from slurmsim.campaign.view import as_text, headline
+
+
+def frame(waits: dict[str, list[float]], **more: Any) -> pd.DataFrame:
+    """One workload, a cell for each policy and wait."""
+    rows = []
+    for policy, means in waits.items():
+        for seed, mean in enumerate(means):
+            one = {
+                "workload": "w", "window": "", "load": 1.0, "settings": "", "policy": policy, "seed": seed, "jobs": 100,
+                "refused": 0, "never_started": 0, "dropped": 0, "mean_wait_so_far_s": mean,
+                "mean_bounded_slowdown": mean / 10, "utilization_central": 0.5,
+            }  # fmt: skip
+            rows.append(one | {k: v.get(policy, one[k]) for k, v in more.items()})
+    return pd.DataFrame(rows)
+
+
+NOISE = np.random.default_rng(1).normal(1000, 300, 12)
+
+
+def test_best_first_and_equals_together() -> None:
+    waits = {
+        "slow": (NOISE + 50).tolist(), "base": NOISE.tolist(), "same": (NOISE + np.resize([0.1, -0.1], 12)).tolist(),
+        "fast": (NOISE - 40).tolist(),
+    }  # fmt: skip
+    (found,) = rankings(frame(waits), "base")
+    assert next((row.policy, row.rank) for row in found.rows) == ("fast", 1)
+    ranks = {row.policy: row.rank for row in found.rows}
+    assert ranks == {"fast": 1, "base": 2, "same": 2, "slow": 4}
+    assert [row.beaten_by for row in found.rows] == [(), ("fast",), ("fast",), ("fast", "base", "same")]
+    slow = next(row for row in found.rows if row.policy == "slow")
+    against = slow.against["mean_wait_so_far_s"]
+    assert against.mean == pytest.approx(50) and against.n == 12 and (slow.p["mean_wait_so_far_s"] or 1) < 0.01
+    fast = next(row for row in found.rows if row.policy == "fast")
+    assert fast.against["mean_wait_so_far_s"].mean == pytest.approx(-40)
+    assert fast.against["mean_wait_so_far_s"].above == 0
+    assert "+50 s" in as_text([found])
+
+
+def test_who_started_nothing_cannot_be_first() -> None:
+    waits = {"honest": [500.0] * 8, "idle": [0.0] * 8}
+    (found,) = rankings(frame(waits, never_started={"idle": 99}), "honest")
+    assert [row.policy for row in found.rows] == ["honest", "idle"]
+    assert [row.complete for row in found.rows] == [True, False] and found.rows[1].rank == 2
+    text = as_text([found]).splitlines()
+    assert text[1].startswith("idle: 792 jobs never started") and "stands behind" in text[1]
+    (refusing,) = rankings(frame(waits, refused={"idle": 99}), "honest")
+    assert [row.policy for row in refusing.rows] == ["honest", "idle"]
+    lines = headline(frame(waits, never_started={"idle": 99}))
+    assert lines == ["idle: in 8 of its cells most jobs never started: no mean says anything about them"]
+
+
+def test_few_pairs_and_missing_cells_are_said() -> None:
+    table = frame({"a": [1.0, 2, 3], "b": [2.0, 3, 4]})
+    (found,) = rankings(table[:-1], "a")
+    assert found.left_out == 1 and found.rows[0].cells == 2
+    text = as_text([found])
+    assert (
+        "1 cells have no counterpart" in text
+        and "With 2 pairs no test can tell 2 policies apart; 6 is the fewest" in text
+    )
+    assert [row.rank for row in found.rows] == [1, 1]
+    assert rankings(table[table.policy == "a"], "a") == []
+
+
+def test_over_all_workloads_ratios_count() -> None:
+    """Twice the waits of one workload and half of those of another are no difference."""
+    waits = {"base": [940.0] * 8, "other": [1940.0] * 8}
+    turned = {"base": [19_940.0] * 8, "other": [9_940.0] * 8}
+    table = pd.concat([frame(waits), frame(turned).assign(workload="v")])
+    found = overall(table, "base")
+    assert found is not None and found.ratio
+    other = next(row for row in found.rows if row.policy == "other").against["mean_wait_so_far_s"]
+    assert other.mean == pytest.approx(0, abs=1e-9) and other.n == 16 and not other.clear
+    twice = overall(pd.concat([frame(waits), frame(waits).assign(workload="v")]), "base")
+    assert twice is not None and "+100.0 % (+100.0 % to +100.0 %)" in as_text([twice])
+    assert overall(frame(waits), "base") is None
