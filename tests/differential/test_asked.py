@@ -2,7 +2,8 @@
 
 `limits` and `enforced` have the same commands without and with EnforcePartLimits; `answers` is refusals and texts,
 `reservations` and `cores` which nodes and cores a reservation gets, `arrays` the last task of an array, `versions`
-sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows.
+sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows, `clients` what becomes of jobs whose srun or salloc was
+killed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ DIFFER: dict[str, set[int]] = {
     "enforced-26.05": {17, 18, 25, 27, 28},
     # tasks of an array in the order of a hash table, and a node that fails with a job on a part of it
     "arrays-26.05": {13, 21}, "versions-22.05": set(), "frequency-22.05": set(),
-    "frequency-24.11": set(),
+    "frequency-24.11": set(), "clients-22.05": set(), "clients-26.05": set(),
 }  # fmt: skip
 QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
 

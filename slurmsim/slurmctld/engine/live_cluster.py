@@ -67,6 +67,9 @@ class Timers(Protocol):
     def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:
         """KILL to the tasks of a step, None: of all, when KillWait is over."""
 
+    def miss_client(self, live: LiveJob) -> None:
+        """The job fails when slurmctld has tried for a while to tell its client that it has started."""
+
 
 class Processes(Protocol):
     """What others need of jobs that really run (`slurmsim.slurmctld.processes.real_jobs.RealJobs`)."""

@@ -236,7 +236,7 @@ KINDS: tuple[Kind, ...] = (
         """
         asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
         requeued_at
-        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied _core
+        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone _core
     """,
     ),
     _kind("live array", Array, "id asked tasks order", _left=_none),
