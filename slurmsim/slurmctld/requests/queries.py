@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.server.people import Person
 
@@ -52,7 +52,7 @@ class _Queries:
         return self._table(JOB_FIELDS, rows, arguments)
 
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(range(self.cluster.controller.state.table.n))
+        rows = [i for i in range(self.cluster.controller.state.table.n) if not is_future(self.cluster, i)]
         return self._table(NODE_FIELDS, rows, arguments)
 
     def partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

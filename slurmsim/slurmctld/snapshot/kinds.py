@@ -165,7 +165,7 @@ KINDS: tuple[Kind, ...] = (
         """
         job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
-        exempt
+        exempt site_factor
     """,
         profile=_none,
     ),

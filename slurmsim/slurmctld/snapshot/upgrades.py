@@ -39,6 +39,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]},
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
+        "submission": {"site_factor": 0},
     },
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
