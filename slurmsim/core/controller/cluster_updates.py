@@ -69,7 +69,10 @@ class ClusterUpdates:
             job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
             job.within_limits = -1
         for job, standing in queued:
+            reason = job.reason
             self._waiting.enqueue(job, standing)
+            if job.queued and not state.event_driven:
+                state.set_reason(job, reason)  # nobody has looked at it yet
         self._waiting.edited()
 
     # -- nodes ------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "preempt modes", c.modes, "_part_modes"
     yield "preemption", c.preemption, "in_progress freed _doomed _lapses"
     yield "gang", c.gang, "finds _lists _order _place _home _row _cores _all _stopped _beside _sliced_at"
-    yield "policy host", c.host, "passes wake"
+    yield "policy host", c.host, "passes wake planned planned_busy"
     yield "solves", c.solves, "asked solver request answer"
     yield "view", c.view, "pools"
     policy = c.host.policy
