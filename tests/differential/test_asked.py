@@ -5,7 +5,8 @@
 sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows, `clients` what becomes of jobs whose srun or salloc was
 killed, `edits` and `factors` what updates of jobs, partitions and nodes do without a database and with one,
 `planned` which nodes are marked as planned, `groups` what jobs wait for that a group keeps out,
-`minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries.
+`minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries,
+`hidden` who is shown nodes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ DIFFER: dict[str, set[int]] = {
     "frequency-24.11": set(), "clients-22.05": set(), "clients-26.05": set(),
     # nodes that are completing, and the second in which a cycle comes
     "planned-22.05": {15}, "planned-24.11": {11}, "planned-26.05": {15},
+    # the order of sinfo's rows, which its threads make
+    "hidden-22.05": {12}, "hidden-24.11": {12}, "hidden-26.05": {12, 16},
     # nodes of jobs whose range sbatch itself narrows to their tasks
     "minnodes-22.05": {18, 19, 20, 21}, "minnodes-24.11": {18, 19, 20, 21}, "minnodes-26.05": {18, 19, 20, 21},
     "signals-22.05": set(), "signals-24.11": set(), "signals-26.05": set(),
