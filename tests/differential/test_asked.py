@@ -6,7 +6,7 @@ sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows, `clients` what becom
 killed, `edits` and `factors` what updates of jobs, partitions and nodes do without a database and with one,
 `planned` which nodes are marked as planned, `groups` what jobs wait for that a group keeps out,
 `minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries,
-`hidden` who is shown nodes.
+`hidden` who is shown nodes, `skip` which periods of reservations can be skipped.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ DIFFER: dict[str, set[int]] = {
     "frequency-24.11": set(), "clients-22.05": set(), "clients-26.05": set(),
     # nodes that are completing, and the second in which a cycle comes
     "planned-22.05": {15}, "planned-24.11": {11}, "planned-26.05": {15},
+    "skip-22.05": set(), "skip-24.11": set(), "skip-26.05": set(),
     # the order of sinfo's rows, which its threads make
     "hidden-22.05": {12}, "hidden-24.11": {12}, "hidden-26.05": {12, 16},
     # nodes of jobs whose range sbatch itself narrows to their tasks
