@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.core.placement.compiled_request import SETTLED
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition
@@ -83,7 +84,7 @@ class ClusterUpdates:
         for job, standing in queued:
             reason = job.reason
             self._waiting.enqueue(job, standing)
-            if job.queued and not state.event_driven:
+            if job.queued and not state.event_driven and reason not in LIMIT_REASONS:
                 state.set_reason(job, reason)  # nobody has looked at it yet
         self._waiting.edited()
 
