@@ -87,7 +87,14 @@ CHANGES: dict[str, Change] = {
     "ten_digits": Change("24.11", "sinfo", "Disk space and weight are cut after ten digits; it was after seven."),
     # -- sprio, sdiag, sreport --------------------------------------------------------------------------------------
     "table_without_jobs": Change(
-        "24.11", "sprio", "`-j` without a match prints an empty table; it said that no jobs were found."
+        "24.11",
+        "sprio",
+        "`-j` without a match prints an empty table, unless no job waits; it said that there are none.",
+    ),
+    "one_job_of_sprio": Change("24.11", "sprio", "`-j` takes one id; a list of them is refused."),
+    "many_jobs_of_sprio": Change("26.05", "sprio", "`-j` takes a list of ids again."),
+    "moved_accounts_tell_users": Change(
+        "24.11", "sacctmgr", "An account that gets another parent is told of with its users; it was alone."
     ),
     "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
     "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),

@@ -20,6 +20,7 @@ class Submission:
     array (the whole array is submitted as its tasks, in index order, at one instant); `array_limit` is ``%N``.
     `no_kill`: it survives the loss of a node. `kill_invalid`: --kill-on-invalid-dep, None for the cluster's setting.
     `exempt`: TRES, and ``time``, whose limits do not count because an operator gave the job what it asks for.
+    `site_factor` is what an administrator adds to its priority (priority/multifactor).
     `profile` is its application, where one is known.
     `reservation` is one name or several (``a,b``), `licenses` ``-L``'s ``mat:2,flu``, `deadline` an absolute time.
     """
@@ -48,4 +49,5 @@ class Submission:
     no_kill: bool = False
     kill_invalid: bool | None = None
     exempt: str = ""
+    site_factor: int = 0
     profile: Profile | None = None

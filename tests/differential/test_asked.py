@@ -2,7 +2,11 @@
 
 `limits` and `enforced` have the same commands without and with EnforcePartLimits; `answers` is refusals and texts,
 `reservations` and `cores` which nodes and cores a reservation gets, `arrays` the last task of an array, `versions`
-sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows.
+sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows, `clients` what becomes of jobs whose srun or salloc was
+killed, `edits` and `factors` what updates of jobs, partitions and nodes do without a database and with one,
+`planned` which nodes are marked as planned, `groups` what jobs wait for that a group keeps out,
+`minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries,
+`hidden` who is shown nodes, `skip` which periods of reservations can be skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +31,22 @@ DIFFER: dict[str, set[int]] = {
     "enforced-26.05": {17, 18, 25, 27, 28},
     # tasks of an array in the order of a hash table, and a node that fails with a job on a part of it
     "arrays-26.05": {13, 21}, "versions-22.05": set(), "frequency-22.05": set(),
-    "frequency-24.11": set(),
+    "frequency-24.11": set(), "clients-22.05": set(), "clients-26.05": set(),
+    # nodes that are completing, and the second in which a cycle comes
+    "planned-22.05": {15}, "planned-24.11": {11}, "planned-26.05": {15},
+    "skip-22.05": set(), "skip-24.11": set(), "skip-26.05": set(),
+    # the order of sinfo's rows, which its threads make
+    "hidden-22.05": {12}, "hidden-24.11": {12}, "hidden-26.05": {12, 16},
+    # nodes of jobs whose range sbatch itself narrows to their tasks
+    "minnodes-22.05": {18, 19, 20, 21}, "minnodes-24.11": {18, 19, 20, 21}, "minnodes-26.05": {18, 19, 20, 21},
+    "signals-22.05": set(), "signals-24.11": set(), "signals-26.05": set(),
+    # lists of partitions of which one does not let a group in
+    "groups-22.05": {6, 7, 8, 10, 12, 13, 14}, "groups-24.11": {6, 7, 8, 9, 10, 12, 13, 14},
+    "groups-26.05": {6, 7, 8, 9, 10, 12, 13, 14},
+    "edits-22.05": {43, 44}, "edits-24.11": {43, 44}, "edits-26.05": {43, 44},
+    # whether a job that comes in the second of another one is behind it
+    # also the order in which jobs that end in one second are written down
+    "factors-22.05": {34, 35}, "factors-24.11": {30, 34, 35}, "factors-26.05": {30, 34, 35},
 }  # fmt: skip
 QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
 

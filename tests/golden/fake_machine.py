@@ -68,7 +68,8 @@ def timeout(words: list[str]) -> int:
         os.kill(waiter, signal.SIGKILL)
         return os.waitstatus_to_exitcode(status) & 0xFF
     os.kill(child, number)
-    signal.signal(number, signal.SIG_IGN)
+    if number != signal.SIGKILL:  # which takes this program with it
+        signal.signal(number, signal.SIG_IGN)
     os.killpg(0, number)
     os.waitpid(child, 0)
     return 124

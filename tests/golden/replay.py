@@ -45,6 +45,7 @@ UIDS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004}
 _RUNS = re.compile(r"\b(?:srun|salloc)\b|\bcat \S*\.(?:out|txt)|\btrap\b")
 """A recording with such a command shows what scripts did: they have to run."""
 TIMEOUT_S = 60
+GIVEN_UP_S = 90  # when a recording gives a command up, by its own clock
 OWN_HOME = "SLURMSIM_GOLDEN_OWN_HOME"  # set where /home is ours
 UP_S = (1, 2, 3, 4)
 SLURMCTLD_AT_S = 3
@@ -134,8 +135,12 @@ class Session:
     def _step(self, seconds: int) -> None:
         self.now = self.client.call("clock", action="step", seconds=seconds)["now"]
 
-    def run(self, user: str, command: str) -> tuple[int, str, str]:
-        """Run one command as `user`; the clock goes on while it waits."""
+    def run(self, user: str, command: str, given_up: bool = False) -> tuple[int | None, str, str]:
+        """Run one command as `user`; the clock goes on while it waits.
+
+        One that the recording has `given_up` is given up here after as long: its shell alone is killed, and what it
+        was told by then is not in the recording.
+        """
         home = self.home(user)
         command = re.sub(r"(?<![\w/])/home/(?=alice|bob|carol|dave)", f"{self.homes}/", command)
         command = re.sub(r"(?<![\w/])/var/log/", f"{self.folder / 'var' / 'log'}/", command)
@@ -150,9 +155,13 @@ class Session:
                 ["bash", "-c", command], cwd=home, env=environment, stdout=out, stderr=error, stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )  # fmt: skip
-            last = time.monotonic() + TIMEOUT_S
+            last, last_s = time.monotonic() + TIMEOUT_S, self.now + GIVEN_UP_S
             while not self._ended(command_run):
-                if time.monotonic() > last:
+                if given_up and self.now >= last_s:
+                    command_run.kill()
+                    command_run.wait()
+                    return None, "", ""
+                if time.monotonic() > last and not given_up:
                     os.killpg(command_run.pid, signal.SIGKILL)
                     return -1, "", f"no end after {TIMEOUT_S} s"
                 self._step(1)
@@ -304,7 +313,7 @@ def play(path: Path, recording: dict[str, Any], jobs: str, times: bool, up_s: in
 def asked(
     recording: dict[str, Any], conf: Path, jobs: str = "auto", up_s: int = SLURMCTLD_AT_S, same: SameJobs | None = None,
     phase_s: float = 0.0,
-) -> Iterator[tuple[dict[str, Any], int, str, str]]:  # fmt: skip
+) -> Iterator[tuple[dict[str, Any], int | None, str, str]]:  # fmt: skip
     """Ask a fresh cluster everything the recording asked: each command's step, and our exit code, output and errors.
 
     With `same`, what a command names by its id is the job of the same submission. Every command is asked `phase_s`
@@ -328,7 +337,7 @@ def asked(
                 at = max(at, step["t"])
                 session.until(at - phase_s)
                 command = step["cmd"] if same is None else same.ours(step["cmd"])
-                code, out, error = session.run(step["user"], command)
+                code, out, error = session.run(step["user"], command, given_up=step["rc"] is None)
                 if same is not None:
                     same.learn(step["cmd"], step["stdout"], out)
                 yield step, code, out, error
@@ -336,7 +345,7 @@ def asked(
         session.close()
 
 
-def compare(step: dict[str, Any], code: int, out: str, error: str, volatile: list[list[str]]) -> Outcome:
+def compare(step: dict[str, Any], code: int | None, out: str, error: str, volatile: list[list[str]]) -> Outcome:
     """One command's outcome against the recording."""
     parts = []
     if code != step["rc"]:

@@ -100,12 +100,18 @@ def test_srun_and_salloc(up: Up) -> None:
     assert up.run(inside).split("\n")[1:4] == ["step 0", "interactive", "salloc: Relinquishing job allocation 4"]
 
 
-def test_an_allocation_dies_with_its_client(up: Up) -> None:
-    up.slurmsim("up", "--nodes", "1", "--cpus-per-node", "1")
+def test_of_a_client_that_is_killed_nobody_learns(up: Up) -> None:
+    up.slurmsim("up", "--nodes", "1", "--cpus-per-node", "1", "--rate", "5")
     with subprocess.Popen(["srun", "sleep", "600"], env=up.environ) as client:
         up.wait_for("squeue -h -o '%i %T'", "1 RUNNING")
+        with subprocess.Popen(["salloc", "true"], env=up.environ, stderr=subprocess.PIPE) as waiting:
+            up.wait_for("squeue -h -j 2 -o '%i %T'", "2 PENDING")
+            waiting.kill()
         client.kill()
-    up.wait_for("squeue -h -t all -o '%i %T'", "1 CANCELLED")
+    time.sleep(2)  # it would be missed after one
+    assert up.run("squeue -h -S i -o '%i %T'") == "1 RUNNING\n2 PENDING\n"
+    up.run("scancel 1")
+    up.wait_for("squeue -h -t all -j 2 -o '%i %T %r'", "2 FAILED NonZeroExitCode")
 
 
 def test_a_step_is_signalled_and_cancelled(up: Up) -> None:

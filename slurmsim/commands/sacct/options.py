@@ -11,6 +11,7 @@ import time
 
 from slurmsim import releases
 from slurmsim.commands.io import FAILED_CALLS
+from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct.fields import BRIEF, DEFAULT, LONG, fields_of
 from slurmsim.commands.sacct.words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, known_reason
 from slurmsim.commands.text.clock_text import Dates
@@ -59,7 +60,7 @@ class Reader:
         self.groups: list[str] = []
         self.start: int | None = None
         self.end: int | None = None
-        self.completion = False
+        self.completion, self.log = False, ""
         self.clusters: list[str] | None = None
         self.verbose = 0
         self.parsable, self.delimiter, self.header = PADDED, "|", True
@@ -149,7 +150,7 @@ class Reader:
             if not os.path.isfile(os.path.join(self.io.cwd, text)):
                 self.io.error(f"{text} is not a valid file")
                 raise Stop(1)
-            self.completion = True
+            self.log = os.path.join(self.io.cwd, text)
         elif key in ("json", "yaml"):
             asked.dump, asked.parser = key, value
         elif key == "whole" and value is not None and text.lower() not in ("yes", "y", "no", "n"):
@@ -266,8 +267,11 @@ class Reader:
         if self.long and self.field_text:
             self.fatal("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.")
         self.window()
-        if self.completion:
-            self.completions()
+        if self.completion or self.log:
+            asked.log = self.log or self.completions()
+            self.choose_fields()
+            asked.style = Style(self.parsable, self.delimiter, self.header)
+            return
         self.check_enabled()
         if self.verbose:
             self.tell_window()
@@ -318,7 +322,7 @@ class Reader:
         self.io.error("Slurm accounting storage is disabled")
         raise Stop(1)
 
-    def completions(self) -> NoReturn:
+    def completions(self) -> str:
         """``-c``: the log of ended jobs, which slurmctld's user alone may read."""
         told = self.io.client.call("config", names=["JobCompType", "JobCompLoc"])["values"]
         if str(told.get("JobCompType")).removeprefix("jobcomp/") != "filetxt":
@@ -326,7 +330,7 @@ class Reader:
         elif int(self.me["uid"]):
             self.fatal(f"open {told.get('JobCompLoc')}: Permission denied")
         else:
-            self.io.error("sacct: error: slurmsim does not read the log of ended jobs: -c is not modelled")
+            return completions.path_of(self.io, str(told.get("JobCompLoc") or ""))
         raise Stop(1)
 
     def check_qos(self) -> None:
@@ -380,7 +384,8 @@ class Reader:
         """The columns."""
         text = self.field_text + (f"{BRIEF}," if self.brief else "") + (f"{LONG}," if self.long else "")
         if not text:
-            text = (self.io.environ.get("SACCT_FORMAT") or DEFAULT) + ","
+            usual = completions.DEFAULT if self.asked.log else DEFAULT
+            text = (self.io.environ.get("SACCT_FORMAT") or usual) + ","
         known = fields_of(self.release)
         widths: dict[str, int] = {}
         chosen: list[Field] = []

@@ -10,6 +10,7 @@ import sys
 
 from slurmsim import sluid
 from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct import fields as sacct_fields
 from slurmsim.commands.sacct.options import read
 from slurmsim.commands.text.clock_text import Dates
@@ -53,6 +54,8 @@ def run(argv: list[str], io: Io) -> int:
         asked = read(argv, io, release_of(io))
         if asked.help:
             return _help(asked, io)
+        if asked.log:
+            return completions.show(asked, io)
         if asked.dump:
             return _dump(asked, argv, io)
         return _print(asked, io)

@@ -83,6 +83,7 @@ class Asked:
     expand: bool = False
     array: bool = False
     now: int = 0
+    log: str = ""  # of ended jobs, which is read instead of the database
 
 
 _REASONS = frozenset(

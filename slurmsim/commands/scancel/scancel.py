@@ -63,6 +63,8 @@ _STATES = ("PENDING", "RUNNING", "SUSPENDED")
 _FIELDS = ("job_id", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account", "partition",
            "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
 _NO_JOB = "Invalid job id specified"
+_NOT_NOW = "Job can not be altered now, try again later"
+_TRIES, _PAUSE_S = 10, 5  # of scancel, where that is said; each pause is a second longer than the one before
 _OVER = "Job/step already completing or completed"
 _FINAL = frozenset(COMPACT) - set(_STATES)
 
@@ -226,14 +228,39 @@ def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
         what = "Terminating" if kills else f"Signal {asked.signal} to"
         io.error(f"scancel: {what} {f'step {told}.{step}' if step else f'job {told}'}")
     try:
-        io.client.call("kill", job_id=base, step=int(step) if step else None,
-                       signal=asked.signal, batch=asked.batch, full=asked.full)  # fmt: skip
+        _ask(
+            asked,
+            io,
+            job_id=base,
+            step=int(step) if step else None,
+            signal=asked.signal,
+            batch=asked.batch,
+            full=asked.full,
+        )
     except Refusal as refusal:
         over = refusal.text == _OVER or (refusal.text == _NO_JOB and not step)
         if not over or asked.verbose:
             io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {refusal.text}")
         return 0 if over and kills else refusal.number & 0xFF or 1
     return 0
+
+
+def _ask(asked: Asked, io: Io, **what: Any) -> None:
+    """Ask, and ask again while the job is said to be on its way to another state. Raises Refusal."""
+    for attempt in range(_TRIES):
+        try:
+            io.client.call("kill", **what)
+            return
+        except Refusal as refusal:
+            if refusal.text != _NOT_NOW:
+                raise
+            last = refusal
+        if asked.verbose:
+            io.error("scancel: Job is in transitional state, retrying")
+        patient = io.client.patient()
+        patient.call("wait_until", until=int(io.client.call("hello")["now"]) + _PAUSE_S + attempt)
+        patient.close()
+    raise last
 
 
 def _send_chosen(asked: Asked, io: Io) -> int:

@@ -72,7 +72,7 @@ class Column(NamedTuple):
 def _priority(job: Record) -> float:
     if job["direct"]:
         return float(job["direct"])
-    value = sum(job[key] for key in ("age", "assoc", "fairshare", "size", "partition", "qos")) - job["nice"]
+    value = sum(job[key] for key in ("age", "assoc", "fairshare", "size", "partition", "qos", "site")) - job["nice"]
     return max(value + sum(job["tres"].values()), 1.0)
 
 
@@ -119,7 +119,7 @@ _COLUMNS: dict[str, Column] = {
     "p": _factor("partition", "PARTITION", True), "P": _factor("partition", "PARTITION", False),
     "q": _factor("qos", "QOS", True), "Q": _factor("qos", "QOS", False),
     "r": _text("PARTITION", "partition_name"), "s": _text("SLUID", "sluid", "26.05"),
-    "S": Column("SITE", lambda show: "1", lambda show, record: "0"), "u": _text("USER", "user"),
+    "S": Column("SITE", lambda show: "1", lambda show, record: str(record["site"])), "u": _text("USER", "user"),
     "y": Column("PRIORITY", _blank, lambda s,
     r: f"{_priority(r) if r['direct'] else _priority(r) / 0xFFFFFFFF:16.14f}"),
     "Y": Column("PRIORITY", _blank, lambda s, r: str(int(_priority(r)))),
@@ -180,7 +180,8 @@ class _Call:
         show = Show(answer["weights"], answer["tres_weights"])
         chosen = self.layout(show)
         jobs = [job for job in answer["jobs"] if self.wanted(job)]
-        if not jobs and self.jobs is not None and not since(self.release, "table_without_jobs"):
+        none = not answer["jobs"] if since(self.release, "table_without_jobs") else not jobs
+        if none and self.jobs is not None:
             self.io.out("Unable to find jobs matching user/id(s) specified\n")
             return 0
         prefix, columns = chosen
@@ -270,8 +271,12 @@ class _Call:
             raise Stop(1)
 
     def ids(self, text: str) -> list[int]:
-        found = []
+        found: list[int] = []
+        alone = since(self.release, "one_job_of_sprio") and not since(self.release, "many_jobs_of_sprio")
         for word in filter(None, text.split(",")):
+            if alone and "," in text:
+                self.error(f"Invalid job id: {word}")
+                raise Stop(1)
             base, _, task = word.partition("_")
             if not is_number(base) or not int(base) or (task and not is_number(task)):
                 self.error(f"Invalid job id: {word}")

@@ -32,6 +32,7 @@ _NAME = "salloc"
 _READY = {"22.05": None, "24.11": "Nodes {nodes} are ready for job"}
 _SAYS_REVOKED = {"22.05": True, "24.11": False}
 """Whether a refused immediate allocation is followed by the news that it was revoked."""
+_TELLS_COMMAND = {"22.05": False, "24.11": True}
 _UNABLE = ("Requested nodes are busy", "Connection timed out", "Immediate execution impossible, insufficient priority")
 _NOTHING_WRONG = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
 
@@ -67,6 +68,8 @@ class _Call(AllocatingCall):
                 return self.error_code
         shell = not self.chosen.get("no_shell")
         request = {**self.part.request, "allocate": True, "held": shell}
+        if self.part.command and row(_TELLS_COMMAND, self.cluster.release):
+            request["command"] = self.part.command[0]
         immediate = self.chosen.get("immediate")
         try:
             with interruptible():

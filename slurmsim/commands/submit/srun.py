@@ -120,7 +120,7 @@ class _Call(AllocatingCall):
         if self.chosen.get("relative") is not None:
             self.say.fatal("--relative option invalid for job allocation request")
         immediate = self.chosen.get("immediate")
-        request = {**self.part.request, "allocate": True, "held": True}
+        request = {**self.part.request, "allocate": True, "held": True, "command": self.part.command[0]}
         try:
             with interruptible():
                 return self.allocation.get(request, immediate)

@@ -170,6 +170,12 @@ def bars_of(partitions: Iterable[Partition], account: str, qos: Qos | None) -> B
     return {p.index: bar for p in partitions if (bar := _bar(p, account, qos)) is not None} or None
 
 
+def bars_without_accounts(partitions: Iterable[Partition]) -> Bars | None:
+    """The same where no database knows an account or QOS: lists of QOS name none there is, and so keep nobody out."""
+    barred = {p.index: _barred("account", p.name, "", p.spec.allow_accounts, ()) for p in partitions}
+    return {index: Bar(text, INVALID_ACCOUNT, False) for index, text in barred.items() if text} or None
+
+
 def _bar(partition: Partition, account: str, qos: Qos | None) -> Bar | None:
     """Why `partition` does not take jobs of this account ("" none) and QOS, or None (partition_mgr.c).
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from slurmsim.core.accounting.accounts import bars_of
+from slurmsim.core.accounting.accounts import bars_without_accounts
 from slurmsim.core.accounting.parts import AccountingParts
 from slurmsim.core.records.barred_partitions import Bar, Bars
 from slurmsim.errors import SubmitError
@@ -71,7 +71,7 @@ class PartitionAccess:
             spec.allow_groups or spec.root_only or spec.req_resv or self.keeps_root_out(spec) for spec in specs
         )
         if self.accountless:
-            self.closed |= any(spec.allow_accounts or spec.allow_qos for spec in specs)
+            self.closed |= any(spec.allow_accounts for spec in specs)
 
     def keeps_root_out(self, spec: PartitionSpec) -> bool:
         """Whether DisableRootJobs holds for a partition."""
@@ -123,7 +123,7 @@ class PartitionAccess:
         minimum: it then exceeds the nodes of every partition.
         """
         if self.accountless:
-            bars = bars_of(partitions, "", None)
+            bars = bars_without_accounts(partitions)
         late = self.state.rules.groups_late and self.state.spec.option("EnforcePartLimits") == "NO"
         found: dict[int, Bar] = {}
         for p in partitions:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
+from slurmsim.core.placement.compiled_request import SETTLED
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.usage_totals import Totals
 from slurmsim.errors import SubmitError
+from slurmsim.model.request import ResourceRequest
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -51,6 +54,16 @@ class ClusterUpdates:
             AlterNodes: self.nodes, AlterPartition: self.partition, DeletePartition: self.delete_partition,
         }  # fmt: skip
 
+    def _settle(self) -> None:
+        """What jobs have by MinNodes of their partitions they keep, whatever becomes of it (_valid_job_part)."""
+        made: dict[int, tuple[ResourceRequest, ResourceRequest]] = {}  # with the old one, lest its id comes again
+        for job in self.state.jobs.values():
+            if job.state == JobState.PENDING:
+                asked, least = job.sub.request, min(request.min_nodes for request in job.requests)
+                if least > asked.min_nodes:
+                    job.sub.request = made.setdefault(id(asked), (asked, replace(asked, min_nodes=least)))[1]
+                self.state.cluster.lift(job, job.request.lifted | {SETTLED})
+
     def recompile(self) -> None:
         """What requests are compiled from has changed."""
         state, limits = self.state, self._accounting.limits
@@ -69,7 +82,10 @@ class ClusterUpdates:
             job.n_nodes, job.n_cpus = job.request.min_nodes, job.request.min_cpus
             job.within_limits = -1
         for job, standing in queued:
+            reason = job.reason
             self._waiting.enqueue(job, standing)
+            if job.queued and not state.event_driven and reason not in LIMIT_REASONS:
+                state.set_reason(job, reason)  # nobody has looked at it yet
         self._waiting.edited()
 
     # -- nodes ------------------------------------------------------------------------------------------------------
@@ -109,6 +125,8 @@ class ClusterUpdates:
             if state.table.cores is None and spec.oversubscribe in ("YES", "FORCE") and spec.oversubscribe_max > 1:
                 raise SubmitError(NO_CORES)
             p = self._add(Partition(spec, len(state.partitions), state.table), pool)
+        elif p.spec.min_nodes != spec.min_nodes:
+            self._settle()
         if spec.exclusive_user:
             state.own_nodes()
         p.spec, p.tier, p.state = spec, spec.priority_tier, spec.state

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING
 
+from slurmsim.core.placement.compiled_request import SETTLED
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import AlterJob, EditRefused
 from slurmsim.errors import SubmitError
@@ -54,8 +55,11 @@ class JobAlterations:
         state.usage.pending(job, -1)
         if parts.limits is not None:
             parts.limits.gone(job)
+        settled = SETTLED in job.request.lifted
         for name in _OF_A_REQUEST:
             setattr(job, name, getattr(probe, name))
+        if settled:
+            state.cluster.lift(job, job.request.lifted | {SETTLED})
         job.within_limits = -1
         state.usage.pending(job, +1)
         if parts.limits is not None:
@@ -67,7 +71,11 @@ class JobAlterations:
                 parts.accrual.held(job)
         if job.reason == Reason.BAD_CONSTRAINTS:
             state.set_reason(job, Reason.NONE)
+        reason = job.reason
         self._come_back(job)
+        limits = self._waiting.partition_limits
+        if job.queued and reason == limits.limit_reason(job, job.partition, job.request):  # which holds on
+            state.set_reason(job, reason)
         self._found_cpus.altered(job)
         self._updates.done(job)
 

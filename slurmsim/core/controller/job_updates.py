@@ -14,10 +14,12 @@ from slurmsim.core.records.messages import (
     EditRefused,
     Hold,
     RankAnew,
+    Release,
     SetArrayLimit,
     SetDependency,
     SetNice,
     SetPriority,
+    SetSiteFactor,
     SetTimeLimit,
 )
 from slurmsim.errors import SubmitError
@@ -50,7 +52,7 @@ class JobUpdates:
         """What to do about which fact."""
         return {
             SetTimeLimit: self.time_limit, SetArrayLimit: self.array_limit, SetDependency: self.dependency,
-            SetPriority: self.priority, SetNice: self.nice, RankAnew: self.rank_anew,
+            SetPriority: self.priority, SetNice: self.nice, SetSiteFactor: self.site_factor, RankAnew: self.rank_anew,
         }  # fmt: skip
 
     def time_limit(self, fact: SetTimeLimit) -> None:
@@ -104,14 +106,29 @@ class JobUpdates:
             self.done(job)
 
     def nice(self, fact: SetNice) -> None:
-        """scontrol update Nice; a job whose priority an administrator set has none."""
+        """scontrol update Nice; a job whose priority an administrator set has none.
+
+        Under priority/basic a held job has a priority then, which is all that its hold was.
+        """
         job = self.state.jobs.get(fact.job_id)
         if job is None or job.sub.priority is not None:
             return
         before, job.sub.nice = job.sub.nice, fact.nice
-        if isinstance(self._plugin, Basic) and job.priority:
+        if isinstance(self._plugin, Basic):
             job.priority = max(job.priority + before - fact.nice, LEAST_BASIC_PRIORITY)
+            if job.state == JobState.PENDING and is_held(job.reason):
+                kept = job.reason
+                self._waiting.release(Release(job.id))
+                if job.queued:  # told until a scheduler has looked
+                    self.state.set_reason(job, kept)
         self.done(job)
+
+    def site_factor(self, fact: SetSiteFactor) -> None:
+        """scontrol update SiteFactor: part of the priority, where priorities have parts."""
+        job = self.state.jobs.get(fact.job_id)
+        if job is not None:
+            job.sub.site_factor = fact.factor
+            self.done(job)
 
     def rank_anew(self, fact: RankAnew) -> None:
         """What every update ends with, also one that was refused half way (set_job_prio)."""

@@ -29,6 +29,8 @@ Indices = npt.NDArray[np.int64]
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
 PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
+SETTLED = "settled"
+"""Beside limits that are lifted: the fewest nodes are what the job asks for, whatever its partition wants by now."""
 PARTITION_FLAGS = frozenset({PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT})
 NOT_AVAILABLE = "Requested node configuration is not available"
 
@@ -144,8 +146,8 @@ class CompiledRequest:
 
     def _node_counts(self, request: ResourceRequest, spec: PartitionSpec) -> None:
         """The fewest nodes, how many to aim at, and the most."""
-        least = self.part_min_nodes if 0 < request.max_nodes < spec.min_nodes else spec.min_nodes
-        self.min_nodes = max(request.min_nodes, least, 1)
+        own = SETTLED in self.lifted or 0 < request.max_nodes < spec.min_nodes
+        self.min_nodes = max(request.min_nodes, 0 if own else spec.min_nodes, 1)
         self.strict_one = request.max_nodes == 1
         most = request.max_nodes
         limit = self.part_max_nodes if most else spec.max_nodes

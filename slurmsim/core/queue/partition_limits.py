@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slurmsim.core.accounting.accounts import refusal
+from slurmsim.core.placement.compiled_request import SETTLED
 from slurmsim.core.queue.qos_flags import QosFlags
 from slurmsim.core.records.job import ONE_YEAR_S, Job
 from slurmsim.core.records.partition import Partition
@@ -92,7 +93,8 @@ class PartitionLimits:
             if each is not None and request.asked_cpus > each * partition.total_nodes:
                 return Reason.PARTITION_CONFIG
             asked = request.asked
-            too_few = asked.max_nodes and asked.max_nodes < request.part_min_nodes
+            least = asked.min_nodes if SETTLED in request.lifted else asked.max_nodes
+            too_few = least and least < request.part_min_nodes
             most_nodes = request.part_max_nodes
             too_many = most_nodes is not None and max(asked.min_nodes, asked.max_nodes) > most_nodes
             if request.min_nodes > partition.total_nodes or too_few or too_many:

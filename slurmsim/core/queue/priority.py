@@ -202,7 +202,8 @@ class Multifactor:
     def weighted(
         self, job: Job, at: int = 0, tried: int | None = None
     ) -> tuple[float, float, float, float, float, float]:
-        """What does not change while the job waits, weighted: association, size, partition, QOS, TRES, nice.
+        """What does not change while the job waits, weighted: association, size, partition, QOS, TRES, and nice less
+        the site factor.
 
         `at` is the place of the partition among the job's; `tried` as in `size_factor`.
         """
@@ -212,7 +213,7 @@ class Multifactor:
             self.w_partition * self.part_factor[job.partitions[at].index],
             self.w_qos * self.qos_factor(job) if self.w_qos else 0.0,
             self.tres_sum(job, at) if self.w_tres else 0.0,
-            float(job.sub.nice),
+            float(job.sub.nice - job.sub.site_factor),
         )
 
     # -- priorities -------------------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ class Multifactor:
     def recalculate(self, job: Job, now: int) -> tuple[int, ...]:
         if job.sub.priority is not None:
             return (job.sub.priority,) * len(job.partitions)
-        if self._alike and not job.sub.nice:
+        if self._alike and job.sub.nice == job.sub.site_factor:
             return (1,) * len(job.partitions)
         age = self.w_age * self.age_factor(job, now) if self.w_age else 0.0
         fairshare = self.w_fairshare * self.fairshare_factor(job) if self.w_fairshare else 0.0

@@ -249,6 +249,15 @@ class SetNice:
 
 
 @dataclass(slots=True)
+class SetSiteFactor:
+    """scontrol update SiteFactor."""
+
+    order: ClassVar[int] = 2
+    job_id: int
+    factor: int
+
+
+@dataclass(slots=True)
 class RankAnew:
     """The end of any scontrol update of a job: its priority is worked out anew, and the loop is asked for a pass
     unless the update was `refused`."""
@@ -390,7 +399,7 @@ Fact = (
     | NodesPower | LaunchFailed | RequeueHold | ResizeJob | CreateReservation | UpdateReservation | DeleteReservation
     | Suspend | Resume | SetArrayLimit | SetDependency | SetPriority | SetNice | RankAnew | StartAtOnce | AlterJob
     | AlterNodes | AlterPartition | DeletePartition | NodesRebootCancel | NodesMute | ReplaceAccounting
-    | Solved
+    | Solved | SetSiteFactor
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.accounting.partition_access import NOT_IN_GROUP
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE_TEXT
 from slurmsim.core.scheduling.may_start import AHEAD, DEADLINE, ENOUGH, LICENSES, LIMITS, MAIN, MAY, NAMED
@@ -28,6 +29,8 @@ SCHEDULER = "Main"
 MAX_BLOCKED_RESERVATIONS = 10
 _key = attrgetter("key")
 _MAY_BECOME_PRIORITY = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
+_PARTITION_KEPT_IT = (Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT, Reason.PARTITION_CONFIG)
+"""What its only partition held against a job, and does no more if it is asked who is before it."""
 
 
 class WalkParts:
@@ -167,10 +170,12 @@ class MainPass:
 
     def _behind(self, record: Record) -> None:
         job = record.job
-        if job.reason in _MAY_BECOME_PRIORITY:
+        single = len(job.partitions) == 1
+        kept_out = job.reason in _PARTITION_KEPT_IT or job.reason.startswith(NOT_IN_GROUP)
+        if job.reason in _MAY_BECOME_PRIORITY or (kept_out and single):
             self.state.set_reason(job, Reason.PRIORITY)
             self.state.queue.fresh.pop(job.id, None)
-        elif job.reason == Reason.PRIORITY and len(job.partitions) == 1:  # as it said when it was submitted
+        elif job.reason == Reason.PRIORITY and single:  # as it said when it was submitted
             self.state.queue.fresh.pop(job.id, None)
 
     def _settle_rest(self, at: int) -> bool:

@@ -47,6 +47,7 @@ class PolicyHost:
         self._given = cast("SlurmView", self.view)  # whose records and jobs are ours
         self.passes = 0
         self.wake: int | None = None
+        self.planned = self.planned_busy = 0
         self._label = self.policy.label or self.policy.name
         self.policy.watched = state.spec.watched
         self.policy.configure(state.spec.scheduler_parameters, state.start_time)
@@ -150,6 +151,7 @@ class PolicyHost:
             else:
                 decisions = policy.solved(self._given, now, solved[0], solved[1])
             if type(decisions) is tuple and not decisions:
+                self._mark()
                 return
             decisions = iter(decisions)
         except Exception as error:
@@ -160,10 +162,28 @@ class PolicyHost:
             try:
                 decision = send(outcome)
             except StopIteration:
+                self._mark()
                 return
             except Exception as error:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+
+    def _mark(self) -> None:
+        """A cycle of backfill ends with a mark on the nodes it keeps for somebody, which stays until the next one.
+
+        Mirrors `_handle_planned` (backfill.c).
+        """
+        if self.policy.watched and getattr(self.policy, "last_cycle", None) == self.state.now:
+            self.mark_planned()
+
+    def mark_planned(self) -> None:
+        """Mark what is kept now; of nodes with jobs only those with idle CPUs."""
+        mask = 0
+        for records in self.state.queue.jobs.values():
+            if any(record.partition.state in ("UP", "DRAIN") for record in records):  # else no cycle plans it
+                mask |= records[0].job.planned_nodes
+        table = self.state.table
+        self.planned, self.planned_busy = mask & table.idle, mask & table.mixed & table.with_free_cpus()
 
     def in_order(self, records: list[Record]) -> list[Record]:
         """`records` as the policy wants the main scheduler to walk them; the very list if as they are."""

@@ -15,6 +15,7 @@ from slurmsim.config.accounting.draft import ROOT, Draft, Item, Key
 from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.protocol import DENIED, Refusal
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.association_database import AccountFacts, Database, UserFacts
 
@@ -219,7 +220,13 @@ class Change(ABC):
         for key in keys:
             if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
                 continue
+            moves = parent is not None and parent != self.parent(key)
+            if parent is not None and not moves and len(settings) == 1:
+                continue
             found.append(self.text(key))  # whose child it was
+            if moves and since(self.cluster.release, "moved_accounts_tell_users"):
+                users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
+                found += [self.text(one) for one in users]
             self.set_association(self.draft.associations[key], settings)
         if found:
             ids = " || ".join(f"id_assoc={self.db.ids.get(key, 0)}" for key in sorted(

@@ -161,6 +161,8 @@ class Engine(LiveCluster):
             self.statistics.started += 1
             steps.began(self, live)
             self.timers.warn_before_limit(live)
+            if live.client_gone:
+                self.timers.miss_client(live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:

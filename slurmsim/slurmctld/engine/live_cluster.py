@@ -70,6 +70,9 @@ class Timers(Protocol):
     def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:
         """KILL to the tasks of a step, None: of all, when KillWait is over."""
 
+    def miss_client(self, live: LiveJob) -> None:
+        """The job fails when slurmctld has tried for a while to tell its client that it has started."""
+
 
 class Processes(Protocol):
     """What others need of jobs that really run (`slurmsim.slurmctld.processes.real_jobs.RealJobs`)."""
@@ -333,20 +336,17 @@ class LiveCluster:
     # -- nodes --------------------------------------------------------------------------------------------------------
 
     def planned_nodes(self) -> Bitmap:
-        """Nodes that backfill keeps for somebody whose turn is to come, as they are marked.
+        """Nodes that backfill's last cycle kept for somebody whose turn is to come, and that nobody has taken since.
 
-        Mirrors `_handle_planned` (backfill.c): idle nodes only; since 24.11 those with idle CPUs, too.
+        It marks idle nodes only; since 24.11 those with idle CPUs, too.
         """
         if self._planned is None:  # once a request, not once a node
-            mask = 0
-            for records in self.controller.state.queue.jobs.values():
-                if any(record.partition.state in ("UP", "DRAIN") for record in records):  # else no cycle plans it
-                    mask |= records[0].job.planned_nodes
-            table = self.controller.state.table
-            markable = table.idle
+            host, table = self.controller.host, self.controller.state.table
+            if not hasattr(host.policy, "last_cycle"):  # a policy without cycles
+                host.mark_planned()
+            self._planned = host.planned & table.idle
             if since(self.release, "busy_nodes_planned"):
-                markable |= table.mixed & table.with_free_cpus()
-            self._planned = mask & markable
+                self._planned |= host.planned_busy & (table.idle | table.mixed & table.with_free_cpus())
         return self._planned
 
     def most_cpus(self, spec: PartitionSpec) -> int:

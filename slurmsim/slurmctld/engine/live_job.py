@@ -75,6 +75,8 @@ class LiveJob:
         Of the present run: when that happened last (0: never), and for how long it ran until it was suspended last.
     record_of, emptied
         The tasks of an array's own record that was cancelled, for which this one stands; whether it has lost them.
+    client_gone
+        Whether srun or salloc went while the job waited, without a word.
     """
 
     asked: Mapping[str, Any]
@@ -96,6 +98,7 @@ class LiveJob:
     ran_before_suspension: int = 0
     record_of: tuple[LiveJob, ...] = ()
     emptied: bool = False
+    client_gone: bool = False
     _core: Job | None = None
 
     @property

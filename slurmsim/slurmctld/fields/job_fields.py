@@ -208,9 +208,7 @@ def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
 
 def _batch_host(row: Row, cluster: LiveCluster) -> str | None:
     alloc = row.core.alloc
-    if alloc is None or not row.job.asked.get("script"):
-        return None
-    return str(cluster.controller.state.table.names[int(alloc.indices()[0])])
+    return None if alloc is None else str(cluster.controller.state.table.names[int(alloc.indices()[0])])
 
 
 def _tres_asked(row: Row, cluster: LiveCluster) -> str:

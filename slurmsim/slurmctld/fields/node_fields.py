@@ -165,6 +165,11 @@ def kept(i: int, cluster: LiveCluster, field: str) -> Any:
     return cluster.node_texts.get(i, {}).get(field)
 
 
+def is_future(cluster: LiveCluster, i: int) -> bool:
+    """Whether ``state=future`` has put the node away: it is down, and nobody is shown it until it is resumed."""
+    return bool(kept(i, cluster, "future"))
+
+
 def _conf(i: int, cluster: LiveCluster, key: str, default: str) -> str:
     return cluster.conf.node(spec(i, cluster).name, key) or default
 

@@ -1,4 +1,4 @@
-"""Clients that hold an allocation: when one is gone, it is given back."""
+"""Clients that hold an allocation: when one is gone without a word, slurmctld learns of it as it would."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.processes.real_jobs import END_ROOM
 from slurmsim.states import JobState
 
-GRACE_S = 1.0  # real seconds an allocation outlives its client, so that one that calls again finds it
+GRACE_S = 1.0  # real seconds before a client is missed, so that one that calls again is not
 RETURN_S = 60.0  # and after a restart of the daemon
 
 
 class Holders:
-    """Which connections look after which allocation. One that nobody looks after any more is given back.
+    """Which connections look after which allocation.
+
+    Who gives an allocation back says so. Of a client that is gone otherwise (KILL) slurmctld learns only when it has
+    something to tell: that the job which waited has started. A job that runs already goes on to its time limit.
 
     Parameters
     ----------
     cluster
         Whose allocations they are.
-    release
-        Gives a job back, by the id that is shown.
+    missed
+        Told the shown id of a job whose client went while it waited.
     """
 
-    def __init__(self, cluster: LiveCluster, release: Callable[[int], None]) -> None:
-        self.cluster, self._release = cluster, release
+    def __init__(self, cluster: LiveCluster, missed: Callable[[int], None]) -> None:
+        self.cluster, self._missed = cluster, missed
         self._held: dict[int, int] = {}
 
     @property
     def room(self) -> int:
-        """Bytes of the journal that are kept for giving allocations back."""
+        """Bytes of the journal that are kept for what is told of these clients."""
         return END_ROOM * len(self._held)
 
     def take(self, message: Mapping[str, Any], pending: Mapping[str, Any], held: set[int]) -> None:
@@ -63,19 +66,20 @@ class Holders:
                 self._look_after(job_id, GRACE_S)
 
     def expect(self) -> None:
-        """After a restart: allocations whose clients do not come back are given back."""
+        """After a restart: clients that do not come back are missed."""
         for live in self.cluster.jobs.values():
             if live.asked.get("allocate") and live.asked.get("held") and not live.over:
                 self._look_after(live.id, RETURN_S)
 
     def _look_after(self, job_id: int, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self._check, job_id)
+        live = self.cluster.shown(job_id)
+        if live is not None and live.core.state == JobState.PENDING:
+            asyncio.get_running_loop().call_later(seconds, self._check, job_id)
 
     def _check(self, job_id: int) -> None:
         live = self.cluster.shown(job_id)
-        if job_id not in self._held and live is not None and live.core.state in _ALIVE:
-            self._release(job_id)
+        if job_id not in self._held and live is not None and not live.over:
+            self._missed(job_id)
 
 
 _HOLD = ("wait_allocation", "wait_mail")
-_ALIVE = (JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED)

@@ -12,7 +12,9 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from slurmsim.core.records.messages import JobEnded
 from slurmsim.core.state.controller_state import LIMIT_SCAN_S
+from slurmsim.releases import row
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.step import Step
@@ -22,6 +24,10 @@ from slurmsim.states import JobState
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+
+UNTOLD_S = {"22.05": 11, "24.11": 11, "26.05": 10}
+"""How long slurmctld tries to tell a client that its job has started (10 tries, a second apart, of agent.c)."""
 
 
 class Timer(Protocol):
@@ -66,6 +72,18 @@ class JobTimers:
         else:
             batch_only = "B" in str(live.asked.get("warn_flags") or "")
             cancels.warn(cluster, live, int(live.asked["warn_signal"]), batch_only)
+
+    # -- clients that are gone ----------------------------------------------------------------------------------------
+
+    def miss_client(self, live: LiveJob) -> None:
+        """Nobody takes the message that a job has started: when slurmctld has tried for a while, the job fails."""
+        after = row(UNTOLD_S, self._cluster.release)
+        self._at(self._cluster.now + after, self._client_missed, live, live.core.restarts)
+
+    def _client_missed(self, timer: Timer) -> None:
+        live, run = timer.value
+        if live.client_gone and live.core.restarts == run and live.core.state in steps.ALIVE:
+            self._cluster.network.tell(self._cluster.now, [JobEnded(live.core.id, JobState.FAILED, "1:0", run)])
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 
-CHANGES = frozenset({"complete_job"})
+CHANGES = frozenset({"complete_job", "client_gone"})
 NO_STATUS = 0xFFFFFFFE
 """The return code of a client that gave up: its job counts as cancelled."""
 NOT_TOP = "Immediate execution impossible, insufficient priority"
@@ -49,6 +49,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
     """The calls about allocations, and the ones that may take long to answer."""
     return {
         "complete_job": lambda arguments, person: complete(cluster, arguments, person),
+        "client_gone": lambda arguments, person: client_gone(cluster, arguments, person),
         "allocation": lambda arguments, person: allocation(cluster, arguments, person),
         "wait_allocation": lambda arguments, person: wait_allocation(cluster, arguments, person),
         "wait_over": lambda arguments, person: wait_over(cluster, arguments),
@@ -113,6 +114,17 @@ def complete(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person)
     state = JobState.COMPLETED if not code and not number else JobState.FAILED
     cluster.network.tell(cluster.now, [JobEnded(core.id, state, f"{code}:{number}", core.restarts)])
     name_signal(live, number, cluster.release)
+    return {}
+
+
+def client_gone(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+    """The client of an allocation went while it waited, and did not say so: the daemon's own call. Raises Refusal."""
+    live = one(cluster, arguments["job_id"])
+    if person.uid != cluster.owner:
+        raise Refusal("Invalid user id")
+    live.client_gone = True
+    if live.core.state != JobState.PENDING:  # it has started meanwhile
+        cluster.timers.miss_client(live)
     return {}
 
 

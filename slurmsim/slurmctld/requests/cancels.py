@@ -24,13 +24,19 @@ if TYPE_CHECKING:
 CHANGES = frozenset({"kill"})
 
 
+NOT_NOW = "Job can not be altered now, try again later"
+
+
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
     """The request by name."""
     return {"kill": partial(_kill, cluster)}
 
 
 def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-    """scancel of one job, an array, or tasks of it; other signals go to what really runs."""
+    """scancel of one job, an array, or tasks of it; other signals go to what really runs.
+
+    What waits hears none: for slurmctld it is on its way to a state in which it could.
+    """
     found = cluster.find(str(arguments["job_id"]))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
@@ -51,6 +57,8 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
     if number not in (None, signal.SIGKILL) or arguments.get("batch"):
         number = signal.SIGKILL if number is None else int(number)
         unheard_of = [live for live in alive if live.core.state != JobState.RUNNING]
+        if number != signal.SIGKILL and all(live.core.state == JobState.PENDING for live in alive):
+            raise Refusal(NOT_NOW, 2020)
         _signal(cluster, alive, number, bool(arguments.get("batch")), bool(arguments.get("full")))
         if number != signal.SIGKILL or not unheard_of:
             return {}

@@ -17,6 +17,7 @@ from slurmsim.core.records.messages import (
     SetDependency,
     SetNice,
     SetPriority,
+    SetSiteFactor,
     SetTimeLimit,
 )  # fmt: skip
 from slurmsim.errors import SubmitError
@@ -405,8 +406,10 @@ def _the_rest(u: Update) -> None:
         u.need_pending()
         u.set("reboot")
     u.set("mail_type", "mail_user")
-    if u.get("site_factor") is not None:
+    factor = u.get("site_factor")
+    if factor is not None:
         u.need_operator()
+        u.facts.append(lambda core_id: SetSiteFactor(core_id, factor))
 
 
 def _together(u: Update) -> None:

@@ -27,6 +27,7 @@ from slurmsim.model.node import Gres
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.fields.node_fields import is_future
 from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
 
 if TYPE_CHECKING:
@@ -173,11 +174,20 @@ class _Nodes:
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
         """What a state asked for one node is to the core. Raises Refusal for a transition there is not."""
         states, power = self.cluster.controller.node_states, self.cluster.controller.power
-        bit, only = 1 << self.cluster.controller.state.table.index[name], (name,)
+        i, only = self.cluster.controller.state.table.index[name], (name,)
+        bit = 1 << i
         down, drained, failing = (bool(mask & bit) for mask in (states.down, states.drained, states.failing))
         waits = bool(states.to_reboot & bit)
+        future = is_future(self.cluster, i)
         match state:
+            case "FUTURE" if not future and self.cluster.controller.state.table.idle & bit:
+                self.cluster.node_texts.setdefault(i, {})["future"] = True
+                return [NodesResume(only), NodesDown(only, "")]
+            case "RESUME" if future:
+                self.cluster.node_texts[i]["future"] = None
+                return [NodesResume(only), NodesMute(only)]
             case "DOWN":
+                self.cluster.node_texts.setdefault(i, {})["future"] = None
                 return [NodesDown(only, reason)]
             case "DRAIN":
                 return [NodesDrain(only, reason)]
@@ -190,7 +200,7 @@ class _Nodes:
                 if down or drained:
                     self._require_registration(name)
                 return [NodesResume(only)]
-            case "IDLE" if down or not (self.cluster.controller.state.table.idle & bit) ^ bit:
+            case "IDLE" if not future and (down or not (self.cluster.controller.state.table.idle & bit) ^ bit):
                 return [NodesResume(only)] if down or drained or failing else []
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]

@@ -81,12 +81,13 @@ _CONFIGURED = {"age": "PriorityWeightAge", "assoc": "PriorityWeightAssoc", "fair
 def _of_job(plugin: Multifactor, core: Job, at: int, now: int, tried: int) -> Answer:
     """The weighted factors; of a job with a priority of its own only that."""
     if core.sub.priority is not None:
-        return {"direct": int(core.sub.priority), "nice": 0, "tres": {}} | dict.fromkeys(_WEIGHTS, 0.0)
-    assoc, size, part, qos, _, nice = plugin.weighted(core, at, tried)
+        return {"direct": int(core.sub.priority), "nice": 0, "site": 0, "tres": {}} | dict.fromkeys(_WEIGHTS, 0.0)
+    assoc, size, part, qos, *_ = plugin.weighted(core, at, tried)
     return {
         "direct": 0, "age": plugin.w_age * plugin.age_factor(core, now), "assoc": assoc,
         "fairshare": plugin.w_fairshare * plugin.fairshare_factor(core) if plugin.w_fairshare else 0.0,
-        "size": size, "partition": part, "qos": qos, "nice": int(nice), "tres": plugin.tres_terms(core, at),
+        "size": size, "partition": part, "qos": qos, "nice": core.sub.nice,
+        "site": core.sub.site_factor, "tres": plugin.tres_terms(core, at),
     }  # fmt: skip
 
 

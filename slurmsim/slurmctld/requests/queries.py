@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
-from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
+from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
 from slurmsim.slurmctld.server.people import Person
 
@@ -52,7 +52,14 @@ class _Queries:
         return self._table(JOB_FIELDS, rows, arguments)
 
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        rows = list(range(self.cluster.controller.state.table.n))
+        """Nodes that are put away are not shown; without ``show_all`` none whose partitions one does not see either."""
+        cluster, state = self.cluster, self.cluster.controller.state
+        rows = [i for i in range(state.table.n) if not is_future(cluster, i)]
+        if not arguments.get("show_all", True) and not cluster.is_operator(person):
+            there = [p for p in state.partitions if p.index not in state.cluster.gone]
+            hidden = [p.mask for p in there if not cluster.visible(p, person)]
+            seen = [p.mask for p in there if cluster.visible(p, person)]
+            rows = [i for i in rows if any(mask >> i & 1 for mask in seen) or not any(m >> i & 1 for m in hidden)]
         return self._table(NODE_FIELDS, rows, arguments)
 
     def partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

@@ -141,6 +141,7 @@ REQUESTS: dict[str, Shape] = {
     "update_step": _fields(**_JOB_ID, step_id=TEXT, time_limit=SIGNED),
     # allocations and steps
     "complete_job": _fields("job_id", "status", **_OWN_ID, status=NUMBER),
+    "client_gone": _fields("job_id", **_OWN_ID),
     "allocation": _fields("job_id", **_OWN_ID),
     "wait_allocation": _fields("job_id", **_OWN_ID, hold=FLAG, until=TIME),
     "wait_over": _fields("job_id", **_JOB_ID),

@@ -28,6 +28,7 @@ BAD_LICENSE = "Invalid license specification"
 BAD_ACCOUNT = "Invalid account or account/partition combination specified"
 BAD_PARTITION = "Invalid partition name specified"
 NOT_SUPPORTED = "Requested operation not supported on this system"
+NO_SKIP = "Reservation given is not skipable, try deleting instead"
 USERS_OR_GROUPS = "Reservations can't have users and groups specified, only one or the other"
 
 
@@ -184,6 +185,12 @@ class _Reservations:
         name = str(asked["name"])
         r = self.cluster.controller.state.reserved.find(name)
         on, off = self._flags(get("flags") or [])
+        start, end = get("start_time"), get("end_time")
+        if r is not None and "+SKIP" in (get("flags") or []):
+            period = r.next_period(self.cluster.now)
+            if period is None:
+                raise Refusal(NO_SKIP)
+            start, end = period
         counts, partition = get("node_cnt"), get("partition")
         if partition and partition not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
@@ -196,7 +203,7 @@ class _Reservations:
                 r.users if users is None else users, r.accounts if accounts is None else accounts, grouped=bool(groups)
             )
         self._tell(UpdateReservation(
-            name, get("start_time"), get("end_time"), self._duration(asked, r), self._nodes(get("node_list"), r),
+            name, start, end, self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
         ))  # fmt: skip
         kept = self.cluster.reservation_texts.setdefault(name, {})

@@ -32,7 +32,6 @@ from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.processes.allocation_clients import Holders
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.solver import NOTHING, Solver
-from slurmsim.slurmctld.requests.allocations import NO_STATUS
 from slurmsim.slurmctld.requests.request_shapes import BAD_NUMBER, BAD_REQUEST, check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes import Malformed
 from slurmsim.slurmctld.server.call_log import CallLog
@@ -53,7 +52,7 @@ PLAIN = frozenset({"submit", "kill", "ended", "solved", "node_action"})
 OUTCOME = 128
 """Bytes of what came of a request, at most."""
 CLOCK_ROOM = 256
-ENDS = frozenset({"ended", "complete_job"})
+ENDS = frozenset({"ended", "complete_job", "client_gone"})
 """Calls that may use the room which is kept for them."""
 UNSPECIFIED = (-1, "Unspecified error")  # SLURM_ERROR: what is told of our own bugs
 NO_ROOM = (2019, "I/O error writing script/environment to file")
@@ -110,7 +109,7 @@ class Server:
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
                      "reconfigure": self._reconfigure, "status": self._status}  # fmt: skip
         self._began = time.monotonic()
-        self.holders = Holders(engine, self._release)
+        self.holders = Holders(engine, self._client_gone)
         self._solver = Solver(self._solved)
         engine.changed = self._note_change
         self._socket = folder.listen()
@@ -180,10 +179,10 @@ class Server:
             self._work.set()
         asyncio.get_running_loop().call_later(TEND_S, self._tend)
 
-    def _release(self, job_id: int) -> None:
-        """Nobody looks after that allocation any more."""
+    def _client_gone(self, job_id: int) -> None:
+        """Nobody waits for that allocation any more."""
         owner = self.engine.people.by_uid(self.engine.owner)
-        message = {"call": "complete_job", "args": {"job_id": job_id, "status": NO_STATUS}}
+        message = {"call": "client_gone", "args": {"job_id": job_id}}
         self._waiting.append(Asked(message, owner, asyncio.get_running_loop().create_future()))
         self._work.set()
 

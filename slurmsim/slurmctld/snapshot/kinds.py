@@ -168,7 +168,7 @@ KINDS: tuple[Kind, ...] = (
         """
         job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
-        exempt profile
+        exempt site_factor profile
     """,
     ),
     _kind("profile", Profile, "application min_nodes max_nodes malleable points_s", _found=dict),
@@ -248,7 +248,7 @@ KINDS: tuple[Kind, ...] = (
         """
         asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
         requeued_at
-        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied _core
+        planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone _core
     """,
     ),
     _kind("live array", Array, "id asked tasks order", _left=_none),

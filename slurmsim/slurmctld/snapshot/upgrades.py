@@ -38,7 +38,8 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "job": {"predicted_s": None, "corrections": 0, "turn": None},
         "pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]},
         "allocation": {"layout": None},
-        "submission": {"profile": None},
+        "live job": {"client_gone": False},
+        "submission": {"profile": None, "site_factor": 0},
     },
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""

@@ -1,0 +1,82 @@
+"""``sacct -c``: the log of ended jobs (JobCompType=jobcomp/filetxt), a row a line in the order of the file.
+
+Mirrors sacct and jobcomp_filetxt.c (22.05): ids and partitions choose rows, other conditions do not.
+"""
+
+from __future__ import annotations
+
+import os
+
+from slurmsim.commands.text.dashed_table import Head, heading, line
+from slurmsim.commands.text.messages import Stop
+from slurmsim.light import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from slurmsim.commands.io import Io
+    from slurmsim.commands.sacct.words import Asked
+
+DEFAULT = "jobid,uid,jobname,partition,nnodes,nodelist,state,end"
+_word = pattern(r"(\w+)=(.*?)(?= \w+=|\s*$)")
+_UNKNOWN = ("ArrayJobId", "ArrayTaskId")
+"""What sacct reads in a line, and tells that it does not know it."""
+_KEYS = {
+    "jobid": "JobId", "jobidraw": "JobId", "jobname": "Name", "partition": "Partition", "nodelist": "NodeList",
+    "state": "JobState", "start": "StartTime", "end": "EndTime", "account": "Account", "qos": "QOS",
+    "submit": "SubmitTime", "eligible": "EligibleTime", "workdir": "WorkDir", "cluster": "Cluster",
+}  # fmt: skip
+
+
+def path_of(io: Io, location: str) -> str:
+    """Where the cluster keeps the log that JobCompLoc names."""
+    return os.path.join(io.client.folder, "var", "log", os.path.basename(location) or "slurm_jobcomp.log")
+
+
+def show(asked: Asked, io: Io) -> int:
+    """Print the log; the exit code. Raises Stop for a column it has not."""
+    for field, _ in asked.columns:
+        if field.name.lower() not in {*_KEYS, "uid", "gid", "user", "group", "nnodes"}:
+            io.error(f"sacct: error: slurmsim: the log of ended jobs has no {field.name}")
+            raise Stop(1)
+    heads = [Head(field.name, width, field.kind) for field, width in asked.columns]
+    jobs = list(_jobs(asked.log, io))
+    io.out(heading(heads, asked.style))
+    for job in jobs:
+        if _wanted(job, asked):
+            cells = [_cell(job, field.name.lower()) for field, _ in asked.columns]
+            io.out(line(heads, cells, asked.style))
+    return 0
+
+
+def _jobs(path: str, io: Io) -> Iterator[dict[str, str]]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.readlines()
+    except FileNotFoundError:  # nothing has ended yet
+        return
+    for text in lines:
+        job = dict(_word.findall(text))
+        for key in _UNKNOWN:
+            if key in job:
+                io.error(f"sacct: error: Unknown type {key}: {job[key]}")
+        yield job
+
+
+def _wanted(job: dict[str, str], asked: Asked) -> bool:
+    ids = [str(number) for number, *_ in asked.steps]
+    partitions = asked.cond.get("partitions")
+    return (not ids or job["JobId"] in ids) and (not partitions or job["Partition"] in partitions)
+
+
+def _cell(job: dict[str, str], name: str) -> str:
+    if name in ("uid", "user"):
+        user, _, number = job["UserId"].rstrip(")").rpartition("(")
+        return number if name == "uid" else user
+    if name in ("gid", "group"):
+        group, _, number = job["GroupId"].rstrip(")").rpartition("(")
+        return number if name == "gid" else group
+    if name == "nnodes":  # of a run that is over
+        return "0" if job["NodeList"] == "(null)" or job["JobState"] == "PENDING" else job["NodeCnt"]
+    return job[_KEYS[name]]
