@@ -73,7 +73,7 @@ class CompiledRequest:
     """
 
     __slots__ = (
-        "_columns", "_wishes", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous",
+        "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous",
         "counted", "cpus_each", "cpus_per_task", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
         "least_cpus", "least_loaded", "lifted", "limits_met", "max_cpus_per_node", "max_nodes", "mem_all", "mem_cpu",
         "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks", "node_need",
@@ -114,12 +114,6 @@ class CompiledRequest:
         self._shown_totals(request, default_memory)
         self._counted_in(table, members)
         self._columns: array[int] | None = None
-        self._wishes = bool(
-            self.required or self.kinds or self.counted or self.tree or self.contiguous
-            or self.spread or self.least_loaded or self.all_cores or self.max_cpus_per_node is not None
-            or self.max_nodes < self.min_nodes or self.mem_gpu
-            or any(d.scope != "node" or d.cpus or d.total for d in self.gres)
-        )  # fmt: skip
         self.possible: bool | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
@@ -347,28 +341,37 @@ class CompiledRequest:
 
     @property
     def columns(self) -> array[int] | None:
-        """What it asks of shares of nodes, as `slurmsim.kernel.placement` has it; None where it has other wishes."""
-        if self._columns is None and not self._wishes:
-            least = self.min_nodes
-            if self.tasks_per_node and self.n_tasks:
-                least = max(least, -(-self.n_tasks // self.tasks_per_node))
-            most = self.max_nodes
-            if self.n_tasks and most > self.n_tasks:
-                most = max(self.n_tasks, least)
-            need = self.least_cpus
-            if self.strict_one and self.n_tasks:
-                need = max(need, self.n_tasks * self.cpus_per_task)
-            per_node = self.mem_node or self.mem_all
-            whole_tasks = self.mem_cpu or (self.n_tasks and not per_node)
-            demands = [x for d in self.gres for x in (d.count, d.is_gpu, len(d.kinds), *d.kinds)]
-            self._columns = array("q", (
-                least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, need,
-                self.cpus_per_task if self.cpus_per_task > 1 and whole_tasks else 0,
-                self.mem_cpu, self.mem_node, self.mem_all,
-                self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
-                len(self.gres), *demands,
-            ))  # fmt: skip
-        return self._columns
+        """What it asks of nodes, as `slurmsim.kernel.placement` has it; None where it has other wishes."""
+        if self._columns is None:
+            self._columns = array("q", () if self._has_wishes() else self._asked_of_nodes())
+        return self._columns or None
+
+    def _has_wishes(self) -> bool:
+        """Whether more decides where it goes than nodes, CPUs, memory and GRES of each node."""
+        order = self.required or self.kinds or self.counted or self.tree or self.contiguous or self.spread
+        more = self.least_loaded or self.all_cores or self.max_cpus_per_node is not None or self.mem_gpu
+        totals = any(d.scope != "node" or d.cpus or d.total for d in self.gres)
+        return bool(order or more or totals or self.max_nodes < self.min_nodes)
+
+    def _asked_of_nodes(self) -> tuple[int, ...]:
+        least, most = self.min_nodes, self.max_nodes
+        if self.tasks_per_node and self.n_tasks:
+            least = max(least, -(-self.n_tasks // self.tasks_per_node))
+        if self.n_tasks and most > self.n_tasks:
+            most = max(self.n_tasks, least)
+        need = self.least_cpus
+        if self.strict_one and self.n_tasks:
+            need = max(need, self.n_tasks * self.cpus_per_task)
+        per_node = self.mem_node or self.mem_all
+        whole_tasks = self.mem_cpu or (self.n_tasks and not per_node)
+        demands = [x for d in self.gres for x in (d.count, d.is_gpu, len(d.kinds), *d.kinds)]
+        return (
+            least, max(self.target_nodes, least), most, self.min_cpus, self.least_cpus, need,
+            self.cpus_per_task if self.cpus_per_task > 1 and whole_tasks else 0,
+            self.mem_cpu, self.mem_node, self.mem_all,
+            self.cpus_per_task, -1 if self.most_tasks is None else self.most_tasks, self.whole,
+            len(self.gres), *demands,
+        )  # fmt: skip
 
     @property
     def by_runs(self) -> bool:

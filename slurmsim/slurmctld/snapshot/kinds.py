@@ -81,13 +81,18 @@ KINDS: tuple[Kind, ...] = (
         "queue entry",
         Record,
         """
-        alone job key need partition priority request reservation slot unreserved
+        alone job key need partition priority request reservation single slot unreserved
     """,
         standing=_none,
     ),
     _kind("pool", PoolQueue, "gone keys new per_partition records watched"),
     _kind("pool view", PoolView, "_queue _requests_seen _test index mask name partitions pending state units"),
-    _kind("allocation", Allocation, "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole"),
+    _kind(
+        "allocation",
+        Allocation,
+        "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole",
+        _columns=_none,
+    ),  # fmt: skip
     _kind("share", Share, "cores partition sole row"),
     _kind(
         "shape",  # what it was called when snapshots began
@@ -101,6 +106,7 @@ KINDS: tuple[Kind, ...] = (
         tasks_per_node tree uniform unit_need units whole
     """,
         job_units=_none,
+        _columns=_none,
     ),
     _kind("partition", Partition, "index mask name pool qos spec state tier total_cpus total_nodes"),
     _kind("job array", JobArray, "active ended later limit live tasks waiting"),
