@@ -92,7 +92,7 @@ KINDS: tuple[Kind, ...] = (
         Allocation,
         "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole",
         _columns=_none,
-    ),  # fmt: skip
+    ),
     _kind("share", Share, "cores partition sole row"),
     _kind(
         "shape",  # what it was called when snapshots began
