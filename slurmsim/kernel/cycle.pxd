@@ -69,6 +69,7 @@ cdef class Cycle:
     cpdef void knows_share(self, int64_t shape, int64_t base, int64_t reach, object asked, int64_t bound) except *
     cdef int64_t _nodes_of(self, int64_t s) noexcept
     cdef int64_t _share(self) except? -2
+    cdef int64_t _over_by(self, int64_t end) noexcept
     cdef void _more_shapes(self) except *
     cdef int64_t _cut(self, int64_t at) except -1
     cdef void _more_room(self) except *

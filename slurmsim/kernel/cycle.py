@@ -825,11 +825,7 @@ class Cycle:
             gone = self._share()
             if gone < 0:
                 return not following or now_only
-            expected = self.nodes.ends[gone - 1] if gone else now
-            if expected < now:
-                expected += self.too_late
-                if expected < now + 1:
-                    expected = now + 1
+            expected = self._over_by(self.nodes.ends[gone - 1]) if gone else now
         elif following and not now_only and self._too_few(self.some, need, following):
             return False
         elif self.most[0] >= need and atoms.common(self.some, self.idle) >= need:
@@ -839,11 +835,7 @@ class Cycle:
             gone = self._first_with(need, self.some)
             if gone < 0:
                 return not following or now_only
-            expected = self.ends[gone - 1]
-            if expected < now:  # the job in the way is over its limit and will be killed
-                expected += self.too_late
-                if expected < now + 1:
-                    expected = now + 1
+            expected = self._over_by(self.ends[gone - 1])
         start = at if at > expected else expected
         if at > expected and at > now:
             self.put_behind = True
@@ -883,6 +875,13 @@ class Cycle:
             return True
         self.kind = PLANNED_
         return True
+
+    def _over_by(self, end: int) -> int:
+        """When a job that is to end by then is gone: one that is over its limit once it has been killed."""
+        if end >= self.now:
+            return end
+        end += self.too_late
+        return end if end > self.now else self.now + 1
 
     def _share(self) -> int:
         """How many jobs must be gone for the shape searched for to fit on the set `some`, -1: it never does."""
