@@ -118,7 +118,7 @@ class AtomPlans:
         self.space_size = space_size
         self.cycle.segments, self.cycle.stop_at = space_size, max_test
         self._sets: dict[int, int] = {}  # number of a known set -> the set, of nodes that are up
-        self._told: set[int] = set()  # shapes the kernel has been told of
+        self._told: dict[RequestView, int] = {}  # shapes the kernel has been told of
 
     def _whole(self, nodes: WholeNodes) -> int:
         """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
@@ -182,14 +182,16 @@ class AtomPlans:
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
-        if self.shares is not None:
-            self.shares.placement()
         return bool(self.cycle.could_start(self._shape(record), limit))
 
     def watch(self, records: Sequence[SlurmRecord], limits: Sequence[int], flags: Sequence[int]) -> None:
         """`records` are walked from now on, each for so many seconds and with these flags of `kernel`."""
-        shape = self._shape
-        self.cycle.watch(array("q", [shape(record) for record in records]), array("q", limits), array("q", flags))
+        told, tell = self._told, self._tell
+        shapes = array("q")
+        for record in records:
+            shape = told.get(record.request)
+            shapes.append(tell(record) if shape is None else shape)
+        self.cycle.watch(shapes, array("q", limits), array("q", flags))
 
     def walk(self, at: int, last: int, tests: int) -> tuple[int, int, int]:
         """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made."""
@@ -202,18 +204,22 @@ class AtomPlans:
 
     def _shape(self, record: SlurmRecord) -> int:
         """The shape of the record's request, of which the kernel knows then."""
-        known = self.known
-        shape = known.numbers.get(record.request)
+        shape = self._told.get(record.request)
+        return self._tell(record) if shape is None else shape
+
+    def _tell(self, record: SlurmRecord) -> int:
+        """The same, of which the kernel has to be told."""
+        known, request = self.known, record.request
+        shape = known.numbers.get(request)
         if shape is None:
             shape = known.learn(record)
-        if shape not in self._told:
-            self._told.add(shape)
-            base, reach = self._set(known.bases[shape]), self._set(known.reaches[shape])
-            if self.shares is None:
-                self.cycle.knows(shape, base, reach, known.needs[shape], known.mosts[shape])
-            else:
-                bound = self.view.earliest_possible(record)
-                self.cycle.knows_share(shape, base, reach, record.request.columns, bound)
+        self._told[request] = shape
+        base, reach = self._set(known.bases[shape]), self._set(known.reaches[shape])
+        if self.shares is None:
+            self.cycle.knows(shape, base, reach, known.needs[shape], known.mosts[shape])
+        else:
+            bound = self.view.earliest_possible(record)
+            self.cycle.knows_share(shape, base, reach, request.columns, bound)
         return shape
 
     def _set(self, number: int) -> int:
