@@ -6,10 +6,12 @@ Cython or a C compiler is missing it says so in one line and builds nothing.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
@@ -23,24 +25,27 @@ DIRECTIVES = {
 }  # fmt: skip
 
 
-def names() -> list[str]:
-    """The kernels there are: modules with a file of types."""
-    return sorted(path.stem for path in (ROOT / "slurmsim/kernel").glob("*.pxd"))
+def package() -> ModuleType:
+    """The package of the kernels, which says what there are and what marks an extension of theirs, on its own."""
+    spec = importlib.util.spec_from_file_location("kernel", ROOT / "slurmsim/kernel/__init__.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
 def kernels(tree: Path) -> list[Extension]:
     """The extensions, translated to C in the folder `tree`. ImportError without Cython."""
     from Cython.Build import cythonize
 
-    sys.path.insert(0, str(ROOT))
-    from hashlib import sha256
-
     tree.mkdir(parents=True, exist_ok=True)
+    about = package()
+    mark = about.source_hash()
     found = []
-    for name in names():
+    for name in about.MODULES:
         source = ROOT / f"slurmsim/kernel/{name}.py"
         text = source.read_text(encoding="utf-8")
-        mark = sha256(source.read_bytes()).hexdigest()[:16]
         copy = tree / f"_slurmsim_{name}.py"
         copy.write_text(f'{text}\n\nSOURCE = "{mark}"\n', encoding="utf-8")
         shutil.copy(source.with_suffix(".pxd"), copy.with_suffix(".pxd"))

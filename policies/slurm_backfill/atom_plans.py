@@ -18,7 +18,7 @@ MOST_REQUESTS = 8192
 FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
 COMPILED = compiled("cycle")
 kernel = load("cycle")
-ASKS, UNSEEN, SEEN, BARRED = 1, 2, 4, 8  # flags of `slurmsim.kernel.cycle`
+ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
 
 
 class KnownShapes:
@@ -97,7 +97,7 @@ class AtomPlans:
         begin: int, end: int, resolution: int, window: int, space_size: int, max_test: int,
     ) -> None:  # fmt: skip
         known.tidy()
-        self.view, self.known, self.now = view, known, now
+        self.view, self.known = view, known
         self.shares = shares
         self.atoms, self.cycle = known.atoms, known.cycle
         self.cycle.clear()

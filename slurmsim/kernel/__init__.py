@@ -2,12 +2,13 @@
 
 A module of this package works on integers and arrays alone. It runs as it stands; beside it lies a file of types
 (``.pxd``) with which Cython makes an extension of the same source (docs/speed.md). The extension ``_slurmsim_NAME``
-carries the hash of its source: one made from other sources than these is not used.
+carries the hash of all these files, since kernels know each other's types: one made from others is not used.
 """
 
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,16 +18,23 @@ from typing import Any
 MODULES = ("cycle", "placement")
 
 
-def source_hash(source: bytes) -> str:
-    """What an extension made from `source` carries."""
-    return sha256(source).hexdigest()[:16]
+def source_hash() -> str:
+    """What an extension made from the sources in this folder carries."""
+    folder = Path(__file__).parent
+    files = [folder / f"{name}.{kind}" for name in MODULES for kind in ("py", "pxd")]
+    return sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
+@cache
 def load(name: str) -> Any:
-    """The module `name` of this package: its extension if there is one made from this very source, else itself."""
+    """The module `name` of this package: its extension if there is one made from these very sources, else itself."""
     if find_spec(f"_slurmsim_{name}") is not None:
-        extension = import_module(f"_slurmsim_{name}")
-        if source_hash(Path(__file__).with_name(f"{name}.py").read_bytes()) == extension.SOURCE:
+        try:
+            extension = import_module(f"_slurmsim_{name}")
+        except ImportError as error:  # its making was cut short, say
+            warnings.warn(f"the compiled kernel {name} cannot be used (run .ci/setup): {error}", stacklevel=2)
+            return import_module(f"slurmsim.kernel.{name}")
+        if getattr(extension, "SOURCE", "") == source_hash():
             return extension
         warnings.warn(f"the compiled kernel {name} is of another source and is not used (run .ci/setup)", stacklevel=2)
     return import_module(f"slurmsim.kernel.{name}")

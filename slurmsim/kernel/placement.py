@@ -12,11 +12,7 @@ from __future__ import annotations
 
 from array import array
 
-# What a request's columns hold
-MIN_NODES, TARGET_NODES, MAX_NODES, MIN_CPUS, LEAST_CPUS, NEED_CPUS = 0, 1, 2, 3, 4, 5
-WHOLE_TASKS, MEM_CPU, MEM_NODE, MEM_ALL, PER_TASK, MOST_TASKS = 6, 7, 8, 9, 10, 11
-EXCLUSIVE, N_DEMANDS, DEMANDS = 12, 13, 14
-# the same as C has them
+# Where a request's columns hold what
 MIN_NODES_, TARGET_NODES_, MAX_NODES_, MIN_CPUS_, LEAST_CPUS_, NEED_CPUS_ = 0, 1, 2, 3, 4, 5
 WHOLE_TASKS_, MEM_CPU_, MEM_NODE_, MEM_ALL_, PER_TASK_, MOST_TASKS_ = 6, 7, 8, 9, 10, 11
 EXCLUSIVE_, N_DEMANDS_, DEMANDS_ = 12, 13, 14
