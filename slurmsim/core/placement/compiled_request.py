@@ -26,6 +26,7 @@ from slurmsim.policy.units import JobUnits
 
 Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
+MOST_COUNTED = 1 << 53  # what a kernel is asked with stays below: its integers have 64 bits
 NO_LIMIT_NODES = 500_000  # slurmctld's own cap on nodes a job
 # flags of a QOS that lift a limit of the partition
 PART_MIN_NODES, PART_MAX_NODES, PART_TIME_LIMIT = "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit"
@@ -343,7 +344,8 @@ class CompiledRequest:
     def columns(self) -> array[int] | None:
         """What it asks of nodes, as `slurmsim.kernel.placement` has it; None where it has other wishes."""
         if self._columns is None:
-            self._columns = array("q", () if self._has_wishes() else self._asked_of_nodes())
+            asked = () if self._has_wishes() else self._asked_of_nodes()
+            self._columns = array("q", asked if max(asked, default=0) < MOST_COUNTED else ())
         return self._columns or None
 
     def _has_wishes(self) -> bool:
