@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,18 +48,21 @@ class System:
     budget: bool = False
 
 
-def _parm(**options: str) -> System:
-    words = {"levels": LEVELS, "alpha": "0.28", "predictor": "real", **options}
+def parm_on(nodes: int, levels: str, **options: str) -> System:
+    """PARM under a budget, with the paper's alpha and knowledge of run times unless `options` say otherwise."""
+    words = {"levels": levels, "alpha": "0.28", "predictor": "real", **options}
     text = ",".join(f"{key}={value}" for key, value in words.items())
-    return System(f"parm:{text}", NODES, budget=True)
+    return System(f"parm:{text}", nodes, budget=True)
 
+
+_parm = partial(parm_on, NODES, LEVELS)
 
 SYSTEMS = {
     "baseline": System("backfill", FULL_NODES),
     "fewest nodes": System("backfill", FULL_NODES, "min"),
     "30 W": System("easy", NODES, cap="30", budget=True),
-    "selection": _parm(sizes="max", levels="60"),
-    "moldable": _parm(version="nose", levels="60"),
+    "selection": parm_on(NODES, "60", sizes="max"),
+    "moldable": parm_on(NODES, "60", version="nose"),
     "noMM": _parm(version="nomm"),
     "noSE": _parm(version="nose"),
     "wSE": _parm(version="wse"),

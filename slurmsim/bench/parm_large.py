@@ -6,14 +6,16 @@ The grid is fixed here. Replicates of a point are its windows and seeds together
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slurmsim.bench.parm import STEPS, System, simulated
+from slurmsim.bench.parm import STEPS, System, parm_on, simulated
 from slurmsim.bench.parm_windows import FIRST, intrepid, logged, window
 from slurmsim.bench.runs import Progress, work_all
 from slurmsim.errors import ConfigError
@@ -47,6 +49,11 @@ class Machine:
         """What all nodes draw at full power."""
         return self.nodes * FULL_W
 
+    @property
+    def most(self) -> int:
+        """Nodes that the budget bears at 30 W."""
+        return self.budget_w // LOWEST_W
+
 
 MACHINES = {
     "intrepid": Machine(40_960, (0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2), 100),
@@ -56,20 +63,15 @@ MACHINES = {
 
 def systems(machine: Machine) -> dict[str, System]:
     """The baselines and PARM's versions, as on the testbed; uniform caps as naive strategies."""
-    most, budget = machine.budget_w // LOWEST_W, machine.budget_w
-
-    def parm(**options: str) -> System:
-        words = {"levels": LEVELS, "alpha": "0.28", "predictor": "real", **options}
-        text = ",".join(f"{key}={value}" for key, value in words.items())
-        return System(f"parm:{text}", most, budget=True)
-
+    most, budget = machine.most, machine.budget_w
+    parm = partial(parm_on, most, LEVELS)
     return {
         "baseline": System("backfill", machine.nodes),
         "fewest nodes": System("backfill", machine.nodes, "min"),
         "30 W": System("easy", most, cap="30", budget=True),
         "44 W": System("easy", budget // (44 + BASE_W), cap="44", budget=True),
-        "selection": parm(sizes="max", levels="60"),
-        "moldable": parm(version="nose", levels="60"),
+        "selection": parm_on(most, "60", sizes="max"),
+        "moldable": parm_on(most, "60", version="nose"),
         "noMM": parm(version="nomm"),
         "noSE": parm(version="nose"),
         "wSE": parm(version="wse"),
@@ -78,7 +80,7 @@ def systems(machine: Machine) -> dict[str, System]:
 
 @dataclass(frozen=True, slots=True)
 class LargeCell:
-    """One run; `log` is a file, else the synthetic log of the seed."""
+    """One run of a system, `how`; `log` is a file, else the synthetic log of the seed."""
 
     name: str
     machine: str
@@ -86,7 +88,7 @@ class LargeCell:
     count: int
     gamma: float
     system: str
-    policy: str
+    how: System
     seed: int
     log: str = ""
 
@@ -96,19 +98,25 @@ def run_cell(cell: LargeCell, *, scratch: str) -> dict[str, Any]:
     machine = MACHINES[cell.machine]
     log = logged(cell.log, machine.nodes) if cell.log else intrepid(cell.seed)
     frame = window(log, cell.jobs, cell.gamma, cell.count, cell.seed)
-    return simulated(cell.name, frame, systems(machine)[cell.system], machine.budget_w, scratch)
+    return simulated(cell.name, frame, cell.how, machine.budget_w, scratch)
 
 
-def cells(name: str, seeds: int, count: int | None = None, log: Path | None = None) -> list[LargeCell]:
-    """All runs on one machine, the fastest arrivals last: they take longest."""
+def cells(
+    name: str, seeds: int, count: int | None = None, log: Path | None = None,
+    compared: Mapping[str, System] | None = None, gammas: Sequence[float] = (),
+) -> list[LargeCell]:  # fmt: skip
+    """All runs on one machine, of its `systems` and paces unless others are given.
+
+    The fastest arrivals come last: they take longest.
+    """
     machine = MACHINES[name]
     return [
         LargeCell(
             f"{name}-{jobs}-{gamma:g}-{system.replace(' ', '_')}-{k + 1}", name, jobs, count or machine.jobs, gamma,
-            system, what.policy, k + 1, str(log) if name == "theta" else "",
+            system, how, k + 1, str(log) if name == "theta" else "",
         )
-        for gamma in machine.gammas for k in range(seeds) for jobs in FIRST
-        for system, what in systems(machine).items()
+        for gamma in gammas or machine.gammas for k in range(seeds) for jobs in FIRST
+        for system, how in (compared or systems(machine)).items()
     ]  # fmt: skip
 
 
@@ -136,10 +144,14 @@ class LargeResult:
         """Mean and interval of a figure."""
         return Estimate.of(self.values(gamma, system, figure))
 
-    def gain(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> Estimate:
-        """The logarithm by which `one` is lower than `other`, paired."""
+    def gains(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> list[float]:
+        """The logarithm by which `one` is lower than `other`, for each window and seed."""
         first, second = (self.values(gamma, system, figure) for system in (one, other))
-        return Estimate.of([float(np.log(b / a)) for a, b in zip(first, second, strict=True)])
+        return [float(np.log(b / a)) for a, b in zip(first, second, strict=True)]
+
+    def gain(self, gamma: float, one: str, other: str, figure: str = "mean_s") -> Estimate:
+        """Their mean."""
+        return Estimate.of(self.gains(gamma, one, other, figure))
 
     def speedup(self, gamma: float, system: str) -> Estimate:
         """The baseline's mean completion over that of `system`."""
@@ -153,11 +165,16 @@ class LargeResult:
     @property
     def grows(self) -> Estimate:
         """The logarithm of wSE's speed-up at the fastest arrivals over that at the slowest, paired."""
-        ends = []
-        for gamma in (self.gammas[-1], self.gammas[0]):
-            first, second = (self.values(gamma, one, "mean_s") for one in ("wSE", "baseline"))
-            ends.append([float(np.log(b / a)) for a, b in zip(first, second, strict=True)])
+        ends = [self.gains(gamma, "wSE", "baseline") for gamma in (self.gammas[-1], self.gammas[0])]
         return Estimate.of([fast - slow for fast, slow in zip(*ends, strict=True)])
+
+
+def checked_size(seeds: int, count: int | None) -> None:
+    """Raises ConfigError for an experiment of nothing."""
+    if seeds < 1:
+        raise ConfigError(f"{seeds} seeds", field="--large-seeds", expected="at least 1")
+    if count is not None and count < 2:
+        raise ConfigError(f"{count} jobs", field="--jobs", expected="at least 2")
 
 
 def experiment(
@@ -165,10 +182,7 @@ def experiment(
     fresh: bool = False, progress: Progress | None = None,
 ) -> LargeResult:  # fmt: skip
     """Run what is not in `folder` yet. Raises SlurmSimError."""
-    if seeds < 1:
-        raise ConfigError(f"{seeds} seeds", field="--large-seeds", expected="at least 1")
-    if count is not None and count < 2:
-        raise ConfigError(f"{count} jobs", field="--jobs", expected="at least 2")
+    checked_size(seeds, count)
     if name == "theta" and (log is None or not log.is_file()):
         raise ConfigError(f"no log {log or ''}".rstrip(), field="--log", expected=f"{LOG}, or SLURMSIM_DATA")
     wanted = cells(name, seeds, count, log)

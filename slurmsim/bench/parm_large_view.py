@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PAPER = 5.2  # the best speed-up of wSE, on the real Intrepid log
 NEAR = 0.2
-_FIGURES = (
+FIGURES = (
     ("mean_s", "mean, min", 60.0, 1), ("max_s", "max, min", 60.0, 0), ("node_weighted_s", "by nodes, min", 60.0, 1),
     ("nodes", "nodes", 1.0, 0), ("resizes", "resizes", 1.0, 1),
 )  # fmt: skip
@@ -33,13 +33,13 @@ def claims(found: LargeResult) -> list[Claim]:
     best = max((found.speedup(gamma, "wSE") for gamma in found.gammas), key=lambda e: e.mean)
     listed = [Claim("best speed-up of wSE over the baseline", f"{PAPER}", best.text(2), f"{best.mean / PAPER:.2f}",
                     verdict(abs(best.mean / PAPER - 1) <= NEAR, best.mean > 1)),
-              _log_claim("speed-up of wSE grows as γ falls (log, first to last)", found.grows)]  # fmt: skip
+              log_claim("speed-up of wSE grows as γ falls (log, first to last)", found.grows)]  # fmt: skip
     for gamma in dict.fromkeys((middle, fastest)):
         for one, other in (("noMM", "baseline"), ("noSE", "noMM"), ("wSE", "noSE")):
-            listed.append(_log_claim(f"γ = {gamma:g}: {one} completes sooner than {other} (log)",
+            listed.append(log_claim(f"γ = {gamma:g}: {one} completes sooner than {other} (log)",
                                      found.gain(gamma, one, other)))  # fmt: skip
         for cap in ("30 W", "44 W"):
-            listed.append(_log_claim(f"γ = {gamma:g}: wSE beats a uniform {cap} (log)", found.gain(gamma, "wSE", cap)))
+            listed.append(log_claim(f"γ = {gamma:g}: wSE beats a uniform {cap} (log)", found.gain(gamma, "wSE", cap)))
         more, fewer = (found.values(gamma, system, "nodes") for system in ("wSE", "noSE"))
         nodes = Estimate.of([a - b for a, b in zip(more, fewer, strict=True)])
         listed.append(Claim(f"γ = {gamma:g}: wSE uses more nodes than noSE", "yes", nodes.text(0, signed=True), "–",
@@ -50,7 +50,8 @@ def claims(found: LargeResult) -> list[Claim]:
     return listed
 
 
-def _log_claim(what: str, e: Estimate) -> Claim:
+def log_claim(what: str, e: Estimate) -> Claim:
+    """A claim that a difference of logarithms is above zero."""
     return Claim(what, "yes", e.text(2, signed=True), "–", verdict(e.sign > 0))
 
 
@@ -73,10 +74,10 @@ def steps_table(found: LargeResult) -> list[list[str]]:
 
 def figures_table(found: LargeResult, gamma: float) -> list[list[str]]:
     """A row a system; the first row is a header."""
-    rows = [["system", *(title for _, title, _, _ in _FIGURES)]]
+    rows = [["system", *(title for _, title, _, _ in FIGURES)]]
     for system in systems(MACHINES[found.machine]):
         cells = []
-        for name, _, scale, digits in _FIGURES:
+        for name, _, scale, digits in FIGURES:
             cells.append(Estimate.of([one / scale for one in found.values(gamma, system, name)]).text(digits))
         rows.append([system, *cells])
     return rows

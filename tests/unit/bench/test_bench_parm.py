@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slurmsim.bench import parm, parm_large, parm_large_view
+from slurmsim.bench import parm, parm_large, parm_large_view, parm_report, parm_sweeps, parm_sweeps_view
 from slurmsim.bench.claims import MISSING, REPRODUCED
 from slurmsim.bench.parm import GAMMAS, SETS, STEPS, SYSTEMS, Result, cells
 from slurmsim.bench.parm_large import MACHINES, LargeResult
@@ -167,3 +167,44 @@ def test_the_command_for_large_machines(
     assert len(list((out / "runs").iterdir())) == 2 * len(parm_large.systems(small))
     assert main(["bench", "parm", "--parts", "theta", "--log", str(tmp_path / "none"), "--out", str(out)]) == 2
     assert "--log" in capsys.readouterr().err
+
+
+# -- sweeps -----------------------------------------------------------------------------------------------------------
+
+
+def made_sweeps() -> LargeResult:
+    """Mean and longest as the paper says: later and sooner as alpha grows, sooner up to six levels."""
+    factors = {"alpha 0.28": (1.0, 1.0), "alpha 0.98": (1.1, 0.95), "alpha 1.28": (1.2, 0.9), "alpha 1.48": (1.3, 0.8)}
+    factors |= {"levels 2": (1.2, 1.1), "levels 3": (1.1, 1.05)}
+    runs = {}
+    for cell in parm_large.cells("intrepid", 2, compared=parm_sweeps.points(), gammas=(parm_sweeps.GAMMA,)):
+        mean, longest = factors.get(cell.system, (1.0, 1.0))
+        noise = 1 + 0.01 * cell.seed
+        runs[cell.name] = {"mean_s": 1000 * mean * noise, "max_s": 9000 * longest * noise, "node_weighted_s": 1000,
+                           "nodes": 40_000, "resizes": 1}  # fmt: skip
+    return LargeResult("intrepid", 2, 100, runs)
+
+
+def test_sweeps(tmp_path: Path) -> None:
+    found = made_sweeps()
+    assert [claim.verdict for claim in parm_sweeps_view.claims(found)] == [REPRODUCED] * 5
+    assert found.gain(0.4, "alpha 0.28", "alpha 1.48").mean == pytest.approx(np.log(1.3))
+    policies = {system.policy for system in parm_sweeps.points().values()}
+    assert len(policies) == 9 and any("levels=30/33/36/39/42/45/48/51/54/57/60," in policy for policy in policies)
+    written = parm_report.write(parm_report.Parts(None, [], found), tmp_path)
+    assert {file.name for file in written} == {"results.txt", "results.json", "parm-sweeps.png"}
+    data = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert set(data["sweeps"]["points"]) == set(parm_sweeps.points())
+
+
+def test_the_command_for_sweeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("slurmsim.bench.parm_large.FIRST", {"Set1": 1})
+    monkeypatch.setattr(
+        "slurmsim.bench.parm_sweeps.points", lambda: {"alpha 0.28": parm_large.systems(MACHINES["intrepid"])["wSE"]}
+    )
+    result = parm_sweeps.experiment(tmp_path, seeds=1, count=2, workers=1)
+    assert list(result.runs) == ["intrepid-Set1-0.4-alpha_0.28-1"] and result.runs.popitem()[1]["mean_s"] > 0
+    assert main(["bench", "parm", "--parts", "sweeps", "--jobs", "1", "--out", str(tmp_path)]) == 2
+    assert "expected at least 2" in capsys.readouterr().err
