@@ -21,7 +21,7 @@ from slurmsim.metrics.estimate import Estimate
 
 FILES = {"eurora": EURORA_LOG, "kit": KIT_FILE, **{name: file for name, (file, _, _) in LOGS.items()}}
 PARTS = tuple(f"{kind}-{name}" for kind, names in (
-    ("instances", ("eurora", "kit")), ("systems", ("eurora", "kit")), ("quality", tuple(LOGS)),
+    ("instances", ("eurora", "kit")), ("systems", ("eurora", "kit")), ("quality", (*LOGS, "mix")),
 ) for name in names)  # fmt: skip
 DISPATCHERS = ("hcp19", "pcp19", "pcp20", "cp_classes")
 SCHEDULERS = {
@@ -29,10 +29,17 @@ SCHEDULERS = {
     "list": "list:order=slowdown,scheme=serial", "pcp20": "pcp20", "cp_classes": "cp_classes",
     "easy.L2": "easy:predictor=last_two", "list.L2": "list:order=slowdown,scheme=serial,predictor=last_two",
     "pcp20.L2": "pcp20:predictor=last_two", "pcp20.R": "pcp20:predictor=real",
+    "easy.D": "easy:predictor=data_driven", "list.D": "list:order=slowdown,scheme=serial,predictor=data_driven",
+    "pcp20.D": "pcp20:predictor=data_driven",
 }  # fmt: skip
 """By the name in the tables; behind the dot the paper's letter for how durations are predicted."""
 SAVED_BY = {"eurora": "pcp19", "kit": "pcp20"}
 """Whose run the instances are saved from: PCP'19's as in the paper, but not on the system on which it stalls."""
+
+
+def schedulers(part: str) -> dict[str, str]:
+    """Those of a part on quality: the logs have no names of jobs, which D needs."""
+    return {name: policy for name, policy in SCHEDULERS.items() if part == "quality-mix" or not name.endswith(".D")}
 
 
 def parse_parts(text: str) -> tuple[str, ...]:
@@ -104,7 +111,7 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
     found = []
     for part in parts:
         kind, name = part.split("-")
-        file = str(data / FILES[name])
+        file = str(data / FILES[name]) if name in FILES else ""
         on_system = {"system": name, "file": file, "jobs": sizes.jobs}
         if kind == "instances":
             policy = SAVED_BY[name]
@@ -116,10 +123,11 @@ def run_cells(parts: Sequence[str], sizes: Sizes, data: Path, folder: Path) -> l
                     words = f"{policy}:{option}" if option else policy
                     found.append(RunCell(f"{part}-{policy}{letter and '.' + letter}", policy=words, **on_system))  # type: ignore[arg-type]
         else:
-            for scheduler, policy in SCHEDULERS.items():
+            first = sizes.first if file else 0
+            for scheduler, policy in schedulers(part).items():
                 for k in range(sizes.seeds):
                     found.append(
-                        RunCell(f"{part}-{scheduler}-{k + 1}", name, policy, file, sizes.window, sizes.first, seed=k)
+                        RunCell(f"{part}-{scheduler}-{k + 1}", name, policy, file, sizes.window, first, seed=k)
                     )
     return found
 
@@ -128,6 +136,10 @@ def _predictors_on(system: str) -> dict[str, str]:
     """Neither system's jobs have names, so D cannot be had; Eurora's have no users, so L2 cannot either."""
     without = {"D", "L2"} if system == "eurora" else {"D"}
     return {letter: option for letter, option in predictors().items() if letter not in without}
+
+
+def _is_here(system: str, data: Path | None) -> bool:
+    return system not in FILES or (data is not None and (data / FILES[system]).is_file())
 
 
 def experiment(
@@ -153,7 +165,7 @@ def experiment(
     sizes = sizes or Sizes()
     if data is not None and not data.is_dir():
         raise ConfigError("no such folder", file=str(data), field="--data", expected="a folder of job logs")
-    here = [part for part in parts if data is not None and (data / FILES[part.split("-")[1]]).is_file()]
+    here = [part for part in parts if _is_here(part.split("-")[1], data)]
     left_out = [part for part in parts if part not in here]
     runs = run_cells(here, sizes, data or Path(), folder)
     missing = [cell.name for cell in runs if cell.save and not Path(cell.save).is_dir()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.bench.claims import DIRECTION, MISSING, NOT, REPRODUCED, Claim, verdict
 from slurmsim.bench.output import estimate_facts, write_results
-from slurmsim.bench.pcp20 import DISPATCHERS, SAVED_BY, SCHEDULERS, Result
+from slurmsim.bench.pcp20 import DISPATCHERS, SAVED_BY, Result, schedulers
 from slurmsim.bench.pcp20_work import PREDICTORS
 from slurmsim.report import style
 from slurmsim.report.text import table
@@ -150,7 +150,7 @@ MEASURES = (("slowdown", 2), ("bounded_slowdown", 2), ("mean_wait_s", 0), ("queu
 def quality_table(found: Result, part: str) -> list[list[str]]:
     """Every scheduler's figures with intervals; the first row is a header."""
     rows = [["scheduler", "slowdown", "bounded slowdown", "mean wait, s", "mean queue", "wait less list's, s"]]
-    for name in SCHEDULERS:
+    for name in schedulers(part):
         change = found.change(part, name, "list", "mean_wait_s")
         rows.append([name, *(found.estimate(part, name, measure).text(digits) for measure, digits in MEASURES),
                      "–" if name == "list" else change.text(0, signed=True)])  # fmt: skip
@@ -210,7 +210,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         elif kind == "quality":
             parts[part]["schedulers"] = {
                 name: {measure: estimate_facts(found.estimate(part, name, measure)) for measure, _ in MEASURES}
-                for name in SCHEDULERS
+                for name in schedulers(part)
             }
             parts[part]["gain"] = gain_sentence(found, part)
     return {"sizes": asdict(found.sizes), "parts": parts, "not_attempted": found.left_out, "cells": found.cells}
@@ -258,7 +258,8 @@ def _systems_panel(ax: Any, rows: Sequence[Sequence[str]]) -> None:
 
 def _queue_panel(ax: Any, found: Result, part: str) -> None:
     """The mean queue in parts of the run, of the first replicate."""
-    for name, color in zip(SCHEDULERS, style.colors(list(SCHEDULERS)), strict=True):
+    names = list(schedulers(part))
+    for name, color in zip(names, style.colors(names), strict=True):
         ax.plot(found.cells[f"{part}-{name}-1"]["queue_over_time"], color=color, label=name, linewidth=1.2)
     ax.set_xlabel("time, in 24 parts of the run")
     ax.set_ylabel("waiting jobs")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.bench.pcp20_workloads import LOGS, System, eurora, kit, window
+from slurmsim.bench.pcp20_workloads import LOGS, MIX_NODES, System, eurora, kit, synthetic, window
 from slurmsim.errors import SlurmSimError
 from slurmsim.policy import load_policy, parse_policy
 from slurmsim.replaying.instances import InstanceSaver
@@ -44,13 +44,13 @@ class RunCell:
     Attributes
     ----------
     system
-        ``eurora``, ``kit``, or a name of `LOGS`.
+        ``eurora``, ``kit``, a name of `LOGS`, or ``mix``.
     file
-        Where its jobs are read from.
+        Where its jobs are read from; those of ``mix`` are made up.
     jobs, first
         The window, by number of job.
     seed
-        0: as it is; else submit times are jittered by up to a minute.
+        0: as it is; else submit times are jittered by up to a minute. Of ``mix`` the generator's seed is one more.
     save
         Folder for contested instances, "" for none; at most `most` of them.
     """
@@ -136,6 +136,13 @@ def _prepared(cell: RunCell, scratch: Path) -> tuple[Prepared, str]:
             str(place / "jobs.parquet"), str(place / "out"), conf=str(place / "slurm.conf"), policy=cell.policy
         )
         prepared, about = prepare(options), system.about
+    elif cell.system == "mix":
+        jobs, about = synthetic(jobs=cell.jobs, seed=cell.seed + 1)
+        write_workload(jobs, str(place / "jobs.parquet"))
+        nodes, cpus = MIX_NODES
+        return prepare(RunOptions(
+            str(place / "jobs.parquet"), str(place / "out"), nodes=nodes, cpus_per_node=cpus, policy=cell.policy
+        )), about  # fmt: skip
     else:
         _, nodes, block = LOGS[cell.system]
         jobs, about = window(Path(cell.file), nodes, block, jobs=cell.jobs, first=cell.first)

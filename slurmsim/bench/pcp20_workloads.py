@@ -1,7 +1,8 @@
-"""What PCP'20 is measured on: a Eurora-like system from real jobs, a KIT-like one, and windows of job logs.
+"""What PCP'20 is measured on: a Eurora-like system from real jobs, a KIT-like one, windows of job logs, made-up jobs.
 
 Neither of the paper's two workloads is here: Eurora's 400,000 jobs are not public, and KIT's log is not among our data.
 So Eurora is 5,930 real jobs of five of its days, and KIT is its machine under the jobs of another one, cut to its size.
+No job of either, nor of the logs, has a name; predictions from data are tried on jobs that are made up.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from slurmsim.bench.eurora_data import cluster, read_log, successive, workload
 from slurmsim.workload import Workload, WorkloadHeader
 from slurmsim_workloads import read_workload
+from slurmsim_workloads.generators import generate
 
 LOGS = {
     "kth": ("KTH-SP2-1996-2.swf.gz", 100, 1), "ctc": ("CTC-SP2-pyss-easy.swf.gz", 338, 1),
@@ -27,6 +29,10 @@ KIT_MOST_NODES = 64
 """Larger jobs are left out: as boxes a job of a thousand nodes is a thousand of them, and CP-SAT needs minutes."""
 KIT_GROUPS = ((1152, 20), (21, 48))
 """ForHLR II: nodes and cores of each, cores only as in the authors' code."""
+
+MIX_NODES = (8, 16)
+MIX = {"load": "1.5", "mem_share": "0", "exclusive": "0", "cancels": "0", "arrays": "0"}
+"""The seeded generator that D is measured on: nodes and cores of each, and its options; more comes than can run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,14 @@ def window(path: Path, nodes: int, block: int, *, jobs: int, first: int = 0) -> 
     )  # fmt: skip
     blocks = f", in blocks of {block} nodes" if block > 1 else ""
     return found, f"{len(found):,} jobs of {path.name}, from number {first} on{blocks}"
+
+
+def synthetic(*, jobs: int, seed: int) -> tuple[Workload, str]:
+    """`jobs` of the generator ``mix`` on nodes of `MIX_NODES`: made up, but with users and names, as D needs."""
+    nodes, cpus = MIX_NODES
+    options = {**MIX, "nodes": str(nodes), "cpus_per_node": str(cpus), "jobs": str(jobs)}
+    told = ", ".join(f"{key}={value}" for key, value in MIX.items())
+    return generate("mix", options, seed), f"{jobs:,} synthetic jobs (generator mix, {told}) on {nodes} nodes of {cpus}"
 
 
 def mapped(procs: int, each: int, most: int) -> tuple[int, int]:

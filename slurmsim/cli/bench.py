@@ -88,7 +88,7 @@ def _add_pcp20(names: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     p.add_argument("--parts", metavar="PART,…", default="all",
                    help="of instances-eurora, instances-kit, systems-eurora, systems-kit, quality-kth, quality-ctc, "
-                   "quality-theta; or all (default)")  # fmt: skip
+                   "quality-theta, quality-mix; or all (default)")  # fmt: skip
     p.add_argument("--data", metavar="FOLDER", type=Path,
                    help="folder of the logs, with seeds/ in it (default: SLURMSIM_DATA)")  # fmt: skip
     for name, size, about in (

@@ -13,7 +13,7 @@ import pytest
 
 from slurmsim.bench import pcp20_work, runs
 from slurmsim.bench.eurora_data import LOG as EURORA_LOG
-from slurmsim.bench.pcp20 import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts
+from slurmsim.bench.pcp20 import PARTS, SCHEDULERS, Result, Sizes, experiment, parse_parts, schedulers
 from slurmsim.bench.pcp20_view import (
     DIRECTION,
     MISSING,
@@ -74,7 +74,7 @@ def test_files(out: Path) -> None:
     assert len(found["parts"]["instances-eurora"]["claims"]) == 6
     assert "real jobs of Eurora" in found["parts"]["systems-eurora"]["about"]
     waits = found["parts"]["quality-kth"]["schedulers"]
-    assert set(waits) == set(SCHEDULERS)
+    assert set(waits) == set(schedulers("quality-kth")) and not any(name.endswith(".D") for name in waits)
     assert waits["easy"]["mean_wait_s"]["n"] == 2 and waits["easy"]["queue"]["mean"] > 0
     assert (out / "pcp20.png").stat().st_size > 5_000 and (out / "pcp20.svg").stat().st_size > 5_000
     text = (out / "results.txt").read_text()
@@ -199,9 +199,22 @@ def test_how_much_list_scheduling_has(pcp20: float, said: str) -> None:
 
 def test_without_data_nothing_is_attempted_and_said_so(tmp_path: Path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.delenv("SLURMSIM_DATA", raising=False)
-    assert main(["bench", "pcp20", "--out", str(tmp_path / "out")]) == 0
+    parts = [part for part in PARTS if part != "quality-mix"]  # which needs none
+    assert main(["bench", "pcp20", "--parts", ",".join(parts), "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
-    assert all(f"{part}: {MISSING}" in said for part in PARTS)
+    assert all(f"{part}: {MISSING}" in said for part in parts)
+
+
+def test_jobs_with_names_are_made_up(tmp_path: Path) -> None:
+    """D knows nothing without names: it plans otherwise than by requests there, and each seed is another workload."""
+    (tmp_path / "0").mkdir()
+    found = {
+        name: pcp20_work.run(RunCell(name, "mix", SCHEDULERS[scheduler], "", jobs=60, seed=seed), tmp_path / "0")
+        for name, scheduler, seed in (("a", "easy", 0), ("b", "easy.D", 0), ("c", "easy", 1))
+    }
+    waits = {name: figures["mean_wait_s"] for name, figures in found.items()}
+    assert len(set(waits.values())) == 3 and "synthetic" in found["a"]["about"]
+    assert found["a"]["jobs"] == found["b"]["jobs"] == 60
 
 
 @pytest.mark.parametrize(
