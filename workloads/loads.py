@@ -1,4 +1,4 @@
-"""More or less load from the same log: what each way keeps, and what it distorts.
+"""More or less load from the same log, and a longer log of the same: what each way keeps, and what it distorts.
 
 ==========  ==========================================================================================================
 arrivals    Gaps between submissions are divided by the factor. Jobs, sizes, run times and their order stay; days and
@@ -11,12 +11,17 @@ users       Users are drawn with replacement, as many as the factor says times t
             average only. Source: N. Zakay and D. Feitelson, "Workload resampling for performance evaluation of
             parallel job schedulers", ICPE 2013, and D. Feitelson, "Resampling with feedback", Euro-Par 2016. They tell
             users who stay from users who come once; here all are drawn alike.
+weeks       (a longer log, `lengthened`) The log's whole weeks stay. In each further week every user has a week of his,
+            drawn anew. Days, the user's work within a week and each user's mean load stay; what goes on over more than
+            a week, trends, and what users of one week have in common are lost. Source: as for users.
 ==========  ==========================================================================================================
 
 The recorded starts and ends of the log do not belong to what comes out, and are gone from it.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -57,27 +62,71 @@ def _scaled(workload: Workload, factor: float) -> Workload:
 
 
 def _resampled(workload: Workload, factor: float, seed: int, file: str) -> Workload:
-    ints, users = workload.ints, workload.texts["user"]
-    present = np.unique(users.codes)
-    if not any(users.values[code] for code in present.tolist()):
-        raise WorkloadError("no job has a user", file=file, field="--load-by users", expected="a log with users")
-    tied = workload.texts["dependency"]
-    if (ints["depends_on"] != -1).any() or any(tied.values[code] for code in np.unique(tied.codes).tolist()):
-        raise WorkloadError("jobs depend on others, which may not be drawn", file=file, field="--load-by users",
-                            expected="a log without dependencies")  # fmt: skip
-    submit = ints["submit"]
+    users = workload.texts["user"]
+    present = _present(workload, file, "--load-by users")
+    submit = workload.ints["submit"]
     first = int(submit.min())
     weeks = max(1, -(-(int(submit.max()) + 1 - first) // WEEK_S))
     rng = np.random.default_rng(seed)
     drawn = rng.choice(present, size=max(1, round(factor * len(present))), replace=True)
     shifts = rng.integers(0, weeks, len(drawn)) * WEEK_S
     order = np.argsort(users.codes, kind="stable")
-    begins = np.searchsorted(users.codes[order], drawn, "left")
-    ends = np.searchsorted(users.codes[order], drawn, "right")
-    rows = np.concatenate([order[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)])
-    copy = np.repeat(np.arange(len(drawn)), ends - begins)
-    moved = first + (submit[rows] - first + shifts[copy]) % (weeks * WEEK_S)
-    return _renumbered(_moved(workload, rows, moved), copy).sorted()
+    rows, copy = _rows_of(users.codes[order], drawn)
+    moved = first + (submit[order[rows]] - first + shifts[copy]) % (weeks * WEEK_S)
+    return _renumbered(_moved(workload, order[rows], moved), copy).sorted()
+
+
+def lengthened(workload: Workload, weeks: int, seed: int, file: str = "") -> Workload:
+    """`workload` made `weeks` weeks long; jobs behind its last whole week give way to drawn ones.
+
+    Raises
+    ------
+    ConfigError
+        It is longer than that already.
+    WorkloadError
+        It is shorter than a week, no job has a user, or jobs depend on others.
+    """
+    users = workload.texts["user"]
+    present = _present(workload, file, "--weeks")
+    submit = workload.ints["submit"]
+    first = int(submit.min())
+    whole = (int(submit.max()) + 1 - first) // WEEK_S
+    if not whole:
+        raise WorkloadError("the log is shorter than a week", file=file, field="--weeks", expected="a longer log")
+    if weeks < whole:
+        raise ConfigError(f"{weeks} weeks of a log of {whole}", field="--weeks",
+                          expected=f"at least {whole}; --window takes a part")  # fmt: skip
+    week = (submit - first) // WEEK_S
+    kept = np.flatnonzero(week < whole)
+    order = kept[np.argsort(users.codes[kept] * whole + week[kept], kind="stable")]
+    rng = np.random.default_rng([seed, weeks])
+    drawn = rng.integers(0, whole, (weeks - whole, len(present)))
+    rows, copy = _rows_of(users.codes[order] * whole + week[order], (present * whole + drawn).ravel())
+    shift = (whole + np.arange(weeks - whole)[:, None] - drawn).ravel() * WEEK_S
+    chosen = np.concatenate([kept, order[rows]])
+    moved = submit[chosen] + np.concatenate([np.zeros(len(kept), np.int64), shift[copy]])
+    return _renumbered(_moved(workload, chosen, moved), np.concatenate([np.full(len(kept), -1), copy])).sorted()
+
+
+def _present(workload: Workload, file: str, field: str) -> npt.NDArray[np.int64]:
+    """Codes of the users whose jobs may be drawn."""
+    users, tied = workload.texts["user"], workload.texts["dependency"]
+    present = np.unique(users.codes).astype(np.int64)
+    if not any(users.values[code] for code in present.tolist()):
+        raise WorkloadError("no job has a user", file=file, field=field, expected="a log with users")
+    if (workload.ints["depends_on"] != -1).any() or any(tied.values[code] for code in np.unique(tied.codes).tolist()):
+        raise WorkloadError("jobs depend on others, which may not be drawn", file=file, field=field,
+                            expected="a log without dependencies")  # fmt: skip
+    return present
+
+
+def _rows_of(keys: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Of sorted `keys` the places of each of `wanted` in turn, and which of them it was."""
+    begins, ends = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
+    counts = ends - begins
+    copy = np.repeat(np.arange(len(wanted)), counts)
+    behind = np.arange(len(copy)) - (np.cumsum(counts) - counts)[copy]
+    return begins[copy] + behind, copy
 
 
 def _moved(workload: Workload, rows: npt.NDArray[np.int64], submit: npt.NDArray[np.int64]) -> Workload:

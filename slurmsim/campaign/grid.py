@@ -281,11 +281,11 @@ class _Reader:
         for workload, settings in product(grid.workloads, grid.settings):
             options = _merged(grid.common, workload.options, settings.options)
             made = options["workload"].startswith(GENERATE) or options["workload"].endswith(".toml")
-            drawn = any(options.get(key) for key in ("streams", "jitter", "mtbf"))
+            drawn = any(options.get(key) for key in ("streams", "jitter", "mtbf", "weeks"))
             how = options.get("load_by") == "users" or options.get("format") == "streams"
             if not (made or drawn or how):
                 raise self.wrong("seeds", f"nothing is drawn in the cells of {workload.name}: {len(grid.seeds)} seeds "
-                                 "would be as many times the same run", "a generator, jitter, streams or mtbf, "
+                                 "would be as many times the same run", "a generator, jitter, streams, mtbf or weeks, "
                                  'or load_by = "users"')  # fmt: skip
 
 

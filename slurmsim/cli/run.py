@@ -80,6 +80,10 @@ def add_parser(subparsers: Any) -> None:
 def add_variants(parser: argparse.ArgumentParser) -> None:
     """The options that make another log of the same."""
     parser.add_argument("--window", metavar="FROM,TO", help="only jobs submitted in between, times as --until has them")
+    parser.add_argument("--weeks", type=int, metavar="N",
+                        help="make the log N weeks long: behind its whole weeks each user repeats weeks of his own, "
+                        "drawn by --seed, which loses trends and what users of one week have in common (Zakay and "
+                        "Feitelson 2013)")  # fmt: skip
     parser.add_argument("--load", type=float, metavar="FACTOR", help="so many times the log's own load")
     parser.add_argument("--load-by", choices=("arrivals", "users"), default="arrivals",
                         help="arrivals (default): divide the gaps between submissions, which makes days shorter, too "

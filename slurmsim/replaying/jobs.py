@@ -90,13 +90,17 @@ def _within(workload: Workload, window: str) -> Workload:
 
 
 def _varied(workload: Workload, options: RunOptions) -> Workload:
-    """Load, jitter and feedback, in this order."""
-    changed = [f"--{name}" for name in ("load", "jitter") if getattr(options, name)]
+    """Length, load, jitter and feedback, in this order."""
+    changed = [f"--{name}" for name in ("weeks", "load", "jitter") if getattr(options, name)]
     if changed and options.feedback:
         raise ConfigError("recorded ends no longer belong to the submissions", field=f"--feedback with {changed[0]}",
                           expected="one of the two")  # fmt: skip
     if changed and workload.streams is not None:
         raise ConfigError("streams come at their own times", field=changed[0], expected="a job log without streams")
+    if options.weeks is not None:
+        from slurmsim_workloads.loads import lengthened
+
+        workload = lengthened(workload, options.weeks, options.seed, options.workload)
     if options.load is not None:
         from slurmsim_workloads.loads import with_load
 

@@ -57,6 +57,7 @@ class RunKeywords(TypedDict, total=False):
     idle_w: float | str | None
     limit: str | None
     window: str | None
+    weeks: int | None
     load: float | None
     load_by: str
     jitter: int
@@ -103,6 +104,7 @@ class RunOptions:
     idle_w: str | None = None
     limit: str | None = None
     window: str | None = None
+    weeks: int | None = None
     load: float | None = None
     load_by: str = "arrivals"
     jitter: int = 0

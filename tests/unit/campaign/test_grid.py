@@ -77,6 +77,11 @@ def test_users_are_drawn_also_at_their_own_load() -> None:
     assert {cell.options.load for cell in grid.cells()} == {1.0}
 
 
+def test_a_longer_log_is_drawn_by_seeds() -> None:
+    grid = read_grid({**SMALL, "workloads": ["nowhere.swf"], "seeds": 2, "run": {"weeks": 9}})
+    assert {(cell.options.weeks, cell.options.seed) for cell in grid.cells()} == {(9, 1), (9, 2)}
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.workload import TextColumn, Workload
-from slurmsim_workloads.loads import WEEK_S, with_load
+from slurmsim_workloads.loads import WEEK_S, lengthened, with_load
 
 
 def log(submits: list[int], users: list[str], **ints: list[int]) -> Workload:
@@ -64,6 +64,42 @@ def test_arrays_of_a_user_who_comes_twice_are_two() -> None:
     arrays = found.ints["array_job_id"]
     assert sorted(np.unique(arrays[arrays != -1], return_counts=True)[1].tolist()) == [2, 2]
     assert (arrays[found.ints["array_task_id"] == -1] == -1).all()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3 * WEEK_S), st.sampled_from("abcd")), min_size=1, max_size=40),
+    st.integers(0, 9), st.integers(0, 50),
+)  # fmt: skip
+def test_users_repeat_weeks_of_their_own(jobs: list[tuple[int, str]], more: int, seed: int) -> None:
+    """Whole weeks stay; in each further one a user's jobs are exactly those of one of his weeks, at their hours."""
+    jobs = sorted([(0, "a"), *jobs, (WEEK_S, "a")])
+    submits, users = [s for s, _ in jobs], [u for _, u in jobs]
+    whole = (submits[-1] + 1) // WEEK_S
+    found = lengthened(log(submits, users, run_time=list(range(len(jobs)))), whole + more, seed)
+    own: dict[tuple[str, int], list[int]] = {}
+    for run, (submit, user) in enumerate(jobs):
+        own.setdefault((user, submit // WEEK_S), []).append(run)
+    made: dict[tuple[str, int], list[int]] = {}
+    for i in range(len(found)):
+        run, submit = int(found.ints["run_time"][i]), int(found.ints["submit"][i])
+        assert submit % WEEK_S == submits[run] % WEEK_S and found.texts["user"][i] == users[run]
+        made.setdefault((users[run], submit // WEEK_S), []).append(run)
+    assert max(week for _, week in made) < whole + more
+    for user in sorted(set(users)):
+        weeks = [sorted(own.get((user, week), [])) for week in range(whole)]
+        assert [sorted(made.get((user, week), [])) for week in range(whole)] == weeks
+        assert all(sorted(made.get((user, week), [])) in weeks for week in range(whole, whole + more))
+    assert sorted(found.ints["job_id"]) == list(range(1, len(found) + 1))
+
+
+def test_a_log_is_lengthened_by_what_is_there() -> None:
+    short = log([0, 5], ["a", "a"])
+    with pytest.raises(WorkloadError, match=r"x\.swf: --weeks: the log is shorter than a week"):
+        lengthened(short, 3, 0, "x.swf")
+    with pytest.raises(WorkloadError, match="no job has a user"):
+        lengthened(log([0, WEEK_S], ["", ""]), 3, 0)
+    with pytest.raises(ConfigError, match="--weeks: 1 weeks of a log of 2"):
+        lengthened(log([0, 2 * WEEK_S], ["a", "a"]), 1, 0)
 
 
 def test_what_cannot_be_done_is_said() -> None:
