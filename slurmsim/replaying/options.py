@@ -61,6 +61,7 @@ class RunKeywords(TypedDict, total=False):
     load: float | None
     load_by: str
     jitter: int
+    fair_start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class RunOptions:
     load: float | None = None
     load_by: str = "arrivals"
     jitter: int = 0
+    fair_start: int = 0
 
     @classmethod
     def of(cls, workload: FileName, out: FileName, **given: Unpack[RunKeywords]) -> RunOptions:

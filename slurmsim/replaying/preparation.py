@@ -46,6 +46,12 @@ def policy_of(cluster: ClusterSpec, conf: str | None) -> Policy:
     return configured_policy(cluster.option("SchedulerType"), None if conf is None else beside(conf))
 
 
+def new_policy(options: RunOptions, cluster: ClusterSpec) -> Policy:
+    """The policy of a run, knowing nothing yet. Raises ConfigError."""
+    name, words = parse_policy(options.policy) if options.policy is not None else ("", {})
+    return load_policy(name)(words) if name else policy_of(cluster, options.conf)
+
+
 @dataclass(slots=True)
 class Prepared:
     """A run that can start: its inputs read and checked."""
@@ -71,13 +77,13 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     """
     from slurmsim_workloads.parquet import digest
 
-    policy_name, policy_options = parse_policy(options.policy) if options.policy is not None else ("", {})
+    policy_name = parse_policy(options.policy)[0] if options.policy is not None else ""
     if options.policy is not None and not policy_name:
         raise ConfigError("no policy is named", field="--policy", expected="NAME[:key=value,…]")
     _check_numbers(options)
     overrides = list(options.set)
-    policy_class = load_policy(policy_name) if policy_name else None
     if policy_name:
+        load_policy(policy_name)  # a name nobody has is told before anything is read
         overrides.append(("SchedulerType", f"sched/{policy_name}"))
     findings: list[Finding] = []
     scheduler_line: tuple[str | None, int | None] = (None, None)
@@ -118,7 +124,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
     cluster = with_groups(options.groups, cluster, workload, findings)
     _check_shares(options, cluster, accounting)
     try:
-        policy = policy_class(policy_options) if policy_class else policy_of(cluster, options.conf)
+        policy = new_policy(options, cluster)
     except ConfigError as error:
         if error.field != "SchedulerType":
             raise
@@ -157,6 +163,12 @@ def _check_numbers(options: RunOptions) -> None:
         raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
     if options.jitter < 0:
         raise ConfigError(f"{options.jitter} is negative", field="--jitter", expected="seconds")
+    if options.fair_start < 0:
+        raise ConfigError(f"{options.fair_start} jobs", field="--fair-start", expected="a number of jobs, 0 for none")
+    for name in ("streams", "feedback", "mtbf", "mttr") if options.fair_start else ():
+        if getattr(options, name):
+            raise ConfigError("who comes later changes what comes before", field=f"--fair-start with --{name}",
+                              expected="one of the two")  # fmt: skip
     if options.jobs is not None and options.jobs < 1:
         raise ConfigError(f"{options.jobs} jobs", field="--jobs", expected="at least 1")
 

@@ -8,7 +8,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,7 +17,7 @@ from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
 from slurmsim.replaying.preparation import Prepared, prepare
-from slurmsim.sim.network import BOOT_S, Durations
+from slurmsim.replaying.simulating import simulation_of
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
@@ -129,6 +128,10 @@ def execute(
             **predictor_named(prepared.policy),
             "seed": prepared.options.seed,
         }
+        if prepared.options.fair_start and not interrupted:
+            from slurmsim.replaying.fair_start import figures
+
+            summary |= figures(prepared, read_trace(folder))
         writer.write_json("summary.json", summary)
         if report:
             build_report(folder)
@@ -138,19 +141,7 @@ def execute(
 
 def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
     """The simulation of a prepared run, with `recorder` attached, not yet run."""
-    options = prepared.options
-    as_live = options.as_live
-    boot_s = BOOT_S if options.boot_time is None else options.boot_time
-    simulation = Simulation(
-        replace(prepared.cluster, watched=True) if as_live else prepared.cluster,
-        prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
-        endless=prepared.endless, until=prepared.until, seed=options.seed,
-        listener=recorder,
-        durations=Durations(boot_s, options.epilog_time, options.term_time, solver_s=options.solver_latency),
-    )  # fmt: skip
-    simulation.controller.state.triggers.ticks = as_live
-    if as_live:
-        simulation.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
+    simulation = simulation_of(prepared, recorder, Simulation)
     recorder.attach(simulation.controller)
     return simulation
 

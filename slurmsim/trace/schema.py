@@ -268,5 +268,5 @@ SUMMARY_KEYS: tuple[str, ...] = (
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
     "refused", "dropped", "requeues", "requeued_cpu_s", "wall_s", "jobs_per_s", "passes",
     "backfilled",
-    "peak_rss_bytes", "policy", "seed",
+    "peak_rss_bytes", "policy", "seed", "fair_start_jobs", "unfair_share", "mean_unfair_wait_s",
 )  # fmt: skip

@@ -1,0 +1,30 @@
+"""The simulation of a prepared run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from slurmsim.replaying.preparation import Prepared
+from slurmsim.sim.listener import Listener
+from slurmsim.sim.network import BOOT_S, Durations
+from slurmsim.sim.simulation import Simulation
+
+S = TypeVar("S", bound=Simulation)
+
+
+def simulation_of(prepared: Prepared, listener: Listener, kind: type[S]) -> S:
+    """A simulation of `kind`, `Simulation` or one derived from it, that is told of by `listener`; not yet run."""
+    options = prepared.options
+    boot_s = BOOT_S if options.boot_time is None else options.boot_time
+    simulation = kind(
+        replace(prepared.cluster, watched=True) if options.as_live else prepared.cluster,
+        prepared.workload, prepared.policy, accounting=prepared.accounting, timed=prepared.timed,
+        endless=prepared.endless, until=prepared.until, seed=options.seed,
+        listener=listener,
+        durations=Durations(boot_s, options.epilog_time, options.term_time, solver_s=options.solver_latency),
+    )  # fmt: skip
+    simulation.controller.state.triggers.ticks = options.as_live
+    if options.as_live:
+        simulation.controller.state.triggers.changed = True  # nodes register while slurmctld comes up
+    return simulation
