@@ -303,6 +303,7 @@ def _bars(axes: Any, found: Result) -> None:
         means = [found.estimate(name, f"bin{number}_wait_h", "slurm") for number in range(1, len(bin_ranges()) + 1)]
         places = np.arange(1, len(means) + 1) + (k - (len(known) - 1) / 2) * 0.25
         axes.bar(places, [e.mean if e is not None else 0.0 for e in means], 0.25, label=name)
+    axes.margins(y=0.3)  # room for the legend
     axes.set(xlabel="bin", ylabel="mean wait, h")
 
 

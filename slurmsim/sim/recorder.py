@@ -199,8 +199,8 @@ _NO_WATTS: tuple[int | None, ...] = (None, None, None, None)
 
 def _watts_of(watts: Watts) -> tuple[int | None, ...]:
     """Cells of `schema.POWER` in a row of usage of the whole cluster; those of partitions have none."""
-    idle = watts.idle_mw
-    return watts.charged_mw + idle, watts.drawn_mw, idle, watts.budget_mw
+    idle = watts.idle_mw if watts.spec.idle_mw else 0
+    return watts.charged_mw + idle, watts.drawn_mw, idle, watts.budget_mw if watts.limited else None
 
 
 def _licenses(job: Job) -> str:

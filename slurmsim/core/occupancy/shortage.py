@@ -39,6 +39,8 @@ class Shortage:
 
     def settle(self) -> None:
         """Take what is too much, or give back what there is room for."""
+        if not self.watts.limited and not self._took:
+            return
         budget = self.watts.budget_mw
         if budget is not None and self.watts.total_mw > budget:
             self._took = True
