@@ -14,11 +14,11 @@ help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
 demo: ## replay the bundled workload into ./demo and print what happened
-	@.ci/setup
+	@.ci/setup run
 	@$(BIN)/slurmsim run --conf $(SAMPLE).conf --workload $(SAMPLE).parquet --out demo
 
 live: ## start a live cluster, submit a job to it, watch it, account for it, stop
-	@.ci/setup
+	@.ci/setup run
 	@.ci/live
 
 test: ## lint, types and the whole test suite

@@ -140,6 +140,6 @@ def _below(z: FloatArray) -> FloatArray:
     try:
         from scipy.special import ndtr
     except ImportError as error:
-        expected = "pip install 'slurmsim[models]'"
+        expected = "pip install 'slurmsim[run]'"
         raise ConfigError("SciPy is not installed", field="allocation", expected=expected) from error
     return np.asarray(ndtr(z), np.float64)

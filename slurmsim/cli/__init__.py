@@ -40,6 +40,8 @@ COMMANDS = (
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
 """The commands of the module ``live``."""
+OF_RUN = ("matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
+"""Packages of the extra ``run``, without which the live cluster works."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -80,6 +82,12 @@ def _run(args: argparse.Namespace) -> int:
         code = int(args.func(args))
         sys.stdout.flush()
         return code
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in OF_RUN:
+            raise
+        print(f"slurmsim: error: {name} is not installed: pip install 'slurmsim[run]'", file=sys.stderr)
+        return 2
     except SlurmSimError as error:
         print(f"slurmsim: error: {error}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1

@@ -91,5 +91,5 @@ def _scipy() -> Any:
     try:
         from scipy import optimize
     except ImportError as error:
-        raise ConfigError("SciPy is not installed", field="fit", expected="pip install 'slurmsim[models]'") from error
+        raise ConfigError("SciPy is not installed", field="fit", expected="pip install 'slurmsim[run]'") from error
     return optimize
