@@ -68,6 +68,8 @@ def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 0 fine, 1 a run that failed, 2 wrong input, 130 or 143 interrupted."""
     words = sys.argv[1:] if argv is None else argv
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
     args = build_parser(words[0] if words else None).parse_args(words)
     atexit.register(gc.freeze)  # no search for dead cycles in a process that ends (0.15 s after a report)
     if words and words[0] in LIVE:  # they start daemons and become other programs, and end as those do
@@ -75,6 +77,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait, busily: 4 % of a run of KTH
     with ending() as how:
         return how.code(_run(args))
+
+
+def _complete() -> NoReturn:
+    """Tell the shell what may follow the words it has in COMP_LINE, and end (docs/ci.md)."""
+    import argcomplete
+
+    typed = os.environ["COMP_LINE"].split()
+    argcomplete.autocomplete(build_parser(typed[1] if len(typed) > 1 else None))
+    sys.exit(0)
 
 
 def _run(args: argparse.Namespace) -> int:
