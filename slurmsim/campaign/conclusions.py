@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, holm, paired
 
 if TYPE_CHECKING:
@@ -28,6 +29,16 @@ LEVEL = 0.05
 MISSED = 0.01
 """A policy that left more than this share of jobs unstarted than another did stands behind those that did not."""
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """How jobs of one class fared under a policy: how many there were, their mean wait, its difference from that under
+    the baseline (None for the baseline, and where a class is empty)."""
+
+    jobs: int
+    wait: float | None
+    against: Paired | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,8 @@ class Row:
         False where it left more than 1 % more jobs unstarted than another.
     beaten_by
         Those before it that a test tells apart from it, or that started their jobs where it did not.
+    classes
+        Its jobs by class (`slurmsim.metrics.classes`).
     """
 
     policy: str
@@ -66,6 +79,7 @@ class Row:
     p: Mapping[str, float | None]
     complete: bool
     beaten_by: tuple[str, ...]
+    classes: Mapping[str, OfClass]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +133,7 @@ def overall(frame: pd.DataFrame, baseline: str, by: str = WAIT) -> Ranking | Non
         return None
     with np.errstate(divide="ignore"):
         logs = {name: np.log(frame[name] + ADDED.get(name, 0.0)) for name in MEASURES}
+        logs |= {f"{name}_wait_s": np.log(frame[f"{name}_wait_s"] + ADDED[WAIT]) for name in CLASSES}
     table = frame.assign(**{name: values.replace(-np.inf, np.nan) for name, values in logs.items()})
     rows, left_out = _compared(table, [*where, "window", "seed"], baseline, by)
     return Ranking("all", 1.0, "", baseline, rows, left_out, by, True) if rows else None
@@ -162,8 +177,20 @@ def _rows(wide: Any, policies: Sequence[str], baseline: str, measure: str) -> li
             {name: means[name][one] for name in MEASURES},
             {name: found for name, (found, _) in against.items() if found is not None},
             {name: p for name, (_, p) in against.items()}, complete[one], tuple(before),
+            _classes(wide, one, baseline),
         ))  # fmt: skip
     return rows
+
+
+def _classes(wide: Any, one: str, baseline: str) -> dict[str, OfClass]:
+    """Waits by class; pairs in which the class is empty are left out."""
+    found = {}
+    for name in CLASSES:
+        own, other = (wide[f"{name}_wait_s"][policy].to_numpy(np.float64) for policy in (one, baseline))
+        both = ~np.isnan(own) & ~np.isnan(other)
+        against = paired((own - other)[both]) if one != baseline and both.any() else None
+        found[name] = OfClass(int(wide[f"{name}_jobs"][one].sum()), _mean(own), against)
+    return found
 
 
 def _mean(values: Floats) -> float | None:

@@ -73,7 +73,7 @@ def work(options: RunOptions, command: str, scratch: str, result: str, per_job: 
 
 
 def figures_of(summary: Mapping[str, Any], trace: Trace, cpus: int) -> dict[str, Any]:
-    """The summary without what differs from run to run, with the offered load and how fairly users fared.
+    """The summary without what differs from run to run, with the offered load, how fairly users fared, and classes.
 
     ``offered_load``: CPU-seconds of the jobs that ran, over what the cluster has between first and last submission.
     ``jain_users``: Jain's index of the users' mean bounded slowdowns, 1 if all are equal, 1/n if one has it all (R.
@@ -81,6 +81,7 @@ def figures_of(summary: Mapping[str, Any], trace: Trace, cpus: int) -> dict[str,
     """
     import numpy as np
 
+    from slurmsim.metrics.classes import by_class
     from slurmsim.metrics.columns import JobColumns
     from slurmsim.metrics.slowdown import bounded_slowdown
 
@@ -98,7 +99,7 @@ def figures_of(summary: Mapping[str, Any], trace: Trace, cpus: int) -> dict[str,
         counts = np.bincount(users[done])
         means = np.bincount(users[done], slowdowns)[counts > 0] / counts[counts > 0]
         kept["jain_users"] = float(means.sum() ** 2 / (len(means) * (means**2).sum()))
-    return kept
+    return kept | by_class(trace, cpus)
 
 
 def jobs_of(trace: Trace) -> pa.Table:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slurmsim.campaign.conclusions import ADDED, MEASURES, Ranking, Row
+from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, fewest
 from slurmsim.report.shortfall import shortfall, starved
 from slurmsim.report.text import duration, number, table
@@ -23,7 +24,8 @@ def as_text(rankings: Sequence[Ranking]) -> str:
     notes = [
         "Wait: mean of all jobs, of those that never started so far. ±: 95 % interval of the mean difference from the "
         "baseline,\npaired by window and seed. p: by Holm over all pairs of policies. Equal places: no test tells them "
-        "apart."
+        "apart.\nClasses: short asks for at most an hour, narrow for at most 2 % of the CPUs. *: the 95 % interval of "
+        "the difference\nfrom the baseline is without 0; of many stars some are chance."
     ]
     pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
     needed = fewest(policies * (policies - 1) // 2)
@@ -44,7 +46,23 @@ def _one(ranking: Ranking) -> str:
     if ranking.left_out:
         lines.append(f"{ranking.left_out:,} cells have no counterpart of every policy and are left out.")
     head = ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
-    return "\n".join([*lines, table([head, *(_cells(row, ranking) for row in ranking.rows)], left=2)])
+    lines.append(table([head, *(_cells(row, ranking) for row in ranking.rows)], left=2))
+    there = [name for name in CLASSES if any(row.classes[name].jobs for row in ranking.rows)]
+    if len(there) > 1:
+        titles = [f"{name.replace('_', ' ')} ({ranking.rows[0].classes[name].jobs:,})" for name in there]
+        lines += ["", table([["", "wait by class", *titles], *(_classes(row, there, ranking) for row in ranking.rows)],
+                            left=2)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _classes(row: Row, names: Sequence[str], ranking: Ranking) -> list[str]:
+    """Mean waits by class; a star where the interval of the difference from the baseline is without zero."""
+    cells = []
+    for name in names:
+        found = row.classes[name]
+        clear = found.against is not None and found.against.clear
+        cells.append(f"{duration(_mean(WAIT, found.wait, ranking.ratio))}{'*' if clear else ''}")
+    return ["", row.policy, *cells]
 
 
 def _cells(row: Row, ranking: Ranking) -> list[str]:

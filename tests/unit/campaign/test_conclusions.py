@@ -10,6 +10,7 @@ import pytest
 
 from slurmsim.campaign.conclusions import overall, rankings
 from slurmsim.campaign.view import as_text, headline
+from slurmsim.metrics.classes import CLASSES
 
 
 def frame(waits: dict[str, list[float]], **more: Any) -> pd.DataFrame:
@@ -22,6 +23,8 @@ def frame(waits: dict[str, list[float]], **more: Any) -> pd.DataFrame:
                 "refused": 0, "never_started": 0, "dropped": 0, "mean_wait_so_far_s": mean,
                 "mean_bounded_slowdown": mean / 10, "utilization_central": 0.5,
             }  # fmt: skip
+            for name in CLASSES:
+                one |= {f"{name}_jobs": 25, f"{name}_wait_s": mean}
             rows.append(one | {k: v.get(policy, one[k]) for k, v in more.items()})
     return pd.DataFrame(rows)
 
@@ -86,3 +89,26 @@ def test_over_all_workloads_ratios_count() -> None:
     twice = overall(pd.concat([frame(waits), frame(waits).assign(workload="v")]), "base")
     assert twice is not None and "+100.0 % (+100.0 % to +100.0 %)" in as_text([twice])
     assert overall(frame(waits), "base") is None
+
+
+def test_who_pays_is_told_by_class() -> None:
+    """The mean is better, and the long and wide wait longer."""
+    table = frame({"base": NOISE.tolist(), "other": (NOISE - 100).tolist()})
+    other = table.policy == "other"
+    table.loc[other, "long_wide_wait_s"] = NOISE + 900
+    table.loc[table.seed < 3, "short_wide_wait_s"] = np.nan
+    (found,) = rankings(table, "base")
+    row = next(row for row in found.rows if row.policy == "other")
+    paid = row.classes["long_wide"].against
+    assert paid is not None and paid.mean == pytest.approx(900) and paid.clear and row.classes["long_wide"].jobs == 300
+    few = row.classes["short_wide"].against
+    assert (
+        few is not None
+        and few.n == 9
+        and next(r for r in found.rows if r is not row).classes["long_wide"].against is None
+    )
+    line = next(line for line in as_text([found]).splitlines() if line.lstrip().startswith("other") and "*" in line)
+    assert line.count("*") == 4
+    twice = pd.concat([table, table.assign(workload="v")])
+    board = overall(twice, "base")
+    assert board is not None and as_text([board]).count("*:") == 1
