@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,12 @@ from slurmsim.bench.pcp20_view import (
 )
 from slurmsim.bench.pcp20_work import InstanceCell, RunCell
 from slurmsim.bench.pcp20_workloads import KIT_FILE, LOGS, eurora, kit, mapped
+from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.cli import main
 from slurmsim.errors import InputError, PolicyError
+from slurmsim.policy import PolicyOption, load_policy
 from slurmsim_policies.cp.checker import problems
+from slurmsim_policies.cp.options import OPTIONS
 from slurmsim_policies.cp.plain import instance_from
 from slurmsim_policies.cp.plan import Plan
 from slurmsim_policies.cp.policy import Pcp20
@@ -58,12 +62,28 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def here(tasks: Iterator[Task], *, workers: int) -> Iterator[Done]:
+    """As `run_tasks`, in this process."""
+    assert workers == 1
+    for task in tasks:
+        yield Done(task, task.work(*task.arguments), None, Spent(0, 0, 0))
+
+
+def give_up_soon(patch: pytest.MonkeyPatch) -> None:
+    """Solvers do, in this process, where that is known."""
+    patch.setattr(runs, "run_tasks", here)
+    for name in pcp20_work.LIMITS:
+        patch.setitem(pcp20_work.LIMITS, name, 0.01 if name == "pcp19" else 0.05)
+        soon = PolicyOption(float, 0.001, "")
+        patch.setitem(OPTIONS[name], "limit", soon)
+        patch.setitem(load_policy(name).OPTIONS, "limit", soon)
+
+
 @pytest.fixture(scope="module")
 def out(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bench") / "out"
-    with pytest.MonkeyPatch.context() as patch:  # what gives up does so soon
-        for name in pcp20_work.LIMITS:
-            patch.setitem(pcp20_work.LIMITS, name, 0.02 if name == "pcp19" else 0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        give_up_soon(patch)
         assert main(["bench", "pcp20", "--data", str(data), "--out", str(folder), "--quiet", *SMALL]) == 0
     return folder
 
@@ -102,6 +122,7 @@ def test_it_goes_on_where_it_stopped(out: Path, data: Path, monkeypatch: pytest.
     before = json.loads(lost.read_text())["figures"]
     lost.unlink()
     made: list[str] = []
+    give_up_soon(monkeypatch)
     keep = runs._keep
     monkeypatch.setattr(runs, "_keep", lambda cell, *more: (made.append(cell.name), keep(cell, *more)))
     assert main(["bench", "pcp20", "--data", str(data), "--out", str(out), "--quiet", *SMALL]) == 0
