@@ -252,5 +252,6 @@ def run_calls(args: argparse.Namespace) -> int:
             print(json.dumps(one))
         else:
             when = datetime.fromtimestamp(one["at"]).isoformat()
-            print(f"{when} {one['user']:10} {one['rc']:3} {one['seconds']:8.3f} s  {shlex.join(one['argv'])}")
+            met = f"  [{', '.join(one['faults'])}]" if one.get("faults") else ""
+            print(f"{when} {one['user']:10} {one['rc']:3} {one['seconds']:8.3f} s  {shlex.join(one['argv'])}{met}")
     return 0
