@@ -147,7 +147,8 @@ class Kept:
 def hurt(text: str, effects: dict[str, Effect]) -> tuple[str, str]:
     """What becomes of an output, and what stands on standard error."""
     if "malformed" in effects:
-        middle = text.rfind("\n", 0, len(text) // 2) + 1 or len(text) // 2
+        half = len(text) // 2
+        middle = text.rfind("\n", 0, half) + 1 or text.find("\n", half, -1) + 1 or half
         text = f"{text[:middle]}{effects['malformed']['text']}\n{text[middle:]}"
     if "cut" in effects:
         text = text[: int(len(text) * effects["cut"]["keep"])]

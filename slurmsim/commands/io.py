@@ -120,7 +120,7 @@ def _run_among_faults(
     if not client.hurts_output:
         return run(words, io)
     stdout, kept = io.stdout, Kept(io.stdout)
-    io.stdout = kept  # type: ignore[assignment]
+    io.stdout = kept
     try:
         return run(words, io)
     finally:

@@ -122,8 +122,8 @@ LAYERS: dict[str, Layer] = {
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core workload sim protocol stepd slurmd snapshot energy faults")
-        | {"user files"},
+        _set("vocabulary bitmap capacity model config policy core workload sim protocol stepd slurmd snapshot energy")
+        | {"faults", "user files"},
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(

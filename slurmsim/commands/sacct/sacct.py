@@ -63,7 +63,7 @@ def run(argv: list[str], io: Io) -> int:
     except Stop as stop:
         return stop.code
     except Unreachable as error:
-        io.error(database_away("sacct", error))
+        io.error(database_away("sacct", error, "error: Problem talking to the database: {}"))
         return 1
 
 
@@ -188,9 +188,9 @@ def _print(asked: Asked, io: Io) -> int:
     )
     heads = [Head(field.name, width, field.kind) for field, width in asked.columns]
     lines: list[str] = []
-    head = (
-        "" if asked.script or asked.env else heading(heads, asked.style) if heads or not asked.style.header else "\n\n"
-    )
+    head = heading(heads, asked.style) if heads or not asked.style.header else "\n\n"
+    if asked.script or asked.env:
+        head = ""
     try:
         jobs = load(asked, io)
     except Stop:

@@ -128,7 +128,7 @@ def _run(argv: list[str], io: Io) -> int:
         _period(report)
         found = io.client.call("usage", start=report.start, end=report.end)
     except Unreachable as error:
-        io.error(database_away("sreport", error))
+        io.error(database_away("sreport", error, "fatal: Problem connecting to the database: {}"))
         return 1
     except Refusal as error:
         text = error.text

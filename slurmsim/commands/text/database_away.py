@@ -15,17 +15,13 @@ _REFUSED = (
     "slurm_persist_conn_open_without_init: failed to open persistent connection to host:localhost:6819: "
     "Connection refused"
 )
-_LAST = {
-    "sacct": ("error: Problem talking to the database: {}",), "sreport": ("fatal: Problem connecting to the database: {}",)
-}  # fmt: skip
 
 
-def database_away(command: str, error: Unreachable) -> str:
-    """The lines on standard error."""
+def database_away(command: str, error: Unreachable, last: str = "") -> str:
+    """The lines on standard error; `last` is the one that command adds, with ``{}`` for what is wrong."""
     if isinstance(error, TimedOut):
         first, why = "slurm_persist_conn_open: No response to persist_init", "Resource temporarily unavailable"
     else:
         first, why = _REFUSED, "Connection refused"
-    rest = [line.format(why) for line in _LAST.get(command, ())]
-    lines = [f"error: {first}", f"error: Sending PersistInit msg: {why}", *rest]
+    lines = [f"error: {first}", f"error: Sending PersistInit msg: {why}", *([last.format(why)] if last else [])]
     return "\n".join(f"{command}: {line}" for line in lines)
