@@ -296,6 +296,13 @@ class Cluster:
         """From now on a command only prints this; `given` as `inject` has it (``times=2``). Raises ConfigError."""
         return self.inject("answer", command=command, stdout=stdout, stderr=stderr, rc=rc, **given)
 
+    def why(self, job: int | str, *, offers: bool = True) -> Record:
+        """Why a job waits: its reason with the numbers behind it, who is before it, its planned start, and what would
+        start it now (`slurmsim.live.waiting.explain`). Raises ConfigError for a job squeue does not know."""
+        from slurmsim.live.waiting.explain import explain
+
+        return Record(explain(self.folder, str(job), self.now, offers=offers))
+
     def faults(self) -> list[Record]:
         """The faults there are: ``id``, ``what``, ``parameters``, whom they strike, how often they ``met`` somebody."""
         return [Record(one) for one in self._call("faults")["faults"]]
