@@ -186,6 +186,8 @@ def run_status(args: argparse.Namespace) -> int:
         ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
     ):  # fmt: skip
         print(f"{name:8} {text}")
+    if found["faults"]["rules"]:
+        print(f"{'faults':8} {found['faults']['rules']:,} injected, which met {found['faults']['met']:,}")
     if found["streams"]:
         print(f"{'streams':8} {'; '.join(map(_stream_line, found['streams']))}")
     return 0

@@ -51,7 +51,8 @@ class FaultyClient(Client):
         super().__init__(client.folder, client.user, client.timeout_s, client.patience_s)
         self._command, self._told = command, told
         self.effects: dict[str, Effect] = {}
-        self.jobs_too = False
+        self.jobs_too = False  # there are rules for jobs of some names
+        self._named: list[dict[str, Any]] = []  # jobs that have been asked about
 
     def meet(self, **about: Any) -> None:
         """Ask the daemon what this call meets, now that it begins or names a job. Whoever is away says so later."""
@@ -59,7 +60,7 @@ class FaultyClient(Client):
             answer = super().call("meet_faults", command=self._command, **about)
         except (Refusal, Unreachable):
             return
-        self.jobs_too = bool(answer["jobs_too"])
+        self.jobs_too |= bool(answer["jobs_too"])
         for effect in answer["effects"]:
             self.effects.setdefault(effect["what"], effect)
             self._told.append(f"{effect['what']} #{effect['id']}")
@@ -75,7 +76,9 @@ class FaultyClient(Client):
         """As every client's, but for what is at fault."""
         if name in _LOCAL:
             return super().call(name, **arguments)
-        if self.jobs_too and (about := _job_of(arguments)):
+        about = _job_of(arguments) if self.jobs_too else {}
+        if about and about not in self._named:
+            self._named.append(about)
             self.meet(**about)
         self._fail_before(name)
         late = self.effects.get("late")

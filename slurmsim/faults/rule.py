@@ -89,9 +89,13 @@ class FaultRule:
 
     def concerns(self, command: str, user: str, job: str | None) -> bool:
         """Whether a call or job is one of those; `job` is None where nothing is known of a job."""
-        if not (matches(self.command, command) and matches(self.user, user)):
+        if not self.is_by(command, user):
             return False
         return self.job == "*" if job is None else matches(self.job, job)
+
+    def is_by(self, command: str, user: str) -> bool:
+        """Whether it concerns that user's calls of that command, if they are about one of its jobs."""
+        return matches(self.command, command) and matches(self.user, user)
 
     def strikes(self) -> bool:
         """Count one it concerns; whether it strikes that one."""

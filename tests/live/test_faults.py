@@ -186,8 +186,12 @@ def test_commands_about_jobs_of_some_names() -> None:
         submit(c, "a")
         assert SLOW in c.run("sbatch -J x1 --wrap true").stderr
         assert c.run("scontrol hold 1").returncode == 0
+        submit(c, "b")
         assert c.run("squeue -h").returncode == 0  # it asks for no job
         assert (fault.met, fault.rule["seen"]) == (1, 1)
+        with c.inject("timeout", job="b"):
+            assert SLOW in c.run("scancel 1 2").stderr
+        assert [job.state for job in c.jobs()] == ["CANCELLED", "PENDING"]
 
 
 def test_a_slow_command_takes_its_seconds() -> None:
@@ -397,6 +401,7 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         assert said(capsys, "flap", "nodes=n1", "up=2h") == "  2 flap nodes=n1 up=7200 down=60 (met 0 of 0)\n"
         assert len(said(capsys, "--list").splitlines()) == 2
         assert json.loads(said(capsys, "--list", "--json").splitlines()[1])["parameters"]["up"] == 7200
+        assert main(["status"]) == 0 and "faults   2 injected, which met 0\n" in capsys.readouterr().out
         assert said(capsys, "--remove", "2").startswith("  2 flap")
         assert said(capsys, "--remove", "all").startswith("  1 timeout")
         assert said(capsys, "--list") == ""

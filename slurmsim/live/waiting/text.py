@@ -24,7 +24,7 @@ def as_text(told: dict[str, Any]) -> str:
         since = f" since {_moment(told['start'])}" if told["start"] is not None else ""
         return "\n".join([*lines, f"{told['state']}{since}; it waited {format_duration(told['waited_s'])}."])
     lines += [f"Submitted {_moment(told['submit'])}, waits for {format_duration(told['waited_s'])} now.", "",
-              f"{told['reason']}: {told['rule']}."]  # fmt: skip
+              f"{told['reason']}{': ' if told['rule'] else ''}{told['rule']}."]  # fmt: skip
     lines += [_SENTENCES[fact["kind"]](fact) for fact in told["facts"]]
     if told["ahead_n"]:
         more = "" if told["ahead_n"] <= len(told["ahead"]) else f" and {told['ahead_n'] - len(told['ahead'])} more"

@@ -111,7 +111,7 @@ class Faults:
             if kind.of != COMMAND or (kind.commands and command not in kind.commands) or not rule.lasts(now):
                 continue
             if not names:
-                asks_again |= rule.job != "*" and rule.concerns(command, person.name, rule.job.split(",")[0])
+                asks_again |= rule.job != "*" and rule.is_by(command, person.name)
                 concerned = rule.concerns(command, person.name, None)
             else:
                 concerned = rule.job != "*" and any(rule.concerns(command, person.name, name) for name in names)

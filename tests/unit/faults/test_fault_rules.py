@@ -73,6 +73,7 @@ def test_whom_it_concerns() -> None:
     assert one.concerns("squeue", "alice", "train7") and one.concerns("sbatch", "al", "x")
     assert not one.concerns("sinfo", "alice", "x") and not one.concerns("squeue", "bob", "x")
     assert not one.concerns("squeue", "alice", "y") and not one.concerns("squeue", "alice", None)
+    assert one.is_by("squeue", "alice") and not one.is_by("squeue", "bob")
     assert rule().concerns("squeue", "bob", None)
 
 
