@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_one_object import DUMP
 
 import slurmsim
 from slurmsim.cli import main
@@ -15,6 +18,7 @@ from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.waiting.explain import explain
 from slurmsim.live.waiting.text import as_text
+from slurmsim.why import explain as explain_trace
 
 MORNING = "2026-01-05T08:00:00Z"
 CONF = """\
@@ -184,3 +188,31 @@ def test_from_the_command_line(capsys: pytest.CaptureFixture[str], monkeypatch: 
     monkeypatch.setenv("SLURMSIM_CLUSTER_DIR", "/nowhere")
     assert main(["why", "1"]) == 2
     assert "no cluster is there" in capsys.readouterr().err
+
+
+def test_it_says_what_the_trace_of_the_same_session_says(tmp_path: Path) -> None:
+    """The reasons of jobs that waited, asked for while they did and read from a run of the same session afterwards."""
+    rng, asked = random.Random(11), []
+    with frozen(cpus_per_node=4) as c:
+        for _ in range(10):
+            minutes = rng.randrange(5, 120)
+            words = ["-n", str(rng.randrange(1, 10)), "-t", str(minutes)]
+            c.run(["sbatch", *words, "--wrap", f"sleep {rng.randrange(1, minutes * 60)}"], check=True)
+            c.step(rng.randrange(0, 300))
+            waiting = [job.job_id for job in c.jobs() if job.state == "PENDING"]
+            if waiting:
+                job = rng.choice(waiting)
+                asked.append((job, c.now, c.why(job, offers=False).reason))
+        c.until_idle()
+        (tmp_path / "session.txt").write_text(c.run(DUMP, check=True).stdout)
+        shutil.copy(c.folder / "slurm.conf", tmp_path / "slurm.conf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trace = slurmsim.run(
+            str(tmp_path / "session.txt"), conf=str(tmp_path / "slurm.conf"), out=str(tmp_path / "out"), as_live=True,
+            report=False,
+        )  # fmt: skip
+    epoch = int(trace.manifest["workload"]["epoch"] or 0)
+    told = {job: explain_trace(trace, job).spans for job, _, _ in asked}
+    found = [(job, at, next(s.reason for s in told[job] if s.begin <= at - epoch < s.end)) for job, at, _ in asked]
+    assert found == asked and len({reason for _, _, reason in asked}) > 1
