@@ -164,9 +164,9 @@ _SUBMITTERS = ("sbatch", "srun", "salloc")
 _LATE = Parameter(number(0, LONGEST_S), None, "how far behind, seconds of the cluster's clock", needed=True)
 
 
-def _ending(about: str, seconds: int = 1, **more: Parameter) -> Kind:
+def _ending(about: str, **more: Parameter) -> Kind:
     since = "submission" if "deadline" in about else "its start"
-    when = Parameter(whole(0, LONGEST_S), seconds, f"how long after {since}, seconds of the cluster's clock")
+    when = Parameter(whole(1, LONGEST_S), 1, f"how long after {since}, seconds of the cluster's clock")
     return Kind(JOB, about, {"seconds": when, **more})
 
 
@@ -181,9 +181,9 @@ OUTCOMES = {
         requeue=Parameter(yes_no, False, "yes: it waits again, if it may be requeued"),
     ),
     JobState.TIMEOUT: _ending("the job ends as one over its time limit"),
-    JobState.BOOT_FAIL: _ending("the nodes of the job do not boot", 0),
+    JobState.BOOT_FAIL: _ending("the nodes of the job do not boot"),
     JobState.DEADLINE: _ending("the job misses its deadline"),
-    "LAUNCH_FAILED": _ending("the job cannot be launched, and waits as 'launch failed requeued held'", 0),
+    "LAUNCH_FAILED": _ending("the job cannot be launched, and waits as 'launch failed requeued held'"),
 }
 """What may become of a job, by the word that asks for it."""
 _NODES = Parameter(text, None, "the nodes, a list like n[1-3]", needed=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from other_release import OTHER, written_by
 
 import slurmsim
 from slurmsim.cli import main
@@ -270,7 +271,7 @@ def test_a_deadline_is_missed_by_who_waits() -> None:
 
 def test_a_job_that_really_runs_is_killed(tmp_path: Path) -> None:
     """Its script is told to go as by a time limit."""
-    with slurmsim.cluster(nodes=1, folder=tmp_path / "c") as c, c.inject("OUT_OF_MEMORY", seconds=0):
+    with slurmsim.cluster(nodes=1, folder=tmp_path / "c") as c, c.inject("OUT_OF_MEMORY", seconds=1):
         c.run(["sbatch", "-o", str(tmp_path / "out"), "--wrap", "sleep 30"], check=True)
         c.until_idle()
         assert c.job(1).state == "OUT_OF_MEMORY"
@@ -351,6 +352,35 @@ def test_a_killed_daemon_counts_on(tmp_path: Path) -> None:
         assert met(c, 8) == following
         c.until_idle("5m")
         assert [(job.name, job.state, job.end_time, job.restarts) for job in c.jobs()] == ended
+
+
+@pytest.mark.parametrize(
+    ("what", "given"),
+    [
+        ("OUT_OF_MEMORY", {"seconds": 20}),
+        ("NODE_FAIL", {"down": 10}),
+        ("PREEMPTED", {"requeue": "yes"}),
+        ("LAUNCH_FAILED", {}),
+        ("flap", {"nodes": "n1", "up": 20, "down": 5}),
+    ],
+)
+def test_another_release_follows_what_they_brought_about(what: str, given: dict[str, Any], tmp_path: Path) -> None:
+    def story() -> list[tuple[Any, ...]]:
+        return [(job.state, job.reason, job.start_time, job.end_time, job.restarts) for job in c.jobs()]
+
+    with frozen(nodes=1, folder=tmp_path / "c") as c:
+        c.inject(what, **given)
+        submit(c, "a", 60)
+        c.step(30)
+        shutil.copytree(tmp_path / "c", tmp_path / "old", ignore=shutil.ignore_patterns("*.sock", "lock"))
+        before = story()
+        c.step(300)
+        after = story()
+    written_by(OTHER, tmp_path / "old" / "journal")
+    with slurmsim.cluster(folder=tmp_path / "old") as c:
+        assert story() == before
+        c.step(300)
+        assert story() == after
 
 
 def test_a_snapshot_has_them(tmp_path: Path) -> None:

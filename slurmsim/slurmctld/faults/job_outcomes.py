@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
 _CODES = {JobState.OUT_OF_MEMORY: "0:125"}
 _ENDED = "0:15"
+_LAUNCH_FAILED = "LAUNCH_FAILED"
+_MORE_THAN_AN_END = (JobState.NODE_FAIL, _LAUNCH_FAILED)
 NOT_RESPONDING = "Not responding"
 
 
@@ -40,11 +42,13 @@ class JobOutcomes:
         if live.over or job.restarts != run or (job.state not in _ALIVE and state != JobState.DEADLINE):
             return
         c, network, now = self._cluster.controller, self._cluster.network, self._cluster.now
+        if network.followed and state not in _MORE_THAN_AN_END:
+            return  # the journal says so itself, and in its order
         what: Callable[[], None]
         if state == JobState.NODE_FAIL:
             self._lose_node(live, int(parameters["down"]))
             return
-        if state == "LAUNCH_FAILED":
+        if state == _LAUNCH_FAILED:
             what = partial(c.requeues.launch_failed, job)
         elif state == JobState.PREEMPTED and parameters["requeue"] and c.requeues.wanted(job):
             what = partial(c.life_cycle.requeue, job, JobState.PREEMPTED)
