@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any
@@ -152,7 +153,7 @@ def make_rule(number_: int, what: str, given: Mapping[str, Any], now: int) -> Fa
         elif parameter.needed:
             raise ConfigError(f"{what} needs it", field=name, expected=parameter.about)
         else:
-            values[name] = parameter.default
+            values[name] = copy(parameter.default)  # a list of its own
     whom = {name: values.get(name, WHOM[name].default) for name in WHOM}
     _check_patterns(what, whom)
     lasts = whom.pop("for")
