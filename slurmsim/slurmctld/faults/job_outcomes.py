@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.core.records.messages import NodesDown
 from slurmsim.slurmctld.engine.ending import end
 from slurmsim.states import JobState, Reason
 
@@ -21,7 +20,6 @@ _CODES = {JobState.OUT_OF_MEMORY: "0:125"}
 _ENDED = "0:15"
 _LAUNCH_FAILED = "LAUNCH_FAILED"
 _MORE_THAN_AN_END = (JobState.NODE_FAIL, _LAUNCH_FAILED)
-NOT_RESPONDING = "Not responding"
 
 
 class JobOutcomes:
@@ -63,6 +61,5 @@ class JobOutcomes:
         cluster, alloc = self._cluster, live.core.alloc
         assert alloc is not None
         name = cluster.controller.state.table.names[int(alloc.indices()[0])]
-        self._nodes.note_reason((name,), NOT_RESPONDING)
-        cluster.network.tell(cluster.now, [NodesDown((name,), NOT_RESPONDING)])
+        self._nodes.take_down((name,))
         self._nodes.resume_later((name,), cluster.now + down)

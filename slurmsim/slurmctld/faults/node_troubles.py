@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
     from slurmsim.slurmctld.processes.job_timers import Timer
 
-NOT_RESPONDING = "Not responding"
+_NOT_RESPONDING = "Not responding"
 
 
 class NodeTroubles:
@@ -78,6 +78,11 @@ class NodeTroubles:
         for name in names:
             cluster.set_reason(cluster.controller.state.table.index[name], reason, cluster.owner)
 
+    def take_down(self, names: tuple[str, ...]) -> None:
+        """Nodes stop responding now."""
+        self.note_reason(names, _NOT_RESPONDING)
+        self._cluster.network.tell(self._cluster.now, [NodesDown(names, _NOT_RESPONDING)])
+
     def resume_later(self, names: tuple[str, ...], instant: int) -> None:
         """Nodes are back at `instant`."""
         self._cluster.network.at(instant, self._back, names)
@@ -91,9 +96,7 @@ class NodeTroubles:
         rule, now = self._rules.get(number), self._cluster.now
         if rule is None or not rule.lasts(now):
             return
-        names = self._struck(rule)
-        self.note_reason(names, NOT_RESPONDING)
-        self._cluster.network.tell(now, [NodesDown(names, NOT_RESPONDING)])
+        self.take_down(self._struck(rule))
         self._cluster.network.at(now + int(rule.parameters["down"]), self._come_back, number)
 
     def _come_back(self, timer: Timer) -> None:
