@@ -29,6 +29,8 @@ FOLDER_VARIABLE, USER_VARIABLE = "SLURMSIM_CLUSTER_DIR", "SLURMSIM_USER"
 PATIENCE_VARIABLE = "SLURMSIM_MESSAGE_TIMEOUT"
 """Seconds instead of slurm.conf's MessageTimeout, for tests that do not want to wait."""
 MESSAGE_TIMEOUT_S = 10.0
+FAULTS = "faults"
+"""The file in a cluster's folder that is there while commands have to ask which faults they meet."""
 CURRENT = "current"
 """The small file in the user's state folder that names the cluster of those nobody told which."""
 HOME: str | None = None
@@ -38,6 +40,9 @@ HOME: str | None = None
 class Unreachable(Exception):
     """No daemon answers; `step` says what did not work, in Slurm's words: ``connect``, ``send`` or ``receive``."""
 
+    number = 1800
+    """SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR."""
+
     def __init__(self, why: str, step: str = "connect") -> None:
         super().__init__(why)
         self.step = step
@@ -46,6 +51,20 @@ class Unreachable(Exception):
     def text(self) -> str:
         """What Slurm's commands say."""
         return f"Unable to contact slurm controller ({self.step} failure)"
+
+
+class TimedOut(Unreachable):
+    """Nobody answered in time: what was asked for may have been done."""
+
+    number = 5004
+    """SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT."""
+
+    def __init__(self) -> None:
+        super().__init__("timed out", "receive")
+
+    @property
+    def text(self) -> str:
+        return "Socket timed out on send/recv operation"
 
 
 INVALID_JOB = "Invalid job id specified"

@@ -71,6 +71,7 @@ class Reason:
     HELD_ADMIN: Final = "JobHeldAdmin"
     HOLD_MAX_REQUEUE: Final = "JobHoldMaxRequeue"
     REQUEUED_HELD: Final = "job requeued in held state"
+    LAUNCH_FAILED: Final = "launch failed requeued held"
     LICENSES: Final = "Licenses"
     RESERVATION: Final = "Reservation"
     REQ_NODE_NOT_AVAIL: Final = "ReqNodeNotAvail"
@@ -86,10 +87,13 @@ class Reason:
     TIME_LIMIT: Final = "TimeLimit"
     NODE_DOWN: Final = "NodeDown"
     DEADLINE: Final = "DeadLine"
+    OUT_OF_MEMORY: Final = "OutOfMemory"
 
 
 # reasons of jobs that wait for their release
-HELD_REASONS = frozenset({Reason.HELD_USER, Reason.HELD_ADMIN, Reason.HOLD_MAX_REQUEUE, Reason.REQUEUED_HELD})
+HELD_REASONS = frozenset({
+    Reason.HELD_USER, Reason.HELD_ADMIN, Reason.HOLD_MAX_REQUEUE, Reason.REQUEUED_HELD, Reason.LAUNCH_FAILED,
+})  # fmt: skip
 # squeue %r prints this description instead of the code (main scheduler, fewer usable nodes than needed).
 NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
 

@@ -36,6 +36,7 @@ COMMANDS = (
     "dispatch",
     "parm",
     "bench",
+    "inject",
     "live",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")

@@ -186,6 +186,8 @@ def run_status(args: argparse.Namespace) -> int:
         ("journal", f"{journal['entries']:,} entries, {journal['bytes'] / 1e6:,.1f} MB"),
     ):  # fmt: skip
         print(f"{name:8} {text}")
+    if found["faults"]["rules"]:
+        print(f"{'faults':8} {found['faults']['rules']:,} injected, which met {found['faults']['met']:,}")
     if found["streams"]:
         print(f"{'streams':8} {'; '.join(map(_stream_line, found['streams']))}")
     return 0
@@ -252,5 +254,6 @@ def run_calls(args: argparse.Namespace) -> int:
             print(json.dumps(one))
         else:
             when = datetime.fromtimestamp(one["at"]).isoformat()
-            print(f"{when} {one['user']:10} {one['rc']:3} {one['seconds']:8.3f} s  {shlex.join(one['argv'])}")
+            met = f"  [{', '.join(one['faults'])}]" if one.get("faults") else ""
+            print(f"{when} {one['user']:10} {one['rc']:3} {one['seconds']:8.3f} s  {shlex.join(one['argv'])}{met}")
     return 0

@@ -1,9 +1,15 @@
-"""``slurmsim why DIR JOBID``: what kept a job waiting, from the trace of a run."""
+"""``slurmsim why``: what keeps a job waiting, in a live cluster as it is now or in the trace of a run."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 from pathlib import Path
+
+from slurmsim.errors import ConfigError, OutputError
+from slurmsim.protocol import cluster_folder
+from slurmsim.slurmctld.history.header import JOURNAL
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -11,24 +17,55 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "why",
         help="explain a job's wait: which rule, who was ahead",
-        description="Explain a job's wait from the trace of a run: the reasons it showed and for how long, who was "
-        "first in line meanwhile, who started, and whose end let it start.",
+        description="Explain a job's wait. Without DIR, or with the folder of a live cluster: the rule that holds it "
+        "with its numbers, who is before it, its planned start, and what would start it now. With the folder of a run: "
+        "from its trace the reasons the job showed and for how long, who was first in line meanwhile, who started, and "
+        "whose end let it start.",
     )
-    parser.add_argument("dir", metavar="DIR", type=Path, help="folder that slurmsim run wrote")
+    parser.add_argument("dir", metavar="DIR", nargs="?", help="folder that slurmsim run wrote, or of a cluster")
     parser.add_argument("jobs", metavar="JOBID", nargs="+", help="job id, or ARRAY_TASK")
+    parser.add_argument("--no-offers", action="store_true", help="do not look for what would start a job of a cluster")
     parser.add_argument("--json", action="store_true", help="print as JSON, a list with an object a job")
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanations."""
+    jobs = list(args.jobs)
+    if args.dir is not None and not Path(args.dir).exists() and args.dir.replace("_", "").isdecimal():
+        jobs.insert(0, args.dir)  # no folder is given
+        return _of_cluster(Path(cluster_folder(os.environ)).absolute(), jobs, args)
+    if args.dir is None:
+        return _of_cluster(Path(cluster_folder(os.environ)).absolute(), jobs, args)
+    if (Path(args.dir) / JOURNAL).is_file():
+        return _of_cluster(Path(args.dir).absolute(), jobs, args)
+    return _of_trace(Path(args.dir), jobs, args)
+
+
+def _of_cluster(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
+    from slurmsim.live import daemon
+    from slurmsim.live.waiting.explain import explain
+    from slurmsim.live.waiting.text import as_text
+
+    if not (folder / JOURNAL).is_file():
+        raise ConfigError("no cluster is there", file=str(folder), expected="slurmsim up first, or the folder of a run")
+    try:
+        now = int(daemon.call(folder, "clock", action="show")["now"])
+    except OutputError:
+        now = None  # it does not run: what it was when it stopped
+    found = [explain(folder, job, now, offers=not args.no_offers) for job in jobs]
+    print(json.dumps(found, indent=2) if args.json else "\n\n".join(map(as_text, found)))
+    return 0
+
+
+def _of_trace(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
     from slurmsim.trace.jsonfile import to_json
     from slurmsim.trace.reader import read_trace
     from slurmsim.why import explain
     from slurmsim.why.text import as_text
 
-    trace = read_trace(args.dir)
-    found = [explain(trace, job) for job in args.jobs]
+    trace = read_trace(folder)
+    found = [explain(trace, job) for job in jobs]
     if args.json:
         print(to_json([f.as_dict() for f in found]), end="")
         return 0

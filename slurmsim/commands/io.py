@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from slurmsim.protocol import Client, Refusal, Unreachable
+from slurmsim.protocol import FAULTS, Client, Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,12 @@ def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] 
     io = real()
     words = sys.argv[1:] if argv is None else argv
     begin = time.monotonic()
+    faults: list[str] = []
     try:
-        code = run(words, io)
+        if os.path.exists(os.path.join(io.client.folder, FAULTS)):
+            code = _run_among_faults(name, run, words, io, faults)
+        else:
+            code = run(words, io)
         io.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -92,11 +96,38 @@ def run_command(name: str, run: Callable[[list[str], Io], int], argv: list[str] 
         code = 130
     except UnicodeEncodeError:  # a locale that cannot show it; the names stay data
         code = 1
-    try:  # noqa: SIM105  (`contextlib` takes longer to load than this whole call)
-        io.client.call("log_call", argv=[name, *words], rc=code, seconds=round(time.monotonic() - begin, 6))
+    try:
+        more = {"faults": faults} if faults else {}
+        io.client.call("log_call", argv=[name, *words], rc=code, seconds=round(time.monotonic() - begin, 6), **more)
     except FAILED_CALLS:
         pass
     return code
+
+
+def _run_among_faults(
+    name: str, run: Callable[[list[str], Io], int], words: list[str], io: Io, told: list[str]
+) -> int:  # fmt: skip
+    """As `run` in a cluster where something goes wrong on request; which faults were met goes to `told`."""
+    from slurmsim.commands.faulty import FaultyClient, Kept, hurt  # rarely wanted
+
+    io.client = client = FaultyClient(io.client, name, told)
+    client.meet()
+    answer = client.effects.get("answer")
+    if answer is not None:
+        io.stdout.write(answer["stdout"])
+        io.stderr.write(answer["stderr"])
+        return int(answer["rc"])
+    if not client.hurts_output:
+        return run(words, io)
+    stdout, kept = io.stdout, Kept(io.stdout)
+    io.stdout = kept
+    try:
+        return run(words, io)
+    finally:
+        io.stdout = stdout
+        text, complaint = hurt(kept.take(), client.effects)
+        io.stderr.write(complaint)
+        io.stdout.write(text)
 
 
 def text_of(error: Exception) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.daemon import environment, prepare
+from slurmsim.live.faults import Fault, inject
 from slurmsim.live.settings import Settings, seconds_of
 from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, Unreachable
 from slurmsim.releases import RELEASES
@@ -270,6 +271,41 @@ class Cluster:
     def resume_node(self, nodes: str) -> None:
         """Nodes of a hostlist are back."""
         self._call("node_action", action="resume", nodes=nodes)
+
+    # -- faults -------------------------------------------------------------------------------------------------------
+
+    def inject(self, what: str, **given: Any) -> Fault:
+        """From now on something goes wrong, until the fault is ended (it is a context manager) or its time is over.
+
+        Parameters
+        ----------
+        what
+            A kind of fault: ``"timeout"``, ``"OUT_OF_MEMORY"``, ``"flap"`` … (docs/faults.md).
+        given
+            Whom it strikes (``command``, ``user``, ``job``: patterns), when (``every``, ``probability``, ``after``,
+            ``times``, ``for_``, ``seed``), and what else its kind takes (``seconds=30``).
+
+        Raises
+        ------
+        ConfigError
+            There is no such fault, or a setting is wrong.
+        """
+        return inject(self._call, what, given)
+
+    def answer(self, command: str, stdout: str = "", *, stderr: str = "", rc: int = 0, **given: Any) -> Fault:
+        """From now on a command only prints this; `given` as `inject` has it (``times=2``). Raises ConfigError."""
+        return self.inject("answer", command=command, stdout=stdout, stderr=stderr, rc=rc, **given)
+
+    def why(self, job: int | str, *, offers: bool = True) -> Record:
+        """Why a job waits: its reason with the numbers behind it, who is before it, its planned start, and what would
+        start it now (`slurmsim.live.waiting.explain`). Raises ConfigError for a job squeue does not know."""
+        from slurmsim.live.waiting.explain import explain
+
+        return Record(explain(self.folder, str(job), self.now, offers=offers))
+
+    def faults(self) -> list[Record]:
+        """The faults there are: ``id``, ``what``, ``parameters``, whom they strike, how often they ``met`` somebody."""
+        return [Record(one) for one in self._call("faults")["faults"]]
 
     def _rows(self, call: str, fields: Sequence[str]) -> list[Record]:
         return _records(self._call(call, fields=list(fields)), fields)

@@ -351,8 +351,12 @@ class Network:
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up when they have booted."""
-        timer = self.env.timeout(self._durations.boot_s, nodes)
+        timer = self.env.timeout(self._boot_s(nodes), nodes)
         timer.callbacks.append(self._booted)
+
+    def _boot_s(self, nodes: tuple[str, ...]) -> int:
+        """Seconds these nodes take to boot."""
+        return self._durations.boot_s
 
     def _booted(self, timer: Event) -> None:
         nodes: Any = timer.value

@@ -26,6 +26,7 @@ _RULES: dict[str, str] = {
     Reason.HELD_ADMIN: "held by an administrator",
     Reason.HOLD_MAX_REQUEUE: "held after too many automatic requeues",
     Reason.REQUEUED_HELD: "requeued by an administrator to wait held (requeuehold)",
+    Reason.LAUNCH_FAILED: "requeued because it could not be launched, to wait held",
     Reason.LICENSES: "a license it asks for was in use",
     Reason.RESERVATION: "the reservation it names was not active, or full",
     Reason.PARTITION_DOWN: "its partition was down",

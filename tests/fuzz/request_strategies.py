@@ -71,6 +71,8 @@ MEANT: dict[str, tuple[Any, ...]] = {
     "pn_min_memory": (0, 100, 4000),
     "tres_per_node": ("gres:gpu:1", "gpu:2"),
     "gres": ("gpu:2", "gpu:1"),
+    "what": ("timeout", "slow", "late", "OUT_OF_MEMORY", "LAUNCH_FAILED", "flap", "drain", "DEADLINE"),
+    "command": ("sbatch", "squeue"),
     "name": ("res1", "p", "q", "r", "job"),
 }
 SCRIPTS = ("#!/bin/sh\nsleep 60\n", "#!/bin/sh\nexit 3\n", "#!/bin/sh\n#SLURMSIM runtime=90 exit=3\ntrue\n", "")

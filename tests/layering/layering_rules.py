@@ -116,17 +116,19 @@ LAYERS: dict[str, Layer] = {
     "protocol": Layer(("slurmsim.protocol", "slurmsim.wire_json")),
     # What slurmstepd prints, of real jobs (the daemon) and of steps (srun).
     "stepd": Layer(("slurmsim.stepd_notices",), _set("vocabulary")),
+    # Rules of faults as plain data: the daemon decides by them.
+    "faults": Layer(("slurmsim.faults",), _set("vocabulary")),
     "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd")),
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
         _set("vocabulary bitmap capacity model config policy core workload sim protocol stepd slurmd snapshot energy")
-        | {"user files"},
+        | {"faults", "user files"},
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.
     "snapshot": Layer(
         ("slurmsim.slurmctld.snapshot",),
-        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld energy"),
+        _set("vocabulary bitmap capacity model config policy core sim protocol slurmctld energy faults"),
         _set("numpy"),
     ),
     "pytest plugin": Layer(("slurmsim.pytest_plugin",), ALL, _set("pytest")),

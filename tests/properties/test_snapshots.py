@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit" / "commands"))
-from engine_client import Cluster
+from engine_client import ROOT, Cluster
 
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
@@ -141,7 +142,33 @@ changes = st.one_of(
     st.just("sacctmgr -i modify user bob set MaxJobs=1"), st.just("sacctmgr -i add qos more"),
     st.just("sacctmgr -i modify account sci set Fairshare=5 GrpTRES=cpu=8"),
 )  # fmt: skip
-steps = st.one_of(st.tuples(users, submissions()), st.tuples(st.sampled_from(["root", "root", "alice"]), changes))
+seconds = st.integers(1, 200)
+faults = st.one_of(
+    st.tuples(
+        st.just("inject"),
+        st.fixed_dictionaries({
+            "what": st.sampled_from(["OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"]),
+            "given": st.fixed_dictionaries({"seconds": seconds}, optional={
+                "every": st.integers(1, 3), "probability": st.just(0.5), "times": st.just(2), "for": seconds,
+                "user": st.just("alice"),
+            }),
+        }),
+    ),
+    st.tuples(st.just("inject"), st.fixed_dictionaries({
+        "what": st.just("flap"), "given": st.fixed_dictionaries({"nodes": nodes, "up": seconds, "down": seconds})
+    })),
+    st.tuples(st.just("inject"), st.fixed_dictionaries({
+        "what": st.just("drain"), "given": st.fixed_dictionaries({"nodes": nodes}, optional={"for": seconds})
+    })),
+    st.tuples(st.just("inject"), st.just({"what": "timeout", "given": {"probability": 0.5}})),
+    st.tuples(st.just("meet_faults"), st.just({"command": "squeue"})),
+    st.tuples(st.just("end_fault"), st.fixed_dictionaries({"id": st.integers(1, 3)})),
+    st.tuples(st.just("end_fault"), st.just({})),
+)  # fmt: skip
+steps = st.one_of(
+    st.tuples(users, submissions()), st.tuples(st.sampled_from(["root", "root", "alice"]), changes),
+    st.tuples(st.just("root"), faults),
+)  # fmt: skip
 
 
 def begin(conf: str, folder: Path) -> Cluster:
@@ -188,7 +215,11 @@ def test_both_go_on_alike(conf: str, data: st.DataObject, tmp_path_factory: pyte
     for _ in range(data.draw(st.integers(5, 25))):
         user, command = data.draw(steps)
         asked = len(cluster.asked)
-        cluster.run(command, user)
+        if isinstance(command, str):
+            cluster.run(command, user)
+        else:
+            with suppress(Refusal):
+                cluster.call(command[0], ROOT, command[1])
         for entry, answer in cluster.asked[asked:]:
             for follower in followers:
                 assert ask(follower, entry) == answer

@@ -11,6 +11,7 @@ from slurmsim.commands.io import FAILED_CALLS, Io, text_of
 from slurmsim.commands.json.data_text import NO_TEXT, as_json, as_yaml
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.job_state_text import state_text
+from slurmsim.protocol import Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def dump_jobs(form: str, io: Io, release: str) -> int:
     fields = sorted({field for _, needed, _ in ROWS for field in needed})
     try:
         answer = io.client.call("jobs", fields=fields, show_all=True)
+    except Unreachable:
+        document = frame(release, "jobs", [])
+        document["errors"].append(_NO_JOBS)
+        write(io, form, document)
+        return 0
     except FAILED_CALLS as error:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
@@ -65,6 +71,10 @@ def dump_jobs(form: str, io: Io, release: str) -> int:
     return 0
 
 
+_NO_JOBS = {
+    "description": "Failed while looking for jobs", "error_number": -1, "error": "Unspecified error",
+    "source": "slurm_load_jobs",
+}  # fmt: skip
 LEFT_OUT = object()
 """A key that is not there for this job."""
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import sys
 
 from slurmsim import sluid
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import run_command
 from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct import fields as sacct_fields
 from slurmsim.commands.sacct.options import read
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import Head, heading, line
+from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.release import release_of
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -61,6 +62,9 @@ def run(argv: list[str], io: Io) -> int:
         return _print(asked, io)
     except Stop as stop:
         return stop.code
+    except Unreachable as error:
+        io.error(database_away("sacct", error, "error: Problem talking to the database: {}"))
+        return 1
 
 
 def _dump(asked: Asked, argv: list[str], io: Io) -> int:
@@ -94,16 +98,15 @@ def _in_columns(names: list[str], count: int, width: int, io: Io) -> None:
 
 
 def load(asked: Asked, io: Io) -> list[dict[str, Any]]:
-    """The jobs, complete and in sacct's order. Raises Stop."""
+    """The jobs, complete and in sacct's order. Raises Stop, Unreachable."""
     jobs: list[dict[str, Any]] = []
     after: int | None = 0
     while after is not None:  # so many at a time that nobody else waits long
         try:
             answer = io.client.call("accounting_jobs", **asked.cond, after=after, most=_AT_A_TIME)
-        except FAILED_CALLS as error:
-            said = isinstance(error, Refusal) and error.number  # by slurmdbd, not of the storage as a whole
-            io.error(f"sacct: error: {text_of(error)}" if said else text_of(error))
-            raise Stop(error.number if isinstance(error, Refusal) and said else 1) from None
+        except Refusal as error:  # numbered by slurmdbd, else of the storage as a whole
+            io.error(f"sacct: error: {error.text}" if error.number else error.text)
+            raise Stop(error.number or 1) from None
         columns = answer["columns"]
         for row in zip(*columns.values(), strict=True):
             job = dict(zip(columns, row, strict=True))
@@ -184,10 +187,17 @@ def _print(asked: Asked, io: Io) -> int:
         asked.now, asked.release, Dates(io.environ, asked.now, unset="Unknown"), asked.convert, asked.unit, asked.expand
     )
     heads = [Head(field.name, width, field.kind) for field, width in asked.columns]
-    if not (asked.script or asked.env):
-        io.out(heading(heads, asked.style) if heads or not asked.style.header else "\n\n")
     lines: list[str] = []
-    for job in load(asked, io):
+    head = heading(heads, asked.style) if heads or not asked.style.header else "\n\n"
+    if asked.script or asked.env:
+        head = ""
+    try:
+        jobs = load(asked, io)
+    except Stop:
+        io.out(head)  # it was connected
+        raise
+    io.out(head)
+    for job in jobs:
         if asked.script or asked.env:
             lines.append(_stored(job, asked))
             continue

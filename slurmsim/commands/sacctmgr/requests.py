@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.words import Session, Word, association_condition, names_in, word_of
+from slurmsim.commands.text.database_away import database_away
+from slurmsim.commands.text.messages import Stop
 from slurmsim.numerals import is_number
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ def reply(session: Session, name: str, arguments: Mapping[str, Any]) -> Answer |
     """The database's answer, or Slurm's text for its refusal."""
     try:
         return session.io.client.call(name, **arguments)
-    except FAILED_CALLS as error:
-        return error.text if isinstance(error, Refusal) else UNREACHABLE
+    except Unreachable as error:
+        session.io.error(database_away("sacctmgr", error))
+        raise Stop(1) from None
+    except Refusal as error:
+        return error.text
 
 
 def tell_refusal(session: Session, text: str) -> None:

@@ -10,13 +10,15 @@ import shlex
 import sys
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command
+from slurmsim.commands.io import run_command
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, Style
+from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
+from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -102,9 +104,8 @@ def _options(session: Session, argv: list[str]) -> list[str]:
 def _check_database(session: Session) -> None:
     try:
         kind = session.io.client.call("config", names=["AccountingStorageType"])["values"]["AccountingStorageType"]
-    except FAILED_CALLS:
-        session.io.error("sacctmgr: error: slurm_persist_conn_open_without_init: failed to open persistent connection "
-                         "to host:localhost:6819: Connection refused")  # fmt: skip
+    except Unreachable as error:
+        session.io.error(database_away("sacctmgr", error))
         raise Stop(1) from None
     if not str(kind or "").endswith("slurmdbd"):
         session.io.error("You are not running a supported accounting_storage plugin\n"

@@ -6,13 +6,13 @@ Mirrors the _set_cond and _set_rec of sacctmgr (22.05): names may be shortened, 
 
 from __future__ import annotations
 
-from slurmsim.commands.io import FAILED_CALLS, UNREACHABLE
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.text.dashed_table import Style
+from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import leading_number
 from slurmsim.light import NamedTuple, dataclass, field, pattern
-from slurmsim.protocol import DENIED, Refusal
+from slurmsim.protocol import DENIED, Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,11 @@ class Session:
         """Records of the database. Raises Stop."""
         try:
             found: list[dict[str, Any]] = self.io.client.call("account_list", kind=kind, **arguments)["records"]
-        except FAILED_CALLS as error:
-            text = error.text if isinstance(error, Refusal) else UNREACHABLE
+        except Unreachable as error:
+            self.io.error(database_away("sacctmgr", error))
+            raise Stop(1) from None
+        except Refusal as error:
+            text = error.text
             self.io.error(f"sacctmgr: error: {_NO_PRIVILEGE if text == DENIED and kind == 'wckey' else text}")
             if text == DENIED:
                 self.io.error(f" Error with request: {text}")

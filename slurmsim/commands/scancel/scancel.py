@@ -242,6 +242,9 @@ def _send(asked: Asked, word: str, io: Io, job_id: int | None = None) -> int:
         if not over or asked.verbose:
             io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {refusal.text}")
         return 0 if over and kills else refusal.number & 0xFF or 1
+    except Unreachable as away:
+        io.error(f"scancel: error: Kill job error on {'job step id' if step else 'job id'} {told}: {away.text}")
+        return away.number & 0xFF
     return 0
 
 

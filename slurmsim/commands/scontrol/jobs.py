@@ -13,7 +13,7 @@ from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.typed_hosts import typed_hosts
 from slurmsim.commands.text.values import leading_number
 from slurmsim.hostlist import HostlistError
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Words = Sequence[str]
 INVALID_JOB = "Invalid job id specified"
 NO_ERROR = "No error"
+_NO_MESSAGE = "Unexpected message received"  # what is left of an answer that does not come (22.05)
 POLL_S = 3  # between two looks of wait_job
 _RELEASE, _HOLD, _USER_HOLD = "release", "hold", "uhold"
 
@@ -86,7 +87,7 @@ def ask(session: Session, call: str, job_id: str, **arguments: Any) -> str:
     try:
         answer = session.io.client.call(call, job_id=job_id, **arguments)
     except FAILED_CALLS as error:
-        *notes, text = text_of(error).split("\n")
+        *notes, text = (_NO_MESSAGE if isinstance(error, Unreachable) else text_of(error)).split("\n")
         for note in notes:
             session.error(note)
         session.warn(f"{text} for job {job_id}")

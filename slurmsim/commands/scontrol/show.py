@@ -270,7 +270,7 @@ def ping(session: Session, words: Words) -> None:
 
 def _ping(session: Session) -> None:
     try:
-        session._hello = session.io.client.call("hello")
+        session._hello = session.io.client.call("ping")
         session.code = 0
         host, state = session.hello.get("host") or "localhost", "UP"
     except FAILED_CALLS:

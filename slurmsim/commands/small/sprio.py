@@ -172,7 +172,7 @@ class _Call:
             answer = self.io.client.call("priority_factors")
         except FAILED_CALLS as error:
             self.io.error(f"Couldn't get priority factors from controller: {text_of(error)}")
-            return 1
+            return 255
         if answer["type"] == "priority/basic":
             self.io.error(f"You are not running a supported priority plugin\n({answer['type']}).\n"
                           "Only 'priority/multifactor' is supported.")  # fmt: skip

@@ -10,13 +10,15 @@ import sys
 import time
 
 from slurmsim import releases
-from slurmsim.commands.io import FAILED_CALLS, run_command, text_of
+from slurmsim.commands.io import run_command
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, NUMBER, PADDED, TEXT, Head, Style, heading, line
+from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.option_reader import NO, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.release import release_of
 from slurmsim.light import dataclass, field
+from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -125,8 +127,11 @@ def _run(argv: list[str], io: Io) -> int:
         _conditions(report, words[2:])
         _period(report)
         found = io.client.call("usage", start=report.start, end=report.end)
-    except FAILED_CALLS as error:
-        text = text_of(error)
+    except Unreachable as error:
+        io.error(database_away("sreport", error, "fatal: Problem connecting to the database: {}"))
+        return 1
+    except Refusal as error:
+        text = error.text
         io.error(f"sreport: error: {text}" if "disabled" not in text else
                  "You are not running a supported accounting_storage plugin\n"
                  "Only 'accounting_storage/slurmdbd' is supported.")  # fmt: skip

@@ -111,7 +111,7 @@ class _Call:
             answer = self.io.client.call("shares", **arguments)
         except FAILED_CALLS as error:
             self.io.error(f"Couldn't get shares from controller: {text_of(error)}")
-            return 1
+            return 255
         if self.dump:
             from slurmsim.commands.json.shares import dump_shares
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 
-from slurmsim.commands.io import UNREACHABLE
 from slurmsim.commands.submit.allocation_options import read_allocation
 from slurmsim.commands.submit.chosen_options import error_code
 from slurmsim.commands.submit.submission import Failed, ask
@@ -152,8 +151,8 @@ class Allocation:
             return self.io.client.call(name, **arguments)
         except Refusal as refusal:
             raise Failed(refusal.text) from None
-        except Unreachable:
-            raise Failed(UNREACHABLE) from None
+        except Unreachable as away:
+            raise Failed(away.text) from None
 
     def give_back(self, status: int) -> str:
         """End the allocation; the text of a refusal that matters, else empty."""
@@ -161,6 +160,6 @@ class Allocation:
             self.io.client.call("complete_job", job_id=self.job_id, status=status)
         except Refusal as refusal:
             return "" if refusal.text == ALREADY_DONE else refusal.text
-        except Unreachable:
-            return UNREACHABLE
+        except Unreachable as away:
+            return away.text
         return ""

@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 
-from slurmsim.commands.io import UNREACHABLE, run_command, text_of
+from slurmsim.commands.io import run_command, text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, interruptible
 from slurmsim.commands.submit.multi_prog import BadFile, find_file
 from slurmsim.commands.submit.step_launch import Launch
@@ -159,8 +159,8 @@ class _Call(AllocatingCall):
         job_id, immediate = request["job_id"], self.chosen.get("immediate")
         try:
             return self.io.client.call("step_create", step=request)
-        except Unreachable:
-            text = UNREACHABLE
+        except Unreachable as away:
+            text = away.text
         except Refusal as refusal:
             text = refusal.text
         if text not in _LATER or immediate:

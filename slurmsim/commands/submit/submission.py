@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from slurmsim.commands.io import UNREACHABLE
 from slurmsim.commands.submit.batch_script import MAX_SCRIPT_BYTES, TOO_LONG
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.releases import row
@@ -115,8 +114,8 @@ def wait_for(io: Io, job_id: int, say: Messages) -> int:
                 say.error(f"Job {job_id} no longer found and exit code not found")
                 return 0
             text = refusal.text
-        except Unreachable:
-            text = UNREACHABLE
+        except Unreachable as away:
+            text = away.text
         else:
             return max((_code(status) for status in columns["exit_code"]), default=0)
         say.error(f"Currently unable to load job state information, retrying: {text}")

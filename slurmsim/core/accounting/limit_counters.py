@@ -101,6 +101,18 @@ class LimitCounters:
             found = self._within[key] = UsageCounters(self.tracked)
         return found
 
+    def owner_of(self, in_use: UsageCounters) -> str:
+        """Whose counters these are, for people: ``account bio``, ``user alice of account bio``, ``QOS high`` …"""
+        for branch, used in self._branches.items():
+            if used.in_use is in_use:
+                user = f"user {branch.spec.user} of " if branch.spec.user else ""
+                return f"{user}account {branch.spec.account}"
+        for name, used in self._qos.items():
+            if used.in_use is in_use:
+                return f"QOS {name}"
+        within = (f"{kind} {name} in QOS {qos}" for (qos, kind, name), one in self._within.items() if one is in_use)
+        return next(within, "")
+
     def met(self, qos: str, kind: str) -> list[str]:
         """Users (`kind` "user") or accounts ("account") that have had jobs in a QOS, in order of their first."""
         return [name for of, what, name in self._met if of == qos and what == kind]

@@ -48,7 +48,8 @@ class Rule:
 
     `tres`: of which TRES, or ``time``, where an operator may lift it (ADMIN_SET_LIMIT); "" where nobody may.
     `sure`: a job that breaks it with what it asks for breaks it on whatever nodes it gets. `qos`: the QOS
-    whose limit it is, if one's.
+    whose limit it is, if one's. `most`: the limit's number, where it has one, and `counted` what counts towards it of
+    others; these two decide nothing, they are for whoever explains a wait.
     """
 
     broken: Callable[[Demand], bool]
@@ -56,6 +57,8 @@ class Rule:
     sure: bool = True
     qos: str = ""
     tres: str = ""
+    most: int | None = None
+    counted: UsageCounters | None = None
 
 
 @dataclass(slots=True)
@@ -85,7 +88,10 @@ class Rules:
 
     def _each(self, limits: Mapping[str, int], kind: str, rule: Callable[[int, str, int], Broken]) -> list[Rule]:
         """One rule per TRES, in Slurm's order; `rule` is given position, TRES and limit."""
-        return [Rule(rule(i, tres, most), tres_reason(kind, tres), tres=tres) for i, tres, most in self.ordered(limits)]
+        return [
+            Rule(rule(i, tres, most), tres_reason(kind, tres), tres=tres, most=most)
+            for i, tres, most in self.ordered(limits)
+        ]
 
     def ordered(self, limits: Mapping[str, int]) -> Iterator[tuple[int, str, int]]:
         """(position, TRES, limit) in Slurm's order."""
@@ -97,17 +103,17 @@ class Rules:
     @staticmethod
     def submits(in_use: UsageCounters, most: int, reason: str) -> Rule:
         """MaxSubmitJobs, GrpSubmitJobs."""
-        return Rule(lambda demand: in_use.submitted + demand.n_jobs > most, reason)
+        return Rule(lambda demand: in_use.submitted + demand.n_jobs > most, reason, most=most, counted=in_use)
 
     @staticmethod
     def running(in_use: UsageCounters, most: int, reason: str) -> Rule:
         """MaxJobs, GrpJobs."""
-        return Rule(lambda demand: in_use.jobs >= most, reason)
+        return Rule(lambda demand: in_use.jobs >= most, reason, most=most, counted=in_use)
 
     @staticmethod
     def longer(most: int, reason: str) -> Rule:
         """MaxWall; a job without a limit gets that one."""
-        return Rule(lambda demand: demand.given and demand.minutes > most, reason, tres="time")
+        return Rule(lambda demand: demand.given and demand.minutes > most, reason, tres="time", most=most)
 
     def wall(self, ledger: Ledger, most: int, reason: str) -> Rule:
         """GrpWall: used up; with ``safe`` also by what the job's limit would add."""
@@ -117,7 +123,7 @@ class Rules:
             used = int(ledger.used_wall_s) // 60
             return used >= most or (safe and demand.given and used + demand.minutes > most)
 
-        return Rule(broken, reason, tres="time")
+        return Rule(broken, reason, tres="time", most=most)
 
     @staticmethod
     def walled(ledger: Ledger, most: int, reason: str) -> Rule:
@@ -157,6 +163,8 @@ class Rules:
     def together(self, kind: str, limits: Mapping[str, int], in_use: UsageCounters) -> list[Rule]:
         """GrpTRES, MaxTRESPerUser, MaxTRESPerAccount."""
         found = self._each(limits, kind, lambda i, _, most: self._sum(in_use, i, most))
+        for rule in found:
+            rule.counted = in_use
         node = tres_reason(kind, "node")
         return [rule if rule.reason != node else _unsure([rule])[0] for rule in found]
 

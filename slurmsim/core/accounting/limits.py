@@ -238,6 +238,11 @@ class Limits(Observer):
         vector = self.counters.vector(counts, partition)
         return Demand(int(minutes * factor), job.limit_fixed, vector, request.required, request.target_nodes)
 
+    def demand(self, job: Job, partition: Partition, request: CompiledRequest) -> Demand:
+        """What a pending job puts against its limits in `partition`."""
+        claim = self.counters.claim(job, partition)
+        return self._asked(job, 1.0 if claim is None else claim.factor_safe, partition, request)
+
     def _standing(self, record: Record) -> Standing | None:
         job = record.job
         known: Standing | None = record.standing

@@ -64,6 +64,11 @@ class Requeues:
             self._failed_launches[job.id] = 0
             self.hold(job, Reason.HOLD_MAX_REQUEUE)
 
+    def launch_failed(self, job: Job) -> None:
+        """Its prolog or launch failed for good: `job`, which runs, goes back into the queue and waits held."""
+        self._runs.requeue(job)
+        self.hold(job, Reason.LAUNCH_FAILED)
+
     def after_exit(self, job: Job, code: str) -> bool:
         """`job` ended by itself with exit `code`: whether it was requeued instead of finishing."""
         status = int(code.partition(":")[0])

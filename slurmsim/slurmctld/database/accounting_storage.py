@@ -20,6 +20,7 @@ from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.every_job import shown_of
 from slurmsim.slurmctld.engine.live_job import LiveJob, Row
+from slurmsim.slurmctld.faults.behind import as_of
 from slurmsim.slurmctld.processes.step import NAMES, Step
 from slurmsim.states import RESIZING
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 DISABLED = "Slurm accounting storage is disabled"
 _CLOCKED = {"22.05": False, "24.11": True}
+_LASTING = ("accounts", "names", "qos", "uids", "gids", "associations", "jobs")
+"""Conditions that what is not known yet does not change."""
 FEW = 20_000
 """Rows that are rather sorted than found by walking over all."""
 _INDEX_PERIOD_S = 5  # slurmctld asks for the database's ids of new jobs that often
@@ -167,7 +170,9 @@ class Storage:
         if not self.enabled:
             raise Refusal(DISABLED)
         own_only = "jobs" in words(self.cluster.spec.options.get("PrivateData")) or bool(cond.get("script"))
-        wanted, narrowed = conditions(cond), sql(cond)
+        wanted = conditions(cond)
+        late = cond.get("late")
+        narrowed = sql(cond if not late else {name: cond[name] for name in _LASTING if name in cond})
         if own_only and not self.cluster.database.is_admin(person):
             wanted.append(lambda r: r.uid == person.uid)
             narrowed.add("id_user = ?", person.uid)
@@ -178,6 +183,11 @@ class Storage:
             if most is not None and looked >= max(most, 1) and record.job_id != last:
                 return rows, last
             last = record.job_id
+            if late:
+                known = as_of(record, self.cluster.now - late)
+                if known is None:
+                    continue
+                record = known
             if not all(test(record) for test in wanted):
                 continue
             if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:

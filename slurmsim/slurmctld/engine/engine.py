@@ -24,6 +24,7 @@ from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.engine.live_network import LiveNetwork
 from slurmsim.slurmctld.engine.request_interning import Same
+from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.processes import script_ends, solver_answers, steps
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
@@ -95,7 +96,7 @@ class Engine(LiveCluster):
         self.forgetting: Forgetting = Forgetting(lives, start_time, int(cluster.option("MinJobAge")), self._forget)
         network = LiveNetwork(
             self._moved, self._killed, self._ran, self._resized, cluster, policy, start_time,
-            boots=self.note_reboots, forgetting=self.forgetting, turned=self._after_turn,
+            boots=self._boots, forgetting=self.forgetting, turned=self._after_turn,
             accounting=database.accounting() if database.exists else None,
         )  # fmt: skip
         super().__init__(
@@ -108,15 +109,16 @@ class Engine(LiveCluster):
         self.storage: Storage = Storage(self)
         self.statistics: Statistics = Statistics(self)
         self.timers: JobTimers = JobTimers(self)
+        self.faults: Faults = Faults(self)
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {}
         self.changes: frozenset[str] = frozenset()
         for module in REQUESTS:
             self.calls |= module.calls(self)
             self.changes |= module.CHANGES
         self._submissions: Submissions = Submissions(
-            self, self.storage, self.statistics, self.forgetting, self.same
+            self, self.storage, self.statistics, self.forgetting, self.same, self.faults.submitted
         )  # fmt: skip
-        for part in (self._submissions, self.storage, self.statistics):
+        for part in (self._submissions, self.storage, self.statistics, self.faults):
             self.calls |= part.calls()
             self.changes |= part.CHANGES
 
@@ -163,6 +165,7 @@ class Engine(LiveCluster):
             self.timers.warn_before_limit(live)
             if live.client_gone:
                 self.timers.miss_client(live)
+            self.faults.launched(live)
             if self.real is not None and self.runs_jobs and is_real(live.asked):
                 self.real.launch(live)
         elif live.core.alloc is not None:
@@ -173,6 +176,11 @@ class Engine(LiveCluster):
             self.statistics.ended(live)
             self.storage.ended(live)
         self.changed(live)
+
+    def _boots(self, nodes: Sequence[str]) -> int:
+        """These nodes boot: how much longer than others."""
+        self.note_reboots(nodes)
+        return self.faults.nodes.boot_s(nodes)
 
     def _killed(self, job: Job) -> None:
         """The processes of `job` are to go; those of one that is pending again belong to a run of its own."""

@@ -50,7 +50,7 @@ class LiveNetwork(Network):
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], None],
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], int],
         turned: Callable[[int], None], forgetting: Forgetting, **options: Any,
     ) -> None:  # fmt: skip
         self._forgetting = forgetting
@@ -192,9 +192,8 @@ class LiveNetwork(Network):
     def _ask_solver(self, asked: AskSolver) -> None:
         """Nothing: who paces us sees what is awaited (`Solves.awaited`), also after a restart, and tells the answer."""
 
-    def _boot(self, nodes: tuple[str, ...]) -> None:
-        super()._boot(nodes)
-        self._boots(nodes)
+    def _boot_s(self, nodes: tuple[str, ...]) -> int:
+        return super()._boot_s(nodes) + self._boots(nodes)
 
     def _requeued(self, run: Job) -> None:
         again = self.behaviour[run.id]

@@ -18,18 +18,18 @@ from slurmsim.core.placement.layout import lay_out, malformed
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
-from slurmsim.core.records.messages import Kill, Reshaped
+from slurmsim.core.records.messages import Reshaped
 from slurmsim.core.records.node_table import Allocation
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine.ending import end
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.decisions import DECIDED, Decision, outcome, text_of
 from slurmsim.slurmctld.history.salvage import SALVAGED
 from slurmsim.slurmctld.processes.real_jobs import ended
 from slurmsim.slurmctld.server.clock import REAL
 from slurmsim.slurmctld.server.people import Person
-from slurmsim.states import JobState, Reason
 from slurmsim.version import __version__
 
 WRITER, CONF, OVER = "writer", "conf", "over"
@@ -300,30 +300,12 @@ class _Followed:
 
     def _end(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         state, code = more
-        self._act(at, lambda: end(self.engine, job, state, code))
+        self._act(at, lambda: end(self.c, job, state, code))
 
     def _requeue(self, where: str, decision: Decision, job: Job, at: int, more: list[Any]) -> None:
         if job.alloc is None:
             raise _not_followed(f"{where}: {text_of(decision)} is not possible")
         self._act(at, lambda: self.c.life_cycle.requeue(job, more[0]))
-
-
-def end(engine: Engine, job: Job, state: str, code: str) -> None:
-    """`job` is over with that state and exit code, whatever the rules say; within `LiveNetwork.act`."""
-    c = engine.controller
-    if job.alloc is not None:
-        job.exit_code = code
-        if state not in (JobState.COMPLETED, JobState.FAILED):
-            c.state.actions.append(Kill(job))
-        c.life_cycle.finish(job, state, _REASONS.get(state, Reason.NONE))
-        return
-    c.life_cycle.finish(
-        job, JobState.FAILED, _REASONS.get(state, Reason.NONE)
-    )  # no rule lets a pending one end otherwise
-    job.state, job.exit_code = state, code
-
-
-_REASONS = {JobState.FAILED: Reason.NON_ZERO_EXIT, JobState.TIMEOUT: Reason.TIME_LIMIT}
 
 
 def not_begun(engine: Engine, arguments: Mapping[str, Any]) -> bool:
@@ -337,4 +319,4 @@ def enforce_end(engine: Engine, arguments: Mapping[str, Any], now: int) -> None:
     job = engine.controller.state.jobs[int(arguments["core_id"])]
     job.restarts = int(arguments["restarts"])
     fact, _ = ended(job, job.restarts, int(arguments["status"]))
-    engine.network.act(now, lambda: end(engine, job, fact.state, fact.exit_code))
+    engine.network.act(now, lambda: end(engine.controller, job, fact.state, fact.exit_code))

@@ -183,6 +183,8 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
         if step.number == BATCH:
             if ended_by_itself:
                 step.finish(cluster.now, status)
+                if run.state == JobState.OUT_OF_MEMORY:
+                    step.state = JobState.OUT_OF_MEMORY
             elif not (cluster.runs_jobs and is_real(live.asked)):
                 step.finish(cluster.now, TERMINATED)
         elif step.number == EXTERN:

@@ -17,6 +17,7 @@ from slurmsim.slurmctld.server.people import Person
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import Row
 
 CHANGES: frozenset[str] = frozenset()
 
@@ -47,9 +48,19 @@ class _Queries:
         elif not arguments.get("show_all", True) and not self.cluster.is_operator(person):
             seen = {p.index for p in self.cluster.controller.state.partitions if self.cluster.visible(p, person)}
             rows = [row for row in rows if any(p.index in seen for p in row.core.partitions)]
+        if arguments.get("late"):
+            rows = self._told(rows, arguments)
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
         return self._table(JOB_FIELDS, rows, arguments)
+
+    def _told(self, rows: list[Row], arguments: dict[str, Any]) -> list[Row]:
+        """Those submitted a while ago: who is behind knows no others. Raises Refusal where one was named."""
+        seen = self.cluster.now - arguments["late"]
+        rows = [row for row in rows if row.core.first_submit <= seen]
+        if arguments.get("job_id") is not None and not rows:
+            raise Refusal(INVALID_JOB)
+        return rows
 
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Nodes that are put away are not shown; without ``show_all`` none whose partitions one does not see either."""

@@ -121,6 +121,7 @@ _RANGES: dict[str, Shape] = dict.fromkeys(("n_nodes", "cpus", "time_limit"), _UN
 _LONG = Whole(-(1 << 63), (1 << 64) - 1)
 _JOBS_ASKED = ListOf(Row((_LONG, _LONG), frozenset({1})), MOST_WORDS)
 
+_LATE = Real(0, 1e9)
 _PLACE = Whole(-1, 1 << 62)
 
 REQUESTS: dict[str, Shape] = {
@@ -152,7 +153,7 @@ REQUESTS: dict[str, Shape] = {
     "step_layout": _fields("job_id", "step_id", **_OWN_ID, step_id=_STEP_ID),
     "steps": _fields("fields", **_LOOK, **_JOB_ID, step_id=_STEP_ID),
     # looking
-    "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER),
+    "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE),
     "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER),
     "nodes": _fields("fields", **_LOOK),
     "partitions": _fields("fields", **_LOOK),
@@ -193,7 +194,7 @@ REQUESTS: dict[str, Shape] = {
                          "wckeys"), _WORDS),
         **dict.fromkeys(("associations", "gids", "uids"), ListOf(_LONG, MOST_WORDS)), **_RANGES,
         "duplicates": FLAG, "no_steps": FLAG, "script": FLAG, "env": FLAG, "start": TIME, "end": TIME, "nodes": LIST,
-        "jobs": _JOBS_ASKED, "after": _PLACE, "most": NUMBER,
+        "jobs": _JOBS_ASKED, "after": _PLACE, "most": NUMBER, "late": _LATE,
     }),
     "account_list": _fields("kind", kind=OneOf(_KINDS), own=FLAG),
     "account_change": _ACCOUNT_CHANGE,
@@ -207,8 +208,14 @@ REQUESTS: dict[str, Shape] = {
     }),
     "down": _NONE,
     "status": _NONE,
-    "log_call": _fields("argv", argv=_WORDS, rc=Whole(-(1 << 31), 0xFFFFFFFF), seconds=Real(0, 1e12)),
+    "log_call": _fields("argv", argv=_WORDS, rc=Whole(-(1 << 31), 0xFFFFFFFF), seconds=Real(0, 1e12),
+                        faults=ListOf(Text(200), 1000)),
     "calls": _fields(command=TEXT),
+    # faults on request
+    "inject": _fields("what", what=TEXT, given=Fields(others=Either((FLAG, Real(-1e300, 1e300), Text(1 << 20))))),
+    "end_fault": _fields(id=NUMBER),
+    "faults": _NONE,
+    "meet_faults": _fields("command", command=Text(100), job=TEXT, **_JOB_ID),
 }  # fmt: skip
 """Request -> what its arguments are."""
 

@@ -42,15 +42,18 @@ class Submissions:
         Told of each.
     same
         Equal parts of requests are kept once.
+    submitted
+        Told of every job the controller took.
     """
 
     CHANGES = frozenset({"submit"})
 
     def __init__(
-        self, cluster: LiveCluster, storage: Storage, statistics: Statistics, forgetting: Forgetting, same: Same
-    ) -> None:
+        self, cluster: LiveCluster, storage: Storage, statistics: Statistics, forgetting: Forgetting, same: Same,
+        submitted: Callable[[LiveJob], None],
+    ) -> None:  # fmt: skip
         self._cluster, self._storage, self._statistics = cluster, storage, statistics
-        self._forgetting, self._same = forgetting, same
+        self._forgetting, self._same, self._submitted = forgetting, same, submitted
 
     def calls(self) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
         """The requests by name."""
@@ -175,6 +178,7 @@ class Submissions:
         network.live[core_id] = live
         self._storage.entered(live)
         self._statistics.submitted += 1
+        self._submitted(live)
 
     # -- jobs that come by themselves ---------------------------------------------------------------------------------
 

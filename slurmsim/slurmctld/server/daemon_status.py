@@ -33,6 +33,7 @@ def daemon_status(folder: Path, engine: Engine, clock: Clock, journal: Journal, 
             "suspended": states[JobState.SUSPENDED], "ended": sum(states[one] for one in FINAL_STATES),
         },
         "streams": _streams(engine),
+        "faults": {"rules": len(engine.faults.rules), "met": sum(one.met for one in engine.faults.rules.values())},
     }  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from slurmsim.slurmctld.server.call_log import CallLog
 from slurmsim.slurmctld.server.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
+from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import is_idle, runs_something_real
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
@@ -105,7 +106,8 @@ class Server:
         self._noted = clock.now()  # the last instant the journal speaks of
         self.failed = False
         self.lasting = True  # somebody may start it again
-        self.log, self.trouble = CallLog(folder), TroubleLog()
+        self.log, self.trouble, self._fault_mark = CallLog(folder), TroubleLog(), FaultMark(folder)
+        self._fault_mark.show(engine.faults.for_commands)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
                      "reconfigure": self._reconfigure, "status": self._status}  # fmt: skip
         self._began = time.monotonic()
@@ -359,6 +361,7 @@ class Server:
             self._rebuild()
         if self.engine.real is not None and not self.engine.network.decided:
             self.engine.real.flush()  # nothing runs that is not known to run
+        self._fault_mark.show(self.engine.faults.for_commands)
         for one, answer in answered:
             self._tell(one, answer)
         if self._compaction.due:
@@ -558,7 +561,8 @@ class Server:
             raise Refusal("argv is a list of words")
         self.log.add(
             {"user": person.name, "at": self.clock.now(), "argv": words, "rc": int(arguments.get("rc") or 0),
-             "seconds": float(arguments.get("seconds") or 0.0)}
+             "seconds": float(arguments.get("seconds") or 0.0),
+             **({"faults": arguments["faults"]} if arguments.get("faults") else {})}
         )  # fmt: skip
         return {}
 

@@ -38,6 +38,7 @@ from slurmsim.core.records.usage_totals import Totals
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.energy.application import Application
 from slurmsim.energy.profile import Profile
+from slurmsim.faults.rule import FaultRule
 from slurmsim.model.accounting import Association, Limits, Qos
 from slurmsim.model.node import Gres, NodeSpec
 from slurmsim.model.partition import PartitionSpec
@@ -264,6 +265,11 @@ KINDS: tuple[Kind, ...] = (
         """
         number name start nodes tasks cpus memory run asked state exit_code end cancelled_by supposed
     """,
+    ),
+    _kind(
+        "fault",
+        FaultRule,
+        "id what parameters command user job every probability after times seed since until seen met",
     ),
     _kind("person", Person, "name uid group gid home"),
     _kind("first", First, "db_index priority restarts original"),

@@ -39,6 +39,9 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "completion log", engine.storage.completed, "written"
     yield "statistics", engine.statistics, "since submitted started completed canceled failed requests users"
     yield "timers", engine.timers, ""
+    yield "faults", engine.faults, "rules last_id"
+    yield "job outcomes", engine.faults.outcomes, ""
+    yield "node troubles", engine.faults.nodes, ""
     streams = engine.network.streams
     if streams is not None:
         yield "stream jobs", streams, ""

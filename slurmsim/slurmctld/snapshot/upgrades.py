@@ -8,7 +8,7 @@ a part of the engine stays what it is in a new one. What refers to other records
 | 1 | 0.2.0 | what GPUs bring, CPUs of a request, requeues of this second, nodes that do not answer |
 | 2 | 0.3.0 | limits operators have lifted of a job |
 | 3 | 0.4.0 | partitions that take no jobs of root, features that are active |
-| 4 | 0.5.0 | layouts, solves, predictions; what one object kept lies with its part; what was a shape is a request |
+| 4 | 0.5.0 | layouts, solves, predictions, faults; objects' state lies with their part; shapes are requests |
 """
 
 from __future__ import annotations
@@ -113,6 +113,9 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
             "qos flags",
             "start test",
             "solves",
+            "faults",
+            "job outcomes",
+            "node troubles",
         ):
             parts[name] = {}
         if "preemption" in parts:

@@ -1,0 +1,181 @@
+"""One injected rule: what goes wrong, for whom, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from typing import Any
+
+from slurmsim.errors import ConfigError
+from slurmsim.faults.draws import draw
+from slurmsim.faults.kinds import (
+    ANSWER,
+    COMMAND,
+    COMMANDS,
+    JOB,
+    KINDS,
+    LONGEST_S,
+    NODES,
+    Parameter,
+    check_commands,
+    kind_of,
+    number,
+    text,
+    whole,
+)
+
+NEVER = -1
+_OFTEN = 1 << 31
+WHOM: dict[str, Parameter] = {
+    "command": Parameter(text, "*", "commands, patterns between commas: sbatch, s*"),
+    "user": Parameter(text, "*", "users, patterns between commas"),
+    "job": Parameter(text, "*", "names of jobs, patterns between commas"),
+    "every": Parameter(whole(1, _OFTEN), 1, "only every n-th of those"),
+    "probability": Parameter(number(0, 1), 1, "only with that chance"),
+    "after": Parameter(whole(0, _OFTEN), 0, "the first n of those pass"),
+    "times": Parameter(whole(1, _OFTEN), None, "at most n of them"),
+    "for": Parameter(number(0, LONGEST_S), None, "for so many seconds of the cluster's clock"),
+    "seed": Parameter(whole(0, (1 << 63) - 1), 0, "of chance"),
+}
+"""What may be said of every fault."""
+_APPLIES = {COMMAND: frozenset(WHOM), JOB: frozenset(WHOM) - {"command"}, NODES: frozenset({"for"})}
+
+
+@dataclass(slots=True)
+class FaultRule:
+    """A fault somebody asked for.
+
+    Attributes
+    ----------
+    id
+        Its number: 1, 2 … in the order of injection.
+    what, parameters
+        The kind (a key of `slurmsim.faults.kinds.KINDS`), and what was said of it.
+    command, user, job
+        Patterns of those it concerns, between commas.
+    every, probability, after, times, seed
+        Which of them it strikes: of those behind the first `after` every n-th, with that chance, at most `times`.
+    since, until
+        When it was injected, and when it ends (`NEVER`: by itself not), seconds since the epoch.
+    seen, met
+        How many it concerned so far, and how many it struck.
+    """
+
+    id: int
+    what: str
+    parameters: dict[str, Any]
+    command: str
+    user: str
+    job: str
+    every: int
+    probability: float
+    after: int
+    times: int | None
+    seed: int
+    since: int
+    until: int
+    seen: int = 0
+    met: int = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether it has struck as often as it may."""
+        return self.times is not None and self.met >= self.times
+
+    def lasts(self, now: int) -> bool:
+        """Whether it may still strike at `now`."""
+        return not self.spent and (self.until == NEVER or now < self.until)
+
+    def concerns(self, command: str, user: str, job: str | None) -> bool:
+        """Whether a call or job is one of those; `job` is None where nothing is known of a job."""
+        if not self.is_by(command, user):
+            return False
+        return self.job == "*" if job is None else matches(self.job, job)
+
+    def is_by(self, command: str, user: str) -> bool:
+        """Whether it concerns that user's calls of that command, if they are about one of its jobs."""
+        return matches(self.command, command) and matches(self.user, user)
+
+    def strikes(self) -> bool:
+        """Count one it concerns; whether it strikes that one."""
+        self.seen += 1
+        k = self.seen - self.after
+        if k <= 0 or k % self.every or self.spent:
+            return False
+        if self.probability < 1 and self.chance("strike") >= self.probability:
+            return False
+        self.met += 1
+        return True
+
+    def chance(self, purpose: str) -> float:
+        """The draw for the one seen last."""
+        return draw(self.seed, self.id, self.seen, purpose)
+
+    def shown(self) -> dict[str, Any]:
+        """As plain data, for people and programs."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def matches(patterns: str, name: str) -> bool:
+    """Whether one of the patterns between commas is that of `name`.
+
+    >>> matches("sbatch,sq*", "squeue"), matches("*", ""), matches("a", "b")
+    (True, True, False)
+    """
+    return any(fnmatchcase(name, pattern.strip()) for pattern in patterns.split(","))
+
+
+def settings_of(what: str) -> dict[str, Parameter]:
+    """What may be said of a fault of this kind."""
+    kind = KINDS[what]
+    return {name: WHOM[name] for name in WHOM if name in _APPLIES[kind.of]} | dict(kind.parameters)
+
+
+def make_rule(number_: int, what: str, given: Mapping[str, Any], now: int) -> FaultRule:
+    """The rule somebody asks for at `now`.
+
+    Raises
+    ------
+    ConfigError
+        Something that was given is wrong: which, and what was expected.
+    """
+    what, kind = kind_of(what)
+    allowed = settings_of(what)
+    for name in given:
+        if name not in allowed:
+            raise ConfigError(f"{what} has no such setting", field=name, expected=", ".join(allowed))
+    values = {}
+    for name, parameter in allowed.items():
+        if given.get(name) is not None:
+            values[name] = parameter.read(name, given[name])
+        elif parameter.needed:
+            raise ConfigError(f"{what} needs it", field=name, expected=parameter.about)
+        else:
+            values[name] = copy(parameter.default)  # a list of its own
+    whom = {name: values.get(name, WHOM[name].default) for name in WHOM}
+    _check_patterns(what, whom)
+    lasts = whom.pop("for")
+    return FaultRule(
+        number_, what, {name: values[name] for name in kind.parameters}, **whom, since=now,
+        until=NEVER if lasts is None else now + max(1, round(lasts)),
+    )  # fmt: skip
+
+
+def _check_patterns(what: str, whom: Mapping[str, Any]) -> None:
+    """Raise ConfigError for patterns nobody can ever meet."""
+    _, kind = kind_of(what)
+    for name in ("command", "user", "job"):
+        if not all(pattern.strip() for pattern in whom[name].split(",")):
+            raise ConfigError(f"bad value {whom[name]!r}", field=name, expected="patterns between commas")
+    if kind.of != COMMAND:
+        return
+    for pattern in map(str.strip, whom["command"].split(",")):
+        named = [command for command in COMMANDS if fnmatchcase(command, pattern)]
+        if not named:
+            raise ConfigError(f"no such command: {pattern!r}", field="command", expected=", ".join(COMMANDS))
+        if pattern in COMMANDS:
+            check_commands(kind, what, named)
+    if what == ANSWER and whom["job"] != "*":
+        raise ConfigError("a command that only prints has no job", field="job", expected="command or user")

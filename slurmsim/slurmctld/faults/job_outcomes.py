@@ -1,0 +1,65 @@
+"""What becomes of jobs because somebody asked for it: each happens as the controller itself would let it happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.slurmctld.engine.ending import end
+from slurmsim.states import JobState, Reason
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import LiveJob
+    from slurmsim.slurmctld.faults.node_troubles import NodeTroubles
+    from slurmsim.slurmctld.processes.job_timers import Timer
+
+_ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
+_CODES = {JobState.OUT_OF_MEMORY: "0:125"}
+_ENDED = "0:15"
+_LAUNCH_FAILED = "LAUNCH_FAILED"
+_MORE_THAN_AN_END = (JobState.NODE_FAIL, _LAUNCH_FAILED)
+
+
+class JobOutcomes:
+    """Instants at which something happens to a job; they lie in the cluster's network."""
+
+    def __init__(self, cluster: LiveCluster, nodes: NodeTroubles) -> None:
+        self._cluster, self._nodes = cluster, nodes
+
+    def plan(self, live: LiveJob, state: str, parameters: Mapping[str, Any]) -> None:
+        """`live` was just submitted or launched; the outcome comes later, unless it is over or runs anew by then."""
+        cluster = self._cluster
+        instant = cluster.now + int(parameters["seconds"])
+        cluster.network.at(instant, self._befalls, live, live.core.restarts, state, dict(parameters))
+
+    def _befalls(self, timer: Timer) -> None:
+        live, run, state, parameters = timer.value
+        job = live.core
+        if live.over or job.restarts != run or (job.state not in _ALIVE and state != JobState.DEADLINE):
+            return
+        c, network, now = self._cluster.controller, self._cluster.network, self._cluster.now
+        if network.followed and state not in _MORE_THAN_AN_END:
+            return  # the journal says so itself, and in its order
+        what: Callable[[], None]
+        if state == JobState.NODE_FAIL:
+            self._lose_node(live, int(parameters["down"]))
+            return
+        if state == _LAUNCH_FAILED:
+            what = partial(c.requeues.launch_failed, job)
+        elif state == JobState.PREEMPTED and parameters["requeue"] and c.requeues.wanted(job):
+            what = partial(c.life_cycle.requeue, job, JobState.PREEMPTED)
+        elif state == JobState.DEADLINE and job.state not in _ALIVE:
+            what = partial(c.life_cycle.finish, job, JobState.DEADLINE, Reason.DEADLINE)
+        else:
+            what = partial(end, c, job, state, _CODES.get(state, _ENDED))
+        network.act(now, what)
+
+    def _lose_node(self, live: LiveJob, down: int) -> None:
+        """The first node of the job stops responding for a while."""
+        cluster, alloc = self._cluster, live.core.alloc
+        assert alloc is not None
+        name = cluster.controller.state.table.names[int(alloc.indices()[0])]
+        self._nodes.take_down((name,))
+        self._nodes.resume_later((name,), cluster.now + down)
