@@ -98,13 +98,14 @@ LAYERS: dict[str, Layer] = {
     ),
     "report": Layer(
         ("slurmsim.report",),
-        _set("vocabulary schema trace metrics energy"),
-        _set("numpy pyarrow pandas matplotlib"),
+        _set("vocabulary schema trace metrics energy") | {"reasons told"},
+        _set("numpy pyarrow pandas matplotlib jinja2"),
         late=frozenset(),  # loaded late as a whole
     ),
+    "reasons told": Layer(("slurmsim.why.rules",), _set("vocabulary metrics")),
     "why": Layer(
         ("slurmsim.why",),
-        _set("vocabulary schema trace metrics report"),
+        _set("vocabulary schema trace metrics report") | {"reasons told"},
         _set("numpy pyarrow pandas"),
         late=frozenset(),
     ),
