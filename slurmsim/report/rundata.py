@@ -74,6 +74,10 @@ class RunData:
         return self.trace.ints("jobs", "job_id")[0]
 
     @cached_property
+    def gpus(self) -> IntArray:
+        return self.trace.ints("jobs", "gpus")[0]
+
+    @cached_property
     def waits(self) -> IntArray:
         """Wait of each job, seconds; only the rows of started jobs mean anything."""
         return wait(self.jobs.submit, self.jobs.start)
