@@ -683,8 +683,8 @@
     byId("in-view").addEventListener("change", () => jobsTable.setData());
     byId("clear").addEventListener("click", () => {
       byId("in-view").checked = false;
-      jobsTable.clearHeaderFilter();
-      jobsTable.setData();
+      if (jobsTable.getHeaderFilters().length) jobsTable.clearHeaderFilter(); // which loads
+      else jobsTable.setData();
     });
     let waiting = 0;
     onView.push(() => {
