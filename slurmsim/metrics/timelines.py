@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,62 @@ RUNNING, BOOTING = "(it ran)", "(its nodes boot)"  # what stands in a timeline w
 
 _MARKS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE")  # events whose reason a pending job shows from then on
 _KINDS = (*_MARKS, "START", "READY", "END")
+_OTHER = len(_KINDS)  # kind of an event that `JobEvents` was asked for besides
 COLUMNS = ("time", "event", "job_id", "reason")
-"""Columns of events that `timelines` needs."""
+"""Columns of events that `JobEvents` needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvents:
+    """Events that tell how jobs waited, as equally long columns in order of time.
+
+    Attributes
+    ----------
+    time, job
+        (n,) int64, trace seconds and job ids.
+    kind
+        (n,) int64, place in the kinds of event that matter here; see `of_kind`.
+    reason
+        (n,) int64, code into `reasons`.
+    value
+        (n,) int64, `NULL` for none and where the table had no such column.
+    """
+
+    time: IntArray
+    job: IntArray
+    kind: IntArray
+    reason: IntArray
+    reasons: list[str]
+    value: IntArray
+
+    @classmethod
+    def of(cls, tables: Iterable[pa.Table], more: str = "") -> JobEvents:
+        """From tables with the columns `COLUMNS`, and ``value`` if it is wanted; `more` is a kind to keep besides.
+
+        Read a table after another, so what does not matter, most of a long trace, is never in memory at once.
+        """
+        kinds = {name: i for i, name in enumerate((*_KINDS, more))}
+        index: dict[str, int] = {}
+        parts: list[tuple[IntArray, ...]] = []
+        for table in tables:
+            codes, names = text_codes(table.column("event"))
+            kind = np.array([kinds.get(name, -1) for name in names], np.int64)[codes]
+            job = int_values(table.column("job_id"))
+            rows = np.flatnonzero((kind >= 0) & (job != NULL))
+            reason, texts = text_codes(table.column("reason"))
+            place = np.array([index.setdefault(text, len(index)) for text in texts], np.int64)
+            value = int_values(table.column("value")) if "value" in table.column_names else np.full(len(job), NULL)
+            time = int_values(table.column("time"))
+            parts.append((time[rows], job[rows], kind[rows], place[reason[rows]], value[rows]))
+        none = np.zeros(0, np.int64)
+        time, job, kind, reason, value = (
+            (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else (none,) * 5
+        )
+        return cls(time, job, kind, reason, list(index), value)
+
+    def of_kind(self, name: str) -> IntArray:
+        """Rows of the events of a kind."""
+        return np.flatnonzero(self.kind == (_KINDS.index(name) if name in _KINDS else _OTHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +109,25 @@ class Timelines:
         return zip(self.begin.tolist(), self.end.tolist(), texts, strict=True)
 
 
-def timelines(events: pa.Table, job_ids: IntArray, submits: IntArray, last: int) -> Timelines:
+def timelines(events: JobEvents, job_ids: IntArray, submits: IntArray, last: int) -> Timelines:
     """The reasons jobs showed from their submission until they started, or ended unstarted, or until `last`.
 
     Parameters
     ----------
     events
-        Rows with the columns `COLUMNS`, in order of time; those of other jobs may be among them.
+        Those of other jobs may be among them.
     job_ids, submits
         (n_jobs,) int64: the jobs asked for, each once, and when they were submitted, trace seconds.
     last
         Last time of the trace: end of the spans of jobs that wait still.
     """
-    time, owner = int_values(events.column("time")), int_values(events.column("job_id"))
-    codes, names = text_codes(events.column("event"))
-    reason, reasons = text_codes(events.column("reason"))
-    reasons = [*reasons, RUNNING, BOOTING, str(Reason.NONE)]
+    reasons = [*events.reasons, RUNNING, BOOTING, str(Reason.NONE)]
     running, booting, none = range(len(reasons) - 3, len(reasons))
 
-    order = np.argsort(job_ids, kind="stable")
-    at = np.minimum(np.searchsorted(job_ids[order], owner), max(len(order) - 1, 0))
-    kind = np.array([_KINDS.index(name) if name in _KINDS else -1 for name in names], np.int64)[codes]
-    wanted = (kind >= 0) & (owner != NULL)
-    if len(order):
-        wanted &= job_ids[order][at] == owner
-    rows = np.flatnonzero(wanted) if len(order) else np.zeros(0, np.int64)
-    job = order[at[rows]] if len(rows) else np.zeros(0, np.int64)
-    by_job = np.argsort(job, kind="stable")
-    rows, job = rows[by_job], job[by_job]
-    time, kind, shown = time[rows], kind[rows], reason[rows].astype(np.int64)
+    job = rows_of(job_ids, events.job)
+    rows = np.flatnonzero((job >= 0) & (events.kind != _OTHER))
+    rows = rows[np.argsort(job[rows], kind="stable")]
+    job, time, kind, shown = job[rows], events.time[rows], events.kind[rows], events.reason[rows]
 
     requeue, start, ready, end = (_KINDS.index(name) for name in ("REQUEUE", "START", "READY", "END"))
     ran = (kind == start) | (kind == ready)
@@ -111,6 +155,15 @@ def timelines(events: pa.Table, job_ids: IntArray, submits: IntArray, last: int)
     return _joined(job[by_job], begin[by_job], shown[by_job], until, reasons, over)
 
 
+def rows_of(job_ids: IntArray, wanted: IntArray) -> IntArray:
+    """Position of each of `wanted` in `job_ids`, in which each is once; -1 where it is not there."""
+    if not len(job_ids):
+        return np.full(len(wanted), -1)
+    order = np.argsort(job_ids, kind="stable")
+    at = order[np.minimum(np.searchsorted(job_ids[order], wanted), len(order) - 1)]
+    return np.where(job_ids[at] == wanted, at, -1)
+
+
 def _in_run(job: IntArray, kind: IntArray, turns: IntArray, requeue: int) -> BoolArray:
     """Whether the latest of `turns` before each event, in the same job, is no `requeue`: the job has its nodes."""
     before = np.searchsorted(turns, np.arange(len(job)), "left") - 1
@@ -136,4 +189,4 @@ def _joined(
     return Timelines(job[starts], begin[starts], end[stops], shown[starts], reasons, over)
 
 
-__all__ = ["BOOTING", "COLUMNS", "RUNNING", "Timelines", "timelines"]
+__all__ = ["BOOTING", "COLUMNS", "RUNNING", "JobEvents", "Timelines", "rows_of", "timelines"]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
-from slurmsim.metrics.timelines import RUNNING, timelines
+from slurmsim.metrics.timelines import RUNNING, JobEvents, timelines
 from slurmsim.report.noderows import spans
 from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes
@@ -85,7 +85,7 @@ def _explain(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Explanation:
     rows = np.flatnonzero(int_values(events.column("job_id")) == job_id)
     mine = _rows(rows, events)
     until = int(int_values(events.column("time"))[-1])
-    shown = timelines(events.take(rows), np.array([job_id]), np.array([job["submit"]]), until)
+    shown = timelines(JobEvents.of([events.take(rows)]), np.array([job_id]), np.array([job["submit"]]), until)
     over = None if shown.over[0] == NULL else int(shown.over[0])
     last = until if over is None else over
     partitions = {e["partition"] for e in mine} | set(job["partition"].split(","))

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from slurmsim.metrics.columns import IntArray
-from slurmsim.metrics.timelines import COLUMNS, Timelines, timelines
+from slurmsim.metrics.timelines import COLUMNS, JobEvents, rows_of, timelines
 from slurmsim.report.breakdown import by_class
 from slurmsim.report.occupancy import SIZE, color_labels
 from slurmsim.report.rundata import RunData
 from slurmsim.report.series import bin_edges, bin_means
 from slurmsim.report.web.packing import pack
-from slurmsim.trace.columns import NULL, int_values, text_codes
+from slurmsim.trace.columns import NULL
 
 MOST_JOBS = 100_000
 """A page of more jobs holds a sample of this many."""
@@ -133,51 +132,25 @@ def _reasons(
     """Spans of each job (how many; length and reason of each), what it overtook, its first plan; rules by reason."""
     from slurmsim.why.rules import rule
 
-    events = [_of_jobs(group) for group in data.trace.groups("events", [*COLUMNS, "value"])]
-    whole = pa.concat_tables(events) if events else None
-    ids, submits = columns["job_id"], columns["submit"] + data.interval.begin
-    none = np.full(len(rows), -1, np.int64)
-    counts = np.zeros(len(rows), np.int64)
-    if whole is None or not whole.num_rows:
-        empty = np.zeros(0, np.int64)
-        return {"span_count": counts, "span_s": empty, "span_reason": empty, "overtook": none, "planned": none}, []
-    found: Timelines = timelines(whole, ids, submits, int(int_values(whole.column("time"))[-1]))
-    counts = np.bincount(found.job, minlength=len(rows))
+    events = JobEvents.of(data.trace.groups("events", [*COLUMNS, "value"]), "PLAN")
+    found = timelines(events, columns["job_id"], columns["submit"] + data.interval.begin, data.interval.end)
     used, codes = np.unique(found.reason, return_inverse=True)
-    reasons = [[text, rule(text)] for text in (found.reasons[code] for code in used.tolist())]
+    starts, plans = events.of_kind("START"), events.of_kind("PLAN")[::-1]  # the last start, the first plan
+    planned = _value_of(events, plans, columns["job_id"])
     return {
-        "span_count": counts, "span_s": found.end - found.begin, "span_reason": codes,
-        "overtook": _value_of(whole, "START", ids, last=True),
-        "planned": _since(_value_of(whole, "PLAN", ids, last=False), data.interval.begin),
-    }, reasons  # fmt: skip
+        "span_count": np.bincount(found.job, minlength=len(rows)), "span_s": found.end - found.begin,
+        "span_reason": codes, "overtook": _value_of(events, starts, columns["job_id"]),
+        "planned": np.where(planned < 0, -1, planned - data.interval.begin),
+    }, [[text, rule(text)] for text in (found.reasons[code] for code in used.tolist())]  # fmt: skip
 
 
-def _of_jobs(group: pa.Table) -> pa.Table:
-    """Events that tell of jobs' waits: most of a long trace are others."""
-    codes, names = text_codes(group.column("event"))
-    kept = [i for i, name in enumerate(names) if name not in ("PRIORITY", "LIMIT", "CAP", "BUDGET", "NODE", "POWER")]
-    return group.take(np.flatnonzero(np.isin(codes, kept)))
-
-
-def _value_of(events: pa.Table, kind: str, ids: IntArray, *, last: bool) -> IntArray:
-    """The value of each job's last (or first) event of a kind, -1 where it has none."""
-    codes, names = text_codes(events.column("event"))
+def _value_of(events: JobEvents, rows: IntArray, ids: IntArray) -> IntArray:
+    """The value of each job's last event in `rows`, -1 where it has none."""
     found = np.full(len(ids), -1, np.int64)
-    if kind not in names or not len(ids):
-        return found
-    value = int_values(events.column("value"))
-    rows = np.flatnonzero((codes == names.index(kind)) & (value != NULL))
-    rows = rows if last else rows[::-1]
-    owner = int_values(events.column("job_id"))[rows]
-    order = np.argsort(ids, kind="stable")
-    at = np.minimum(np.searchsorted(ids[order], owner), len(ids) - 1)
-    known = ids[order][at] == owner
-    found[order[at[known]]] = value[rows[known]]  # a later one over an earlier one
+    rows = rows[events.value[rows] != NULL]
+    at = rows_of(ids, events.job[rows])
+    found[at[at >= 0]] = events.value[rows[at >= 0]]
     return found
-
-
-def _since(times: IntArray, begin: int) -> IntArray:
-    return np.where(times < 0, -1, times - begin)
 
 
 def _usage(data: RunData) -> dict[str, npt.NDArray[Any]]:

@@ -7,12 +7,17 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slurmsim.metrics.timelines import BOOTING, RUNNING, timelines
+from slurmsim.metrics.timelines import BOOTING, RUNNING, JobEvents, timelines
 from slurmsim.trace.columns import NULL, int_array, text_array
 
 KINDS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE", "START", "READY", "END", "PLAN", "NODE")
 MARKS = KINDS[:5]
 Event = tuple[int, str, int | None, str]
+
+
+def tables(events: list[Event]) -> list[pa.Table]:
+    """The events as two row groups, which number their texts differently."""
+    return [table(events[: len(events) // 2]), table(events[len(events) // 2 :])]
 
 
 def table(events: list[Event]) -> pa.Table:
@@ -78,7 +83,7 @@ def lives(draw: st.DrawFn) -> tuple[list[int], list[int], list[Event]]:
 def test_all_at_once_is_one_after_another(life: tuple[list[int], list[int], list[Event]]) -> None:
     ids, submits, events = life
     last = max((e[0] for e in events), default=100)
-    found = timelines(table(events), np.array(ids, np.int64), np.array(submits, np.int64), last)
+    found = timelines(JobEvents.of(tables(events)), np.array(ids, np.int64), np.array(submits, np.int64), last)
     spans = list(found)
     for i, (job, submit) in enumerate(zip(ids, submits, strict=True)):
         over, expected = walked([e for e in events if e[2] == job], submit, last)
@@ -89,5 +94,5 @@ def test_all_at_once_is_one_after_another(life: tuple[list[int], list[int], list
 
 def test_events_of_jobs_not_asked_for_are_left_alone() -> None:
     events: list[Event] = [(0, "SUBMIT", 1, "Priority"), (0, "SUBMIT", 2, "Resources"), (9, "START", 2, "")]
-    found = timelines(table(events), np.array([2]), np.array([0]), 9)
+    found = timelines(JobEvents.of(tables(events)), np.array([2]), np.array([0]), 9)
     assert list(found) == [(0, 9, "Resources")] and found.over.tolist() == [9]
