@@ -19,7 +19,11 @@ WAIT, SLOWDOWN, USE = MEASURES
 
 def as_text(rankings: Sequence[Ranking]) -> str:
     """A table for each ranking, and how to read it."""
-    parts = [_one(ranking) for ranking in rankings]
+    return "\n\n".join([*map(_one, rankings), "\n".join(reading(rankings))])
+
+
+def reading(rankings: Sequence[Ranking]) -> list[str]:
+    """How to read the tables, and whether anything can be told from them."""
     notes = [
         "Wait: mean of all jobs, of those that never started so far. ±: 95 % interval of the mean difference from the "
         "baseline,\npaired by window and seed. p: by Holm over all pairs of policies. Equal places: no test tells them "
@@ -30,11 +34,17 @@ def as_text(rankings: Sequence[Ranking]) -> str:
     if pairs < needed:
         pair = "pair" if pairs == 1 else "pairs"
         notes.append(f"With {pairs} {pair} no test can tell {policies} policies apart; {needed} is the fewest.")
-    return "\n\n".join([*parts, "\n".join(notes)])
+    return notes
 
 
-def _one(ranking: Ranking) -> str:
-    lines = [ranking.title if not ranking.ratio else "all of these: geometric means, differences as ratios"]
+def title(ranking: Ranking) -> str:
+    """What is ranked."""
+    return "all of these: geometric means, differences as ratios" if ranking.ratio else ranking.title
+
+
+def warnings(ranking: Ranking) -> list[str]:
+    """What no mean of the ranking shows."""
+    lines = []
     for row in ranking.rows:
         missing = shortfall({"jobs": row.jobs, "refused": row.refused, "never_started": row.never_started,
                              "dropped": row.dropped})  # fmt: skip
@@ -43,11 +53,20 @@ def _one(ranking: Ranking) -> str:
             lines.append(f"{row.policy}: {missing}{behind}")
     if ranking.left_out:
         lines.append(f"{ranking.left_out:,} cells have no counterpart of every policy and are left out.")
-    head = ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
-    return "\n".join([*lines, table([head, *(_cells(row, ranking) for row in ranking.rows)], left=2)])
+    return lines
 
 
-def _cells(row: Row, ranking: Ranking) -> list[str]:
+def _one(ranking: Ranking) -> str:
+    lines = [title(ranking), *warnings(ranking)]
+    return "\n".join([*lines, table([head(ranking), *(cells(row, ranking) for row in ranking.rows)], left=2)])
+
+
+def head(ranking: Ranking) -> list[str]:
+    """Names of `cells`."""
+    return ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
+
+
+def cells(row: Row, ranking: Ranking) -> list[str]:
     found, p = row.against.get(ranking.by), row.p.get(ranking.by)
     if found is None:
         against = ["–", "–", "–"]

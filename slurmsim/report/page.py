@@ -74,6 +74,40 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Iterabl
     return _block("table", header, found, frozenset(left)) if found else ""
 
 
+def intervals(title: str, rows: Iterable[tuple[str, float, float | None, float | None, str]]) -> str:
+    """Differences from zero as dots with their intervals, one row a thing; nothing when there are no rows.
+
+    Parameters
+    ----------
+    title
+        What is shown, for those who do not see it.
+    rows
+        Name, mean, low and high end of the interval (None where there is none), and all of these as people read them.
+    """
+    found = list(rows)
+    if not found:
+        return ""
+    ends = [x for _, *numbers, _ in found for x in (0.0, *numbers) if x is not None]
+    low, high = min(ends), max(ends)
+    scale = 100 / ((high - low) or 1.0)
+
+    def at(x: float | None) -> float | None:
+        return None if x is None else round((x - low) * scale, 2)
+
+    return _block("intervals", title, at(0.0), [(name, *map(at, xs), text) for name, *xs, text in found])
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """A list of texts, nothing when there are none."""
+    found = list(texts)
+    return _block("bullets", found) if found else ""
+
+
+def snippet(title: str, blocks: Iterable[str]) -> str:
+    """A few blocks for a notebook, which brings styles of its own."""
+    return _block("snippet", title, [block for block in blocks if block])
+
+
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, values in a fixed-width face."""
     found = list(pairs)
