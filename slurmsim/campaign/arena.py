@@ -139,9 +139,9 @@ def html(found: Leaderboard) -> str:
     failed = page.bullets(f"{what} ({command})" for what, command in found.failures)
     blocks.append(page.section("Cells that failed; their policies have no place", failed))
     for board in found.boards:
-        rows = page.table(_HEAD, _rows(board), left=(1, 2))
-        blocks.append(page.section(_heading(board), rows, differences(board)))
-    losses = page.definitions(found.losses)
+        rows = page.table(_HEAD, _rows(board), left=(0, 1, 2))
+        blocks.append(page.section(_heading(board).replace("`", ""), rows, differences(board)))
+    losses = page.table(("policy", "loses"), found.losses, left=(0, 1))
     blocks.append(page.section("Where each policy loses", page.paragraph(LOSES), losses))
     return page.page(TITLE, blocks)
 

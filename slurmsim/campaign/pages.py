@@ -44,5 +44,5 @@ def _differences(ranking: Ranking) -> Iterator[tuple[str, float, float | None, f
 
 
 def _parts(ranking: Ranking) -> list[str]:
-    table = page.table(head(ranking), [cells(row, ranking) for row in ranking.rows], left=(1,))
+    table = page.table(head(ranking), [cells(row, ranking) for row in ranking.rows], left=(0, 1))
     return [*map(page.banner, warnings(ranking)), table]

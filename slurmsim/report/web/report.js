@@ -167,10 +167,12 @@
   const charts = [];
   const SYNC = uPlot.sync("time");
   const utc = (stamp) => uPlot.tzDate(new Date(stamp * 1000), "Etc/UTC");
+  const STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800,
+    1209600, 2419200, 4838400, 9676800, 19353600, 38707200, 77414400, 154828800];
   const xAxis = (labelled) => ({
     ...(labelled ? {} : { size: 6 }), stroke: () => css("--muted"), grid: { stroke: () => css("--line"), width: 1 },
     ticks: { stroke: () => css("--line") }, font: "12px system-ui, sans-serif",
-    ...(!labelled ? { space: 100, values: (u, splits) => splits.map(() => "") } : run.epoch === null ? { values: (u, splits) => splits.map((t) => duration(t)), space: 90 } : {
+    ...(!labelled ? { space: 100, values: (u, splits) => splits.map(() => ""), ...(run.epoch === null ? { incrs: STEPS } : {}) } : run.epoch === null ? { values: (u, splits) => splits.map((t) => duration(t)), incrs: STEPS, space: 90 } : {
       space: 100,
       values: [
         [86400 * 28, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
