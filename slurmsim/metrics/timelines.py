@@ -61,11 +61,11 @@ class JobEvents:
             kind = np.array([kinds.get(name, -1) for name in names], np.int64)[codes]
             job = int_values(table.column("job_id"))
             rows = np.flatnonzero((kind >= 0) & (job != NULL))
-            reason, texts = text_codes(table.column("reason"))
+            shown, texts = text_codes(table.column("reason"))
             place = np.array([index.setdefault(text, len(index)) for text in texts], np.int64)
             value = int_values(table.column("value")) if "value" in table.column_names else np.full(len(job), NULL)
             time = int_values(table.column("time"))
-            parts.append((time[rows], job[rows], kind[rows], place[reason[rows]], value[rows]))
+            parts.append((time[rows], job[rows], kind[rows], place[shown[rows]], value[rows]))
         none = np.zeros(0, np.int64)
         time, job, kind, reason, value = (
             (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else (none,) * 5
