@@ -531,6 +531,7 @@
       element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
       element("h3", {}, "Why it waited"), ...why(job));
     panel.hidden = false;
+    if (scroll) byId("job-close").focus({ preventScroll: true }); // it came from the table, perhaps by a key
     if (gantt) {
       if (scroll && !Number.isNaN(starts[job])) {
         const around = Math.max(3 * col.run[job], col.wait[job], LENGTH / 200);
@@ -562,6 +563,12 @@
   byId("job-close").addEventListener("click", hideJob);
   addEventListener("keydown", (event) => { if (event.key === "Escape") hideJob(); });
   function hideJob() {
+    if (byId("job").hidden) return;
+    if (byId("job").contains(document.activeElement)) { // back to where it came from, which may have been drawn anew
+      const name = `show job ${jobName(selected)}`;
+      const buttons = [...document.querySelectorAll("#jobs-table button.link")];
+      buttons.find((one) => one.getAttribute("aria-label") === name)?.focus({ preventScroll: true });
+    }
     byId("job").hidden = true;
     selected = -1;
     gantt?.redraw(false);

@@ -144,7 +144,10 @@ def test_hover_names_a_job_and_a_click_tells_its_why(shown):
     assert page.locator("#job").is_hidden()
     page.get_by_role("button", name="show job").first.click()
     assert page.locator("#job").is_visible()
-    shown.page.get_by_role("button", name="Close").click()
+    shown.expect(page.get_by_role("button", name="Close")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert page.locator("#job").is_hidden()
+    shown.expect(page.get_by_role("button", name="show job").first).to_be_focused()
 
 
 def test_a_user_is_one_click_from_their_jobs(shown):
