@@ -12,15 +12,12 @@ import numpy.typing as npt
 from slurmsim.errors import WorkloadError
 from slurmsim.metrics.timelines import RUNNING, JobEvents, timelines
 from slurmsim.report.noderows import spans
-from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, Reason
+from slurmsim.states import REFUSED
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace
 from slurmsim.why.causes import Cause, causes
 from slurmsim.why.jobs import Jobs, Other, Span
-from slurmsim.why.rules import rule
-
-_FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
-_IN_LINE = (Reason.NONE, Reason.PRIORITY, *_FIRST_IN_LINE)
+from slurmsim.why.rules import FIRST_IN_LINE, IN_LINE, rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +88,12 @@ def _explain(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Explanation:
     partitions = {e["partition"] for e in mine} | set(job["partition"].split(","))
     line = _first_in_line(trace, jobs, partitions, job["submit"], last, job_id)
     timeline = tuple(
-        Span(begin, end, reason, rule(reason), _within(jobs, line, begin, end) if reason in _IN_LINE else ())
+        Span(begin, end, reason, rule(reason), _within(jobs, line, begin, end) if reason in IN_LINE else ())
         for begin, end, reason in shown
     )
     depth = next((e["value"] for e in reversed(mine) if e["event"] == "START"), None)
     plans = tuple((e["time"], e["value"]) for e in mine if e["event"] == "PLAN" and e["value"] is not None)
-    in_line = [(s.begin, s.end) for s in timeline if s.reason in _IN_LINE]
+    in_line = [(s.begin, s.end) for s in timeline if s.reason in IN_LINE]
     return Explanation(
         job,
         timeline,
@@ -133,7 +130,7 @@ def _first_in_line(trace: Trace, jobs: Jobs, partitions: set[str], begin: int, e
     since: dict[int, int] = {}
     for event in _rows(np.flatnonzero(here & (time < end) & (ids != NULL) & (ids != job_id)), events):
         other = event["job_id"]
-        if event["event"] == "REASON" and event["reason"] in _FIRST_IN_LINE:
+        if event["event"] == "REASON" and event["reason"] in FIRST_IN_LINE:
             since.setdefault(other, event["time"])
         elif event["event"] in ("REASON", "START", "END", "REQUEUE", "HOLD") and other in since:
             found.append(_Turn(jobs.row[other], since.pop(other), event["time"]))

@@ -8,6 +8,11 @@ from __future__ import annotations
 from slurmsim.metrics.timelines import BOOTING, RUNNING
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
+FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
+"""What a job shows that waits for nodes and for nobody before it."""
+IN_LINE = (Reason.NONE, Reason.PRIORITY, *FIRST_IN_LINE)
+"""What jobs show that stand in line."""
+
 _RULES: dict[str, str] = {
     RUNNING: "it had nodes, and was requeued",
     BOOTING: "it has its nodes; some were powered down and come up",

@@ -128,9 +128,12 @@ def _spells(data: RunData) -> dict[str, npt.NDArray[Any]]:
 
 def _reasons(
     data: RunData, rows: IntArray, columns: dict[str, npt.NDArray[Any]]
-) -> tuple[dict[str, npt.NDArray[Any]], list[list[str]]]:
-    """Spans of each job (how many; length and reason of each), what it overtook, its first plan; rules by reason."""
-    from slurmsim.why.rules import rule
+) -> tuple[dict[str, npt.NDArray[Any]], list[list[Any]]]:
+    """Spans of each job (how many; length and reason of each), what it overtook, its first plan; and reasons.
+
+    Of each reason its text, its rule, and whether who shows it stands in line (1), or is first in it (2).
+    """
+    from slurmsim.why.rules import FIRST_IN_LINE, IN_LINE, rule
 
     events = JobEvents.of(data.trace.groups("events", [*COLUMNS, "value"]), "PLAN")
     found = timelines(events, columns["job_id"], columns["submit"] + data.interval.begin, data.interval.end)
@@ -138,10 +141,15 @@ def _reasons(
     starts, plans = events.of_kind("START"), events.of_kind("PLAN")[::-1]  # the last start, the first plan
     planned = _value_of(events, plans, columns["job_id"])
     return {
-        "span_count": np.bincount(found.job, minlength=len(rows)), "span_s": found.end - found.begin,
-        "span_reason": codes, "overtook": _value_of(events, starts, columns["job_id"]),
+        "span_count": np.bincount(found.job, minlength=len(rows)),
+        "span_s": found.end - found.begin,
+        "span_reason": codes,
+        "overtook": _value_of(events, starts, columns["job_id"]),
         "planned": np.where(planned < 0, -1, planned - data.interval.begin),
-    }, [[text, rule(text)] for text in (found.reasons[code] for code in used.tolist())]  # fmt: skip
+    }, [
+        [text, rule(text), (text in IN_LINE) + (text in FIRST_IN_LINE)]
+        for text in (found.reasons[i] for i in used.tolist())
+    ]
 
 
 def _value_of(events: JobEvents, rows: IntArray, ids: IntArray) -> IntArray:

@@ -554,10 +554,50 @@
       const head = element("tr", {}, ...["from", "for", "reason", "rule"].map((name) => element("th", { className: "l", scope: "col" }, name)));
       found.push(element("div", { className: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows))));
     } else found.push(element("p", {}, Number.isNaN(starts[job]) ? "The trace has no reasons for it." : "It started at once."));
+    found.push(...inLine(job));
     if (col.overtook[job] > 0) found.push(element("p", {}, `It passed ${plural(col.overtook[job], "waiting job")} when it started.`));
     if (col.planned[job] >= 0) found.push(element("p", {}, `First planned for ${moment(col.planned[job])}.`));
-    found.push(element("p", { className: "muted" }, "Who was before it, and whose end let it start: ",
+    found.push(element("p", { className: "muted" }, "The rest, and whose end let it start: ",
       element("code", {}, `slurmsim why ${/^[\w./-]+$/.test(run.folder) ? run.folder : "DIR"} ${jobName(job)}`)));
+    return found;
+  }
+  /** Who was first in line, and how many started, while the job stood in line; see slurmsim/why/explain.py. */
+  function inLine(job) {
+    if (N < run.jobs) return []; // of a sample nothing can be said
+    const mine = [];
+    for (let k = spansAt[job], t = col.submit[job]; k < spansAt[job + 1]; t += col.span_s[k++]) {
+      if (run.reasons[col.span_reason[k]][2]) mine.push([t, t + col.span_s[k]]);
+    }
+    if (!mine.length) return [];
+    const parts = new Set(text("partition", job).split(","));
+    const here = run.texts.partition.map((name) => name.split(",").some((part) => parts.has(part)));
+    const first = new Map(), started = new Map();
+    for (let other = 0; other < N; other++) {
+      if (other === job || !here[col.partition[other]]) continue;
+      if (mine.some(([begin, end]) => starts[other] >= begin && starts[other] < end) && text("scheduler", other)) {
+        const [n, work] = started.get(text("scheduler", other)) ?? [0, 0];
+        started.set(text("scheduler", other), [n + 1, work + col.cpus[other] * col.run[other]]);
+      }
+      for (let k = spansAt[other], t = col.submit[other]; k < spansAt[other + 1]; t += col.span_s[k++]) {
+        if (run.reasons[col.span_reason[k]][2] !== 2) continue;
+        const shared = mine.reduce((sum, [begin, end]) => sum + Math.max(0, Math.min(end, t + col.span_s[k]) - Math.max(begin, t)), 0);
+        if (shared) first.set(other, (first.get(other) ?? 0) + shared);
+      }
+    }
+    const found = [];
+    const longest = [...first].sort((a, b) => b[1] - a[1] || col.job_id[a[0]] - col.job_id[b[0]]);
+    if (longest.length) {
+      const named = longest.slice(0, 3).flatMap(([other, spent], i) => {
+        const button = element("button", { type: "button", className: "link" }, `job ${jobName(other)}`);
+        button.addEventListener("click", () => showJob(other));
+        return [i ? ", " : "", button, ` of ${text("user", other)} (${plural(col.nodes[other], "node")}) for ${duration(spent)}`];
+      });
+      const rest = longest.length > 3 ? `, and ${plural(longest.length - 3, "other")}` : "";
+      found.push(element("p", {}, "First in line meanwhile: ", ...named, `${rest}.`));
+    }
+    for (const [scheduler, [n, work]] of started) {
+      found.push(element("p", {}, `While it stood in line ${scheduler} started ${plural(n, "other job")} (${number(work / 3600, 1)} CPU-hours).`));
+    }
     return found;
   }
   byId("job-close").addEventListener("click", hideJob);

@@ -72,7 +72,8 @@ def test_what_a_job_showed_overtook_and_was_planned_for(tmp_path):
     assert col["span_count"].tolist() == [2, 1, 1]
     told = [(int(s), found["reasons"][code][0]) for s, code in zip(col["span_s"], col["span_reason"], strict=True)]
     assert told == [(20, "None"), (30, "Resources"), (85, "None"), (80, "Priority")]
-    assert "first in line" in dict(map(tuple, found["reasons"]))["Resources"]
+    assert "first in line" in {text: rule for text, rule, _ in found["reasons"]}["Resources"]
+    assert {text: place for text, _, place in found["reasons"]} == {"None": 1, "Priority": 1, "Resources": 2}
     assert col["overtook"].tolist() == [2, -1, -1]
     assert col["planned"].tolist() == [60, -1, -1]  # the first plan, since the begin
     assert col["ended"].tolist() == [1, 1, 0] and col["run"].tolist() == [40, -1, -1]

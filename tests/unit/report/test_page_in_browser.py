@@ -6,13 +6,16 @@ Needs the package playwright (extra ``browser``) and the distribution's Chromium
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from fake_traces import job_row, make_trace, write_trace
 
+import slurmsim
 from slurmsim.report.build import build_report
+from slurmsim.report.text import duration
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 HOSTILE = "</script><img src=x onerror=\"document.title='run'\"><b>&amp;\u2028'\"`${1}"
@@ -148,6 +151,33 @@ def test_hover_names_a_job_and_a_click_tells_its_why(shown):
     page.keyboard.press("Enter")
     assert page.locator("#job").is_hidden()
     shown.expect(page.get_by_role("button", name="show job").first).to_be_focused()
+
+
+def test_the_story_of_a_job_is_that_of_why(browser, tmp_path):
+    from slurmsim.why import explain
+    from slurmsim.why.text import as_text
+
+    log = "; MaxNodes: 4\n; MaxProcs: 8\n" + "".join(
+        f"{job} {submit} -1 {run} {procs} -1 -1 {procs} {asked} -1 1 {job} 1 -1 1 1 -1 -1\n"
+        for job, submit, run, procs, asked in (
+            (1, 0, 1000, 6, 1200), (2, 1, 500, 8, 600), (3, 20, 100, 2, 3600), (4, 31, 60, 2, 60), (5, 40, 90, 8, 90),
+        )
+    )  # fmt: skip
+    (tmp_path / "log.swf").write_text(log)
+    trace = slurmsim.run(tmp_path / "log.swf", out=tmp_path / "t")
+    shown = Shown(browser, tmp_path / "t" / "report.html")
+    for job in (1, 2, 3, 4, 5):
+        shown.page.get_by_role("button", name=f"show job {job}", exact=True).click()
+        told, said = shown.page.inner_text("#job-body"), as_text(explain(trace, job))
+        for span in explain(trace, job).spans:
+            assert span.reason in told and duration(span.end - span.begin) in told and span.rule in told
+            for other in span.first_in_line:
+                assert f"job {other.job_id} of {other.user}" in told
+        for sentence in re.findall(r"While it stood in line .*", said):
+            assert sentence in told
+        shown.page.keyboard.press("Escape")
+    assert "First in line meanwhile: job 2" in told
+    shown.close()
 
 
 def test_a_user_is_one_click_from_their_jobs(shown):
