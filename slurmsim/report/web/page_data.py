@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -53,7 +52,7 @@ def page_data(data: RunData) -> tuple[dict[str, Any], str]:
         "epoch": data.epoch, "begin": over.begin, "end": over.end, "jobs": len(data.jobs), "shown": len(rows),
         "thinned": bool(len(data.usage.time) > MOST_STEPS),
         "cluster": asdict(cluster) | {"node_lists": None} if cluster is not None else None,
-        "memory_mib": _memory(data), "folder": data.trace.path.name,
+        "folder": data.trace.path.name,
         "nodes": [data.rows.name(i) for i in range(data.rows.n)], "color": "size" if color == SIZE else color,
         "texts": texts, "reasons": reasons, "places": places,
         "classes": {what: [asdict(row) for row in by_class(data, data.labels(what), _MOST_CLASSES)]
@@ -180,16 +179,3 @@ def _usage(data: RunData) -> dict[str, npt.NDArray[Any]]:
         found = {name: bin_means(time, values, edges) for name, values in found.items()}
         time = edges[:-1].astype(np.int64)
     return {"use_time": time - over.begin} | {f"use_{name}": values for name, values in found.items()}
-
-
-def _memory(data: RunData) -> int | None:
-    """Memory of all nodes, MiB, as far as the manifest has it."""
-    from slurmsim.report.noderows import spans
-
-    total = 0
-    nodes = data.section("cluster").get("nodes")
-    for run in nodes if data.cluster is not None and isinstance(nodes, list) else []:
-        if len(run) < 3 or not isinstance(run[2], int) or run[2] >= sys.maxsize:
-            return None
-        total += run[2] * sum(last - first + 1 for _, first, last in spans(run[0]))
-    return total or None

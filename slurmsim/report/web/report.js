@@ -500,7 +500,7 @@
     const cluster = run.cluster;
     if (has("alloc_cpus")) found.push({ title: "CPUs in use", top: cluster?.cpus, lines: [{ name: "alloc_cpus", label: "allocated", color: blue, fill: true }] });
     if (has("alloc_gpus")) found.push({ title: "GPUs in use", top: cluster?.gpus || undefined, lines: [{ name: "alloc_gpus", label: "allocated", color: green, fill: true }] });
-    if (has("alloc_mem_mib")) found.push({ title: "Memory in use, GiB", top: run.memory_mib ? run.memory_mib / MiB_PER_GiB : undefined, unit: { factor: 1 / MiB_PER_GiB, name: "GiB" }, lines: [{ name: "alloc_mem_mib", label: "allocated", color: violet, fill: true }] });
+    if (has("alloc_mem_mib")) found.push({ title: "Memory in use, GiB", top: cluster?.memory_mib ? cluster.memory_mib / MiB_PER_GiB : undefined, unit: { factor: 1 / MiB_PER_GiB, name: "GiB" }, lines: [{ name: "alloc_mem_mib", label: "allocated", color: violet, fill: true }] });
     const queue = [{ name: "pending", label: "pending", color: orange, fill: true }, { name: "running", label: "running", color: blue }];
     if (queue.some((line) => has(line.name))) found.push({ title: "Jobs", lines: queue.filter((line) => has(line.name)) });
     const nodes = [{ name: "alloc_nodes", label: "allocated", color: blue, fill: true }, { name: "down_nodes", label: "down", color: red }, { name: "off_nodes", label: "powered down", color: teal }];

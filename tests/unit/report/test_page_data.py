@@ -29,6 +29,10 @@ def test_every_job_is_there_in_order_of_submission(made):
     data, found, col = made
     frame = data.trace.jobs_frame(dates=False).sort_values(["submit", "job_id"])
     assert (found["jobs"], found["shown"]) == (90, 90)
+    ((_, cpus, memory, *_),) = data.section("cluster")["nodes"]
+    assert found["cluster"] == {
+        "nodes": 8, "cpus": 8 * cpus, "gpus": 0, "memory_mib": 8 * memory, "node_lists": None,
+    }  # fmt: skip
     assert col["job_id"].tolist() == frame["job_id"].tolist()
     assert (col["submit"] + found["begin"]).tolist() == frame["submit"].tolist()
     assert col["wait"].tolist() == frame["wait_s"].fillna(-1).tolist()
