@@ -22,7 +22,7 @@ live: ## start a live cluster, submit a job to it, watch it, account for it, sto
 	@.ci/live
 
 test: ## lint, types and the whole test suite
-	@.ci/setup dev clients
+	@.ci/setup dev clients,browser
 	@.ci/checks
 
 clients: ## programs other people wrote for Slurm, against a live cluster

@@ -93,6 +93,12 @@ class Sweep:
 
         return pd.read_parquet(self.folder / "jobs.parquet")
 
+    def _repr_html_(self) -> str:
+        """For a notebook."""
+        from slurmsim.campaign.pages import snippet
+
+        return snippet(str(self.folder), _lead(self), self.rankings())
+
     def rankings(self) -> list[Ranking]:
         """The policies of each workload, load and setting beside each other, and at last over all of them."""
         from slurmsim.campaign.conclusions import overall, rankings
@@ -218,9 +224,14 @@ def _check_room(folder: Path, cells: int) -> None:
         raise OutputError(f"{folder}: {free:,} bytes are free, and {cells:,} cells need {cells * CELL_BYTES:,}")
 
 
+def _lead(found: Sweep) -> str:
+    return f"{found.done:,} of {found.cells:,} cells are done. Baseline: {found.baseline}."
+
+
 def _write(planned: Plan, store: Store, found: Sweep) -> None:
     """The tables and the manifest, in the order of keys."""
     from slurmsim.campaign.conclusions import as_dict
+    from slurmsim.campaign.pages import ranking_page
     from slurmsim.campaign.view import as_text
 
     grid = planned.grid
@@ -251,4 +262,5 @@ def _write(planned: Plan, store: Store, found: Sweep) -> None:
     put_text(store.folder / "ranking.txt", text)
     facts = {"cells": found.cells, "done": found.done, "rankings": [as_dict(one) for one in found_rankings]}
     put_text(store.folder / "ranking.json", to_json(facts))
+    put_text(store.folder / "ranking.html", ranking_page(grid.name, _lead(found), found_rankings))
     put_text(store.folder / "sweep.json", to_json(manifest))

@@ -20,7 +20,11 @@ WAIT, SLOWDOWN, USE = MEASURES
 
 def as_text(rankings: Sequence[Ranking]) -> str:
     """A table for each ranking, and how to read it."""
-    parts = [_one(ranking) for ranking in rankings]
+    return "\n\n".join([*map(_one, rankings), "\n".join(reading(rankings))])
+
+
+def reading(rankings: Sequence[Ranking]) -> list[str]:
+    """How to read the tables, and whether anything can be told from them."""
     notes = [
         "Wait: mean of all jobs, of those that never started so far. ±: 95 % interval of the mean difference from the "
         "baseline,\npaired by window and seed. p: by Holm over all pairs of policies. Equal places: no test tells them "
@@ -32,11 +36,17 @@ def as_text(rankings: Sequence[Ranking]) -> str:
     if pairs < needed:
         pair = "pair" if pairs == 1 else "pairs"
         notes.append(f"With {pairs} {pair} no test can tell {policies} policies apart; {needed} is the fewest.")
-    return "\n\n".join([*parts, "\n".join(notes)])
+    return notes
 
 
-def _one(ranking: Ranking) -> str:
-    lines = [ranking.title if not ranking.ratio else "all of these: geometric means, differences as ratios"]
+def title(ranking: Ranking) -> str:
+    """What is ranked."""
+    return "all of these: geometric means, differences as ratios" if ranking.ratio else ranking.title
+
+
+def warnings(ranking: Ranking) -> list[str]:
+    """What no mean of the ranking shows."""
+    lines = []
     for row in ranking.rows:
         missing = shortfall({"jobs": row.jobs, "refused": row.refused, "never_started": row.never_started,
                              "dropped": row.dropped})  # fmt: skip
@@ -45,27 +55,40 @@ def _one(ranking: Ranking) -> str:
             lines.append(f"{row.policy}: {missing}{behind}")
     if ranking.left_out:
         lines.append(f"{ranking.left_out:,} cells have no counterpart of every policy and are left out.")
-    head = ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
-    lines.append(table([head, *(_cells(row, ranking) for row in ranking.rows)], left=2))
-    there = [name for name in CLASSES if any(row.classes[name].jobs for row in ranking.rows)]
-    if len(there) > 1:
-        titles = [f"{name.replace('_', ' ')} ({ranking.rows[0].classes[name].jobs:,})" for name in there]
-        lines += ["", table([["", "wait by class", *titles], *(_classes(row, there, ranking) for row in ranking.rows)],
-                            left=2)]  # fmt: skip
+    return lines
+
+
+def _one(ranking: Ranking) -> str:
+    lines = [title(ranking), *warnings(ranking)]
+    lines.append(table([head(ranking), *(cells(row, ranking) for row in ranking.rows)], left=2))
+    if len(by_class := class_rows(ranking)) > 1:
+        lines += ["", table([["", *row] for row in by_class], left=2)]
     return "\n".join(lines)
 
 
-def _classes(row: Row, names: Sequence[str], ranking: Ranking) -> list[str]:
-    """Mean waits by class; a star where the interval of the difference from the baseline is without zero."""
-    cells = []
-    for name in names:
-        found = row.classes[name]
-        clear = found.against is not None and found.against.clear
-        cells.append(f"{duration(_mean(WAIT, found.wait, ranking.ratio))}{'*' if clear else ''}")
-    return ["", row.policy, *cells]
+def class_rows(ranking: Ranking) -> list[list[str]]:
+    """Mean waits by class, a policy a row under a header; nothing where all jobs are of one class.
+
+    A star: the interval of the difference from the baseline is without zero.
+    """
+    there = [name for name in CLASSES if any(row.classes[name].jobs for row in ranking.rows)]
+    if len(there) < 2:
+        return []
+    titles = [f"{name.replace('_', ' ')} ({ranking.rows[0].classes[name].jobs:,})" for name in there]
+    rows = [["wait by class", *titles]]
+    for row in ranking.rows:
+        waits = [duration(_mean(WAIT, row.classes[name].wait, ranking.ratio)) for name in there]
+        clear = [(found := row.classes[name].against) is not None and found.clear for name in there]
+        rows.append([row.policy, *(wait + "*" * sure for wait, sure in zip(waits, clear, strict=True))])
+    return rows
 
 
-def _cells(row: Row, ranking: Ranking) -> list[str]:
+def head(ranking: Ranking) -> list[str]:
+    """Names of `cells`."""
+    return ["place", "policy", "wait", f"against {ranking.baseline}", "p", "effect", "slowdown", "use"]
+
+
+def cells(row: Row, ranking: Ranking) -> list[str]:
     found, p = row.against.get(ranking.by), row.p.get(ranking.by)
     if found is None:
         against = ["–", "–", "–"]

@@ -41,7 +41,7 @@ COMMANDS = (
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
 """The commands of the module ``live``."""
-OF_RUN = ("matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
+OF_RUN = ("jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
 
 

@@ -16,7 +16,9 @@ policy costs its own cells. The set: docs/campaigns.md."""
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand."""
     p = subparsers.add_parser("arena", help="a leaderboard of policies on a fixed set", description=DESCRIPTION)
-    p.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder for results and leaderboard.md")
+    p.add_argument(
+        "--out", metavar="DIR", type=Path, required=True, help="folder for results, leaderboard.md and leaderboard.html"
+    )
     p.add_argument("--policy", metavar="NAME[:key=value,…]", action="append", default=[],
                    help="a policy to run beside the baseline, once or more (default: all installed ones)")  # fmt: skip
     add_running(p)
@@ -28,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run the set and write the page. Raises SlurmSimError; exit codes as of ``slurmsim sweep``."""
-    from slurmsim.campaign.arena import grid, page
+    from slurmsim.campaign.arena import grid, html, leaderboard, markdown
     from slurmsim.campaign.grid import read_grid
     from slurmsim.campaign.results import put_text
     from slurmsim.campaign.sweep import plan
@@ -36,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
 
     found = run_planned(plan(read_grid(grid(args.policy))), args)
     if not found.interrupted:
-        put_text(args.out / "leaderboard.md", text := page(found))
+        board = leaderboard(found)
+        put_text(args.out / "leaderboard.md", text := markdown(board))
+        put_text(args.out / "leaderboard.html", html(board))
         if not args.quiet and not args.json:
             print(text, end="")
     if args.json:

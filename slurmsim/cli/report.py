@@ -11,7 +11,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "report",
         help="make report.html and plots of a run again",
-        description="Draw the plots of a trace folder and write its self-contained report.html.",
+        description="Draw the plots of a trace folder and write its report.html: one page that needs no network, with "
+        "zoom in a Gantt chart and in use over time, filters over all jobs, and why each of them waited.",
     )
     parser.add_argument("dir", metavar="DIR", type=Path, help="folder that slurmsim run wrote (--out)")
     parser.add_argument("--svg", action="store_true", help="write the plots as SVG too")

@@ -18,6 +18,7 @@ class ClassRow:
     jobs: int
     started: int
     cpu_hours: float
+    gpu_hours: float
     mean_wait_s: float | None
     median_wait_s: float | None
     p95_wait_s: float | None
@@ -41,17 +42,22 @@ class JobLine:
 def by_class(data: RunData, labels: Labels, most: int = 12) -> list[ClassRow]:
     """A row for each class of `labels`, most CPU time first, at most `most` of them."""
     jobs, n = data.jobs, len(labels.names)
-    spent = np.where(jobs.started, jobs.cpus * (data.ends - jobs.start), 0)
-    hours = np.bincount(labels.codes, spent, n) / 3600
+    ran = np.where(jobs.started, data.ends - jobs.start, 0)
+    hours, gpu_hours = (np.bincount(labels.codes, size * ran, n) / 3600 for size in (jobs.cpus, data.gpus))
     count = np.bincount(labels.codes[jobs.accepted], minlength=n)
-    started = np.bincount(labels.codes, jobs.started, n).astype(np.int64)
+    begun = labels.codes[jobs.started]
+    started = np.bincount(begun, minlength=n)
+    waits = np.split(data.waits[jobs.started][np.argsort(begun, kind="stable")], np.cumsum(started)[:-1])
     kept = [i for i in np.lexsort((np.arange(n), -count, -hours)).tolist() if count[i]][:most]
     rows = []
     for i in kept:
-        waits = data.waits[jobs.started & (labels.codes == i)]
-        mid, high = np.percentile(waits, (50, 95)).tolist() if len(waits) else (None, None)
-        mean = float(waits.mean()) if len(waits) else None
-        rows.append(ClassRow(labels.names[i], int(count[i]), int(started[i]), float(hours[i]), mean, mid, high))
+        mid, high = np.percentile(waits[i], (50, 95)).tolist() if started[i] else (None, None)
+        mean = float(waits[i].mean()) if started[i] else None
+        rows.append(
+            ClassRow(
+                labels.names[i], int(count[i]), int(started[i]), float(hours[i]), float(gpu_hours[i]), mean, mid, high
+            )
+        )
     return rows
 
 

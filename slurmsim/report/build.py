@@ -56,7 +56,8 @@ def build_report(folder: Path | str, *, formats: Sequence[str] = ("png",)) -> li
         for kind in FIGURES:
             drawn = kind.draw(data)
             png = render(drawn, "png")
-            pictures.append((kind.caption, png))
+            if kind.in_page:
+                pictures.append((kind.caption, png))
             for name in formats:
                 content = png if name == "png" else render(drawn, name)
                 written.append(write_file(path / "plots" / f"{kind.name}.{name}", content))

@@ -12,9 +12,11 @@ import numpy as np
 
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.metrics.columns import IntArray
+from slurmsim.report import page
 from slurmsim.report.efficiency import Question, Series, measure
 from slurmsim.report.rundata import RunData
 from slurmsim.report.shortfall import shortfalls
+from slurmsim.report.text import summary_value
 from slurmsim.trace.reader import read_trace
 
 
@@ -86,6 +88,27 @@ class Comparison:
     runs: list[RunData]
     differences: list[JobDifferences]
     losses: list[Series]
+
+    def _repr_html_(self) -> str:
+        """For a notebook: summaries side by side, and how many starts moved."""
+        rows = [
+            [
+                key,
+                *(
+                    summary_value(key, one.get(key), run.epoch)
+                    for one, run in zip(self.summaries, self.runs, strict=True)
+                ),
+            ]
+            for key in self.keys
+        ]
+        moved = [
+            f"{name}: of {diff.common:,} jobs in both runs {diff.same:,} start at the same time, {diff.earlier:,} "
+            f"earlier, {diff.later:,} later."
+            for name, diff in zip(self.names[1:], self.differences, strict=True)
+        ]
+        warned = map(page.banner, shortfalls(self.names, self.summaries))
+        table = page.table(("measure", *self.names), rows)
+        return page.snippet(" against ".join(self.names), [*warned, table, page.bullets(moved)])
 
     def summary(self, run: int) -> dict[str, Any]:
         """``summary.json`` of a run."""

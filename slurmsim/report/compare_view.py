@@ -51,21 +51,23 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
     blocks.append(page.section("Summary", page.table(_header(found), [*_common_rows(found), *_summary_rows(found)])))
     if found.losses:
         rows = page.table(_header(found), _loss_rows(found))
-        blocks.append(page.section("Packing losses", f"<p>{_slots(found)}</p>", rows))
-    blocks.append(page.section("Pictures", "".join(page.figure(png, caption) for caption, png in figures)))
+        blocks.append(page.section("Packing losses", page.paragraph(_slots(found)), rows))
+    blocks.append(page.section("Pictures", *page.figures(figures)))
     for name, diff in zip(found.names[1:], found.differences, strict=True):
         blocks.append(
             page.section(
                 f"Job by job: {name}",
                 page.table(("", "jobs"), _counts(diff)),
                 *(
-                    f"<h2>Moved most, {what}</h2>" + page.table(_MOVER_HEADER, map(_mover, movers), left=(0, 1, 2))
+                    page.subsection(
+                        f"Moved most, {what}", page.table(_MOVER_HEADER, map(_mover, movers), left=(0, 1, 2))
+                    )
                     for what, movers in (("earlier", diff.most_earlier), ("later", diff.most_later))
                     if movers
                 ),
             )
         )
-    return page.page(title, [b for b in blocks if b])
+    return page.page(title, blocks)
 
 
 def figures(found: Comparison) -> Iterator[tuple[str, str, Figure]]:

@@ -11,6 +11,8 @@ from slurmsim.report import breakdown, page
 from slurmsim.report.rundata import RunData
 from slurmsim.report.shortfall import shortfall
 from slurmsim.report.text import duration, number, percent, summary_value
+from slurmsim.report.web.assets import WORKBENCH_SCRIPTS, WORKBENCH_STYLES
+from slurmsim.report.web.workbench import workbench
 
 _TILES = (
     ("jobs", "jobs"), ("utilization", "utilization"), ("mean_wait_s", "mean wait"), ("median_wait_s", "median wait"),
@@ -37,14 +39,15 @@ def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
     if missing := shortfall(summary):
         blocks.append(page.banner(missing))
     blocks.append(page.tiles((label, _tile(key, summary[key])) for key, label in _TILES if key in summary))
-    pictures = "".join(page.figure(png, caption) for caption, png in figures)
-    blocks.append(page.section("Pictures", pictures))
+    if len(data.jobs):
+        blocks.append(workbench(data))
+    blocks.append(page.section("Pictures", *page.figures(figures)))
     blocks.append(
         page.section(
             "Numbers",
             page.columns(
                 page.table(("measure", "value"), [(k, summary_value(k, v, data.epoch)) for k, v in summary.items()]),
-                _classes(data, "partition") + '<p>&nbsp;</p>' + _classes(data, "user"),
+                page.stack(_classes(data, "partition"), _classes(data, "user")),
             ),
         )
     )  # fmt: skip
@@ -53,7 +56,7 @@ def report_page(data: RunData, figures: Sequence[tuple[str, bytes]]) -> str:
     blocks.append(page.section("Data quality of the workload", _quality(data.section("workload"))))
     blocks.append(page.section("Configuration findings", _findings(data.trace.manifest.get("findings"))))
     blocks.append(page.section("To repeat this run", page.definitions(_recipe(data.trace.manifest))))
-    return page.page(title(data), [b for b in blocks if b])
+    return page.page(title(data), blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if len(data.jobs) else ())
 
 
 def title(data: RunData) -> str:

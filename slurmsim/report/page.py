@@ -1,117 +1,119 @@
-"""Building blocks of a self-contained HTML page: no script, no font, no file from elsewhere."""
+"""Building blocks of a self-contained HTML page, as functions over the templates of `slurmsim.report.web`.
+
+Every text is escaped. A block is markup; one without content is the empty text.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from html import escape
 
-_CSS = """
-:root { --bg: #f6f7f9; --card: #fff; --ink: #1f2933; --muted: #64707d; --line: #e3e7ec; --accent: #3a6ea5;
-  --warn-bg: #fff4e0; --warn: #8a5a00; }
-@media (prefers-color-scheme: dark) {
-  :root { --bg: #14181d; --card: #1c2229; --ink: #e4e8ed; --muted: #97a3b0; --line: #2d353f; --accent: #7fb0e6;
-    --warn-bg: #3a2d14; --warn: #f0c675; }
-  figure img { filter: invert(0.905) hue-rotate(180deg); }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--bg); color: var(--ink);
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 1180px; margin: 0 auto; padding: 28px 20px 60px; }
-h1 { font-size: 26px; margin: 0; letter-spacing: -0.01em; }
-h2 { font-size: 18px; margin: 34px 0 10px; }
-p { margin: 4px 0 0; } .muted, figcaption { color: var(--muted); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); gap: 12px; margin: 22px 0 0; }
-.tile, .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
-.tile { padding: 12px 14px; } .tile b { display: block; font-size: 22px; font-weight: 650; line-height: 1.25; }
-.tile span { color: var(--muted); font-size: 13px; }
-.card { padding: 4px 14px; overflow-x: auto; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(430px, 1fr)); gap: 0 22px; }
-figure { margin: 14px 0; background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px; }
-figure img { display: block; width: 100%; height: auto; } figcaption { font-size: 13px; padding-top: 6px; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 6px 10px 6px 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { color: var(--muted); font-weight: 550; font-size: 13px; } tr:last-child td { border-bottom: 0; }
-td.l, th.l { text-align: left; } td.w { white-space: normal; overflow-wrap: anywhere; }
-td.up { color: #c4523f; } td.down { color: #3f8f5c; }
-code { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-.banner { background: var(--warn-bg); color: var(--warn); border-radius: 8px; padding: 10px 14px; margin: 18px 0 0; }
-@media print { body { background: #fff; } figure, .tile { break-inside: avoid; } }
-"""
+from slurmsim.report.web import assets
 
 
-def page(title: str, blocks: Iterable[str]) -> str:
-    """A whole HTML document."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(blocks)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+def page(title: str, blocks: Iterable[str], *, styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> str:
+    """A whole HTML document of blocks, those that are empty left out; no file, font or script from elsewhere."""
+    return assets.frame(title, [block for block in blocks if block], styles=styles, scripts=scripts)
 
 
 def heading(title: str, *lines: str) -> str:
     """The page's title and quieter lines under it."""
-    return (
-        f"<header><h1>{escape(title)}</h1>" + "".join(f'<p class="muted">{escape(x)}</p>' for x in lines) + "</header>"
-    )
+    return _block("heading", title, lines)
 
 
 def banner(text: str) -> str:
     """Something the reader must not miss."""
-    return f'<p class="banner" role="note">{escape(text)}</p>'
+    return _block("banner", text)
+
+
+def paragraph(text: str) -> str:
+    """A paragraph of text."""
+    return _block("paragraph", text)
 
 
 def tiles(values: Iterable[tuple[str, str]]) -> str:
     """Large numbers: (label, value) pairs."""
-    cells = "".join(f'<div class="tile"><b>{escape(v)}</b><span>{escape(k)}</span></div>' for k, v in values)
-    return f'<div class="tiles">{cells}</div>'
+    return _block("tiles", list(values))
 
 
 def section(title: str, *blocks: str) -> str:
     """A titled part of the page, nothing when it has no content."""
-    inside = "".join(blocks)
-    return f"<section><h2>{escape(title)}</h2>{inside}</section>" if inside else ""
+    inside = [block for block in blocks if block]
+    return _block("section", title, inside) if inside else ""
+
+
+def subsection(title: str, block: str) -> str:
+    """A titled part of a section, nothing when it has no content."""
+    return _block("subsection", title, block) if block else ""
+
+
+def stack(*blocks: str) -> str:
+    """Blocks under each other, as one."""
+    return _block("stack", [block for block in blocks if block])
 
 
 def columns(*blocks: str) -> str:
     """Blocks side by side where there is room."""
-    shown = [f"<div>{b}</div>" for b in blocks if b]
-    return f'<div class="columns">{"".join(shown)}</div>' if shown else ""
+    shown = [block for block in blocks if block]
+    return _block("columns", shown) if shown else ""
 
 
 def figure(png: bytes, caption: str) -> str:
     """A picture inside the page."""
-    data = base64.b64encode(png).decode()
-    return (
-        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
+    return _block("figure", f"data:image/png;base64,{base64.b64encode(png).decode()}", caption)
+
+
+def figures(pictures: Iterable[tuple[str, bytes]]) -> list[str]:
+    """Pictures, given as caption and PNG."""
+    return [figure(png, caption) for caption, png in pictures]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Iterable[int] = (0,)) -> str:
     """A table of texts, the columns `left` flush left and allowed to wrap; nothing when there are no rows."""
-    lefts = frozenset(left)
+    found = list(rows)
+    return _block("table", header, found, frozenset(left)) if found else ""
 
-    def line(tag: str, cells: Sequence[str]) -> str:
-        found = [
-            f'<{tag} class="l{" w" if tag == "td" else ""}">{escape(c)}</{tag}>' if i in lefts
-            else f"<{tag}>{escape(c)}</{tag}>"
-            for i, c in enumerate(cells)
-        ]  # fmt: skip
-        return f"<tr>{''.join(found)}</tr>"
 
-    body = "".join(line("td", row) for row in rows)
-    if not body:
+def intervals(title: str, rows: Iterable[tuple[str, float, float | None, float | None, str]]) -> str:
+    """Differences from zero as dots with their intervals, one row a thing; nothing when there are no rows.
+
+    Parameters
+    ----------
+    title
+        What is shown, for those who do not see it.
+    rows
+        Name, mean, low and high end of the interval (None where there is none), and all of these as people read them.
+    """
+    found = list(rows)
+    if not found:
         return ""
-    return f'<div class="card"><table><thead>{line("th", header)}</thead><tbody>{body}</tbody></table></div>'
+    ends = [x for _, *numbers, _ in found for x in (0.0, *numbers) if x is not None]
+    low, high = min(ends), max(ends)
+    scale = 100 / ((high - low) or 1.0)
+
+    def at(x: float | None) -> float | None:
+        return None if x is None else round((x - low) * scale, 2)
+
+    return _block("intervals", title, at(0.0), [(name, *map(at, xs), text) for name, *xs, text in found])
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """A list of texts, nothing when there are none."""
+    found = list(texts)
+    return _block("bullets", found) if found else ""
+
+
+def snippet(title: str, blocks: Iterable[str]) -> str:
+    """A few blocks for a notebook, which brings styles of its own."""
+    return _block("snippet", title, [block for block in blocks if block])
 
 
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, values in a fixed-width face."""
-    body = "".join(
-        f'<tr><td class="l">{escape(k)}</td><td class="l w"><code>{escape(v)}</code></td></tr>' for k, v in pairs
-    )
-    return f'<div class="card"><table><tbody>{body}</tbody></table></div>' if body else ""
+    found = list(pairs)
+    return _block("definitions", found) if found else ""
+
+
+def _block(name: str, *given: object) -> str:
+    made: str = getattr(assets.blocks(), name)(*given)
+    return made

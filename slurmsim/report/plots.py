@@ -239,16 +239,20 @@ def _legend_right(ax: Axes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """A figure of the report: file name, what it shows, how to draw it."""
+    """A figure of the report: file name, what it shows, how to draw it.
+
+    `in_page`: the page holds the picture; the others it draws itself, to be worked in.
+    """
 
     name: str
     caption: str
     draw: Callable[[RunData], Figure]
+    in_page: bool = True
 
 
 FIGURES: tuple[FigureKind, ...] = (
-    FigureKind("utilization", "CPUs in use and the queue over time.", utilization),
-    FigureKind("gantt", "Which job was on which node when.", gantt),
+    FigureKind("utilization", "CPUs in use and the queue over time.", utilization, False),
+    FigureKind("gantt", "Which job was on which node when.", gantt, False),
     FigureKind("waits", "How long jobs waited, by size and by partition.", waits),
     FigureKind("backfill", "How far starts reached past jobs ahead of them in the queue.", backfill),
     FigureKind("slowdown", "How much longer than their run time jobs took.", slowdown),

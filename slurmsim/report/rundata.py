@@ -41,6 +41,7 @@ class Cluster:
     nodes: int
     cpus: int
     gpus: int
+    memory_mib: int
     node_lists: list[str]
 
 
@@ -72,6 +73,10 @@ class RunData:
     @cached_property
     def job_id(self) -> IntArray:
         return self.trace.ints("jobs", "job_id")[0]
+
+    @cached_property
+    def gpus(self) -> IntArray:
+        return self.trace.ints("jobs", "gpus")[0]
 
     @cached_property
     def waits(self) -> IntArray:
@@ -202,12 +207,13 @@ def described_cluster(nodes: object) -> Cluster | None:
     if not isinstance(nodes, list) or not nodes:
         return None
     lists: list[str] = []
-    count = cpus = gpus = 0
+    count = cpus = gpus = memory = 0
     for run in nodes:
         if not (isinstance(run, list) and len(run) >= 2 and isinstance(run[0], str) and isinstance(run[1], int)):
             return None
         n = sum(last - first + 1 for _, first, last in spans(run[0]))
         gres = run[3] if len(run) > 3 and isinstance(run[3], Mapping) else {}
         lists.append(run[0])
+        memory += n * run[2] if len(run) > 2 and isinstance(run[2], int) else 0
         count, cpus, gpus = count + n, cpus + n * run[1], gpus + n * int(gres.get("gpu", 0))
-    return Cluster(count, cpus, gpus, lists)
+    return Cluster(count, cpus, gpus, memory, lists)

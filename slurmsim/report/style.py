@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PALETTE = (
     "#3a6ea5", "#e1913c", "#4f9d69", "#c4523f", "#7d67ad", "#3fa3b0", "#c56a9f", "#8a6d4b", "#b3a23a", "#5a6b7b",
 )  # fmt: skip
+RAMP = ("#eeb45a", "#d9683c", "#a13e6d", "#5b3d8c", "#1f2b5c")  # of what has an order, from the light to the dark
 INK = "#1f2933"
 MUTED = "#6b7785"
 GRID = "#e3e7ec"
@@ -231,7 +232,7 @@ def ordered_colors(n: int) -> list[str]:
     """`n` colours that read as an order, from the light and warm to the dark."""
     from matplotlib.colors import LinearSegmentedColormap, to_hex
 
-    ramp = LinearSegmentedColormap.from_list("sizes", ("#eeb45a", "#d9683c", "#a13e6d", "#5b3d8c", "#1f2b5c"))
+    ramp = LinearSegmentedColormap.from_list("sizes", RAMP)
     return [to_hex(ramp(i / max(n - 1, 1))) for i in range(n)]
 
 

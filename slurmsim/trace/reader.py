@@ -193,6 +193,14 @@ class Trace:
             whole, schema.fields(table, whole.num_columns > len(TABLES[table])), self.epoch if dates else None
         )
 
+    def _repr_html_(self) -> str:
+        """For a notebook: what summed the run up."""
+        from slurmsim.report import page
+        from slurmsim.report.text import summary_value
+
+        rows = [(key, summary_value(key, value, self.epoch)) for key, value in self.summary.items()]
+        return page.snippet(repr(self), [page.table(("measure", "value"), rows)])
+
     def __repr__(self) -> str:
         return f"Trace({str(self.path)!r}{', partial' if self.partial else ''})"
 

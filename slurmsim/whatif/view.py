@@ -69,10 +69,10 @@ def write(found: Study, folder: Path) -> list[Path]:
     if found.interrupted:
         blocks.append(page.banner(f"Interrupted: the band rests on {found.replicates} replicates."))
     blocks.append(page.section("Summary", page.table(("measure", "before", "after"), _summary_rows(found))))
-    blocks.append(page.section("Pictures", "".join(page.figure(png, caption) for _, caption, png in drawn)))
+    blocks.append(page.section("Pictures", *page.figures((caption, png) for _, caption, png in drawn)))
     blocks += [page.section(f"By {what}", page.table(_HEADER, map(_row, e))) for what, e in found.by.items() if e]
     files = [
-        write_file(folder / "whatif.html", page.page("What if?", [b for b in blocks if b]).encode()),
+        write_file(folder / "whatif.html", page.page("What if?", blocks).encode()),
         write_file(folder / "whatif.json", to_json(as_dict(found)).encode()),
     ]
     return files + [write_file(folder / "plots" / f"{name}.png", png) for name, _, png in drawn]

@@ -10,17 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.errors import WorkloadError
+from slurmsim.metrics.timelines import RUNNING, JobEvents, timelines
 from slurmsim.report.noderows import spans
-from slurmsim.states import NODES_REQUIRED_TEXT, REFUSED, Reason
+from slurmsim.states import REFUSED
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace
 from slurmsim.why.causes import Cause, causes
 from slurmsim.why.jobs import Jobs, Other, Span
-from slurmsim.why.rules import BOOTING, RUNNING, rule
-
-_FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
-_IN_LINE = (Reason.NONE, Reason.PRIORITY, *_FIRST_IN_LINE)
-_MARKS = ("SUBMIT", "REASON", "REQUEUE", "HOLD", "RELEASE")
+from slurmsim.why.rules import FIRST_IN_LINE, IN_LINE, rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +79,21 @@ def _explain(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Explanation:
     if job["state"] == REFUSED:
         return Explanation(job, ())
     events = trace.events
-    mine = _rows(int_values(events.column("job_id")) == job_id, events)
-    over = _wait_ends(mine)
-    last = over if over is not None else int(int_values(events.column("time"))[-1])
+    rows = np.flatnonzero(int_values(events.column("job_id")) == job_id)
+    mine = _rows(rows, events)
+    until = int(int_values(events.column("time"))[-1])
+    shown = timelines(JobEvents.of([events.take(rows)]), np.array([job_id]), np.array([job["submit"]]), until)
+    over = None if shown.over[0] == NULL else int(shown.over[0])
+    last = until if over is None else over
     partitions = {e["partition"] for e in mine} | set(job["partition"].split(","))
     line = _first_in_line(trace, jobs, partitions, job["submit"], last, job_id)
     timeline = tuple(
-        Span(begin, end, reason, rule(reason), _within(jobs, line, begin, end) if reason in _IN_LINE else ())
-        for begin, end, reason in _reasons(mine, job["submit"], last)
+        Span(begin, end, reason, rule(reason), _within(jobs, line, begin, end) if reason in IN_LINE else ())
+        for begin, end, reason in shown
     )
     depth = next((e["value"] for e in reversed(mine) if e["event"] == "START"), None)
     plans = tuple((e["time"], e["value"]) for e in mine if e["event"] == "PLAN" and e["value"] is not None)
-    in_line = [(s.begin, s.end) for s in timeline if s.reason in _IN_LINE]
+    in_line = [(s.begin, s.end) for s in timeline if s.reason in IN_LINE]
     return Explanation(
         job,
         timeline,
@@ -105,52 +105,9 @@ def _explain(trace: Trace, jobs: Jobs, job: dict[str, Any]) -> Explanation:
     )
 
 
-def _rows(mask: npt.NDArray[np.bool_], table: Any) -> list[dict[str, Any]]:
+def _rows(rows: npt.NDArray[np.integer], table: Any) -> list[dict[str, Any]]:
     """Rows of a table as dictionaries."""
-    found: list[dict[str, Any]] = table.take(np.flatnonzero(mask)).to_pylist()
-    return found
-
-
-def _wait_ends(mine: Sequence[dict[str, Any]]) -> int | None:
-    """When the last run begins (its nodes are up), or the job ends unstarted; None when neither happens."""
-    start: int | None = None
-    for event in mine:
-        if event["event"] in ("START", "READY"):
-            start = event["time"]
-        elif event["event"] == "REQUEUE":
-            start = None
-        elif event["event"] == "END" and start is None:
-            return int(event["time"])
-    return start
-
-
-def _reasons(events: Sequence[dict[str, Any]], submit: int, last: int) -> list[tuple[int, int, str]]:
-    """(begin, end, reason) from the job's events up to `last`, empty spans left out, equal neighbours joined."""
-    marks: list[tuple[int, str]] = []
-    boots = [e["time"] for e in events if e["event"] == "READY"]
-    running = False
-    for event in events:
-        if event["time"] > last:
-            break
-        if event["event"] == "START":
-            booting = any(event["time"] < ready <= last for ready in boots)
-            marks.append((event["time"], BOOTING if booting else RUNNING))
-            running = True
-        elif event["event"] == "READY":
-            marks.append((event["time"], RUNNING))
-        elif event["event"] in _MARKS and not (running and event["event"] != "REQUEUE"):
-            marks.append((event["time"], event["reason"]))
-            running = False
-    if not marks or marks[0][0] > submit:
-        marks.insert(0, (submit, Reason.NONE))
-    found: list[tuple[int, int, str]] = []
-    for (begin, reason), end in zip(marks, [*(t for t, _ in marks[1:]), last], strict=True):
-        if end <= begin:
-            continue
-        if found and found[-1][2] == reason:
-            found[-1] = (found[-1][0], end, reason)
-        else:
-            found.append((begin, end, reason))
+    found: list[dict[str, Any]] = table.take(rows).to_pylist()
     return found
 
 
@@ -171,9 +128,9 @@ def _first_in_line(trace: Trace, jobs: Jobs, partitions: set[str], begin: int, e
     here = np.isin(places, [i for i, name in enumerate(place_names) if name in partitions])
     found: list[_Turn] = []
     since: dict[int, int] = {}
-    for event in _rows(here & (time < end) & (ids != NULL) & (ids != job_id), events):
+    for event in _rows(np.flatnonzero(here & (time < end) & (ids != NULL) & (ids != job_id)), events):
         other = event["job_id"]
-        if event["event"] == "REASON" and event["reason"] in _FIRST_IN_LINE:
+        if event["event"] == "REASON" and event["reason"] in FIRST_IN_LINE:
             since.setdefault(other, event["time"])
         elif event["event"] in ("REASON", "START", "END", "REQUEUE", "HOLD") and other in since:
             found.append(_Turn(jobs.row[other], since.pop(other), event["time"]))

@@ -5,9 +5,13 @@ Sources: the controller's reasons as real Slurm 22.05 shows them (job_scheduler.
 
 from __future__ import annotations
 
+from slurmsim.metrics.timelines import BOOTING, RUNNING
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
-RUNNING, BOOTING = "(it ran)", "(its nodes boot)"  # what stands in a timeline where no reason can
+FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
+"""What a job shows that waits for nodes and for nobody before it."""
+IN_LINE = (Reason.NONE, Reason.PRIORITY, *FIRST_IN_LINE)
+"""What jobs show that stand in line."""
 
 _RULES: dict[str, str] = {
     RUNNING: "it had nodes, and was requeued",

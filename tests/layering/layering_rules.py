@@ -84,7 +84,14 @@ LAYERS: dict[str, Layer] = {
     ),
     "workload": Layer(("slurmsim.workload", "slurmsim.replaying.until"), _set("vocabulary model"), _set("numpy")),
     "schema": Layer(("slurmsim.trace.schema",), _set("vocabulary")),
-    "trace": Layer(("slurmsim.trace",), _set("vocabulary schema model"), _set("numpy pyarrow pandas")),
+    # What shows things to people, and knows none of them.
+    "page": Layer(
+        ("slurmsim.report.page", "slurmsim.report.text", "slurmsim.report.web.assets"),
+        _set("vocabulary"),
+        _set("jinja2"),
+        _set("jinja2"),
+    ),
+    "trace": Layer(("slurmsim.trace",), _set("vocabulary schema model page"), _set("numpy pyarrow pandas")),
     "sim": Layer(
         ("slurmsim.sim",),
         _set("vocabulary bitmap capacity model config policy core workload schema trace energy"),
@@ -98,13 +105,14 @@ LAYERS: dict[str, Layer] = {
     ),
     "report": Layer(
         ("slurmsim.report",),
-        _set("vocabulary schema trace metrics energy"),
-        _set("numpy pyarrow pandas matplotlib"),
+        _set("vocabulary schema trace metrics energy page") | {"reasons told"},
+        _set("numpy pyarrow pandas matplotlib jinja2"),
         late=frozenset(),  # loaded late as a whole
     ),
+    "reasons told": Layer(("slurmsim.why.rules",), _set("vocabulary metrics")),
     "why": Layer(
         ("slurmsim.why",),
-        _set("vocabulary schema trace metrics report"),
+        _set("vocabulary schema trace metrics report page") | {"reasons told"},
         _set("numpy pyarrow pandas"),
         late=frozenset(),
     ),

@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed", reason="NOT TESTED: Dask is not
 GRID = {
     "workloads": ["generate:lublin:jobs=30,nodes=8"], "policies": ["easy", "fcfs"], "seeds": 3, "per_job": True,
 }  # fmt: skip
-SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranking.json")
+SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranking.json", "ranking.html")
 
 
 def test_the_same_bytes(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ TOML = (
     'policies = ["easy", "fcfs"]\nseeds = {seeds}\n[[workloads]]\nname = "small"\n'
     'workload = "generate:lublin:jobs=40,nodes=8"\n'
 )
-SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranking.json")
+SAME = ("summaries.parquet", "jobs.parquet", "sweep.json", "ranking.txt", "ranking.json", "ranking.html")
 
 
 def content(folder: Path) -> dict[str, bytes]:

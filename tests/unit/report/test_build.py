@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import hashlib
 import re
 import subprocess
 import sys
@@ -19,12 +20,13 @@ from slurmsim.report.plots import FIGURES
 from slurmsim.trace.writer import TraceWriter
 
 NAMES = [kind.name for kind in FIGURES]
+IN_PAGE = [kind.name for kind in FIGURES if kind.in_page]
 
 
 class Checked(HTMLParser):
     """Collects tags and text; fails on tags that do not match."""
 
-    VOID = frozenset({"meta", "img", "br"})
+    VOID = frozenset({"meta", "img", "br", "input"})
 
     def __init__(self, text):
         super().__init__()
@@ -72,11 +74,28 @@ def test_the_page_is_whole_and_needs_no_network(folder, page):
     found = Checked(page)
     images = [attrs["src"] for tag, attrs in found.tags if tag == "img"]
     assert [base64.b64decode(src.partition(",")[2]) for src in images] == [
-        (folder / "plots" / f"{name}.png").read_bytes() for name in NAMES
+        (folder / "plots" / f"{name}.png").read_bytes() for name in IN_PAGE
     ]
-    assert not {"script", "link", "iframe"} & {tag for tag, _ in found.tags}
-    assert not re.search(r"(src|href)=\"(?!data:)|url\(|@import|https?://", page)
+    assert not {"link", "iframe", "base", "form", "object", "embed"} & {tag for tag, _ in found.tags}
+    assert not [attrs for tag, attrs in found.tags if tag == "script" and "src" in attrs]
+    assert not re.search(
+        r"(src|href)=\"(?!data:)|url\(|@import", re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    )
+    # The only addresses are a name space and a home page in a comment of a library.
+    assert set(re.findall(r"https?://[^\s\"'`)]*", page)) <= {
+        "http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"
+    }  # fmt: skip
     assert "prefers-color-scheme: dark" in page
+
+
+def test_the_content_policy_names_the_scripts_by_their_hashes_and_nothing_else(page):
+    (policy,) = [a["content"] for tag, a in Checked(page).tags if a.get("http-equiv") == "Content-Security-Policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'" and rules["img-src"] == "data:"
+    assert not {"connect-src", "font-src", "frame-src"} & set(rules)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert rules["script-src"] == " ".join(f"'sha256-{one}'" for one in hashes) and len(hashes) == 4
 
 
 def test_the_page_has_numbers_quality_findings_and_what_it_takes_to_repeat(page):
@@ -148,7 +167,7 @@ def test_names_from_the_log_cannot_break_the_page(tmp_path):
         job_row(job_id=i, submit=0, start=0, end=9, user="<script>alert(1)</script>", node_list="n1") for i in (1, 2)
     ]
     text = build_report(write_trace(tmp_path / "t", jobs=jobs, policy="<b>"))[0].read_text()
-    assert "<script>" not in text and "&lt;script&gt;" in text
+    assert "<script>alert" not in text and "&lt;script&gt;alert" in text and "\\u003cscript\\u003ealert" in text
     Checked(text)
 
 
@@ -172,7 +191,7 @@ def test_one_job_needs_no_picture_and_no_matplotlib(tmp_path):
 def test_an_empty_trace_has_a_page(tmp_path):
     text = build_report(write_trace(tmp_path / "t"))[0].read_text()
     Checked(text)
-    assert "<img" not in text
+    assert "<img" not in text and "run-data" not in text
 
 
 def test_errors(tmp_path, folder):

@@ -135,7 +135,7 @@ def test_written_comparison(tmp_path, pair):
         "plots/compare-shifts.png",
     ]  # fmt: skip
     page = files[0].read_text()
-    assert page.count("data:image/png;base64,") == 3 and "http" not in page
+    assert page.count("data:image/png;base64,") == 3 and "https://" not in page
     assert "Moved most, earlier" in page
 
 

@@ -1,0 +1,72 @@
+"""Files that pages are made of, read from the package: templates, styles, scripts, and the libraries in them.
+
+A page loads nothing: all of it is inside, and its content policy lets a browser run no script but these and fetch
+nothing at all. Jinja2 is imported when the first page is made.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES = ("page.css",)
+SCRIPTS = ("theme.js",)
+WORKBENCH_STYLES = ("vendored/uPlot.min.css", "vendored/tabulator_simple.min.css", "workbench.css")
+WORKBENCH_SCRIPTS = ("vendored/uPlot.iife.min.js", "vendored/tabulator.min.js", "report.js")
+
+
+@cache
+def content(name: str) -> str:
+    """Text of a file of this package. No script or style may hold what would end its element."""
+    found = files(__package__).joinpath(name).read_text("utf-8")
+    assert "</script" not in found.lower() and "</style" not in found.lower(), name
+    return found
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """The content security policy of a page with these scripts: none other runs, nothing is fetched from anywhere."""
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+@cache
+def environment() -> Environment:
+    """Templates of this package; what they are given is escaped."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    def load(name: str) -> str:
+        return files(__package__).joinpath("templates", name).read_text("utf-8")
+
+    return Environment(loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined)
+
+
+@cache
+def blocks() -> Any:
+    """The macros of ``blocks.html.j2`` as functions, which return markup."""
+    return environment().get_template("blocks.html.j2").module
+
+
+def frame(title: str, parts: Sequence[str], *, styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> str:
+    """A whole document; `styles` and `scripts` name files besides those of every page."""
+    code = [content(name) for name in (*SCRIPTS, *scripts)]
+    return (
+        environment()
+        .get_template("frame.html.j2")
+        .render(
+            title=title,
+            policy=content_policy(code),
+            styles=[content(name) for name in (*STYLES, *styles)],
+            scripts=code,
+            blocks=parts,
+        )
+    )

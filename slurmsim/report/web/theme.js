@@ -1,0 +1,29 @@
+// Light, dark, or as the system has it: a button, remembered where the browser lets a page remember.
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const key = "slurmsim-theme";
+  let chosen = null;
+  try { chosen = localStorage.getItem(key); } catch { /* not from a file in some browsers */ }
+  let printing = false;
+
+  function show() {
+    const dark = !printing && (chosen ? chosen === "dark" : system.matches);
+    root.dataset.theme = dark ? "dark" : "light";
+    button.textContent = dark ? "Light" : "Dark";
+    button.setAttribute("aria-label", dark ? "Use light colours" : "Use dark colours");
+    document.dispatchEvent(new Event("themechange"));
+  }
+  button.addEventListener("click", () => {
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
+    try { localStorage.setItem(key, chosen); } catch { /* see above */ }
+    show();
+  });
+  system.addEventListener("change", show);
+  addEventListener("beforeprint", () => { printing = true; show(); });
+  addEventListener("afterprint", () => { printing = false; show(); });
+  button.hidden = false;
+  show();
+})();

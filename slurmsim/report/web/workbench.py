@@ -1,0 +1,34 @@
+"""The part of a run's page one can work in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slurmsim.report import style
+from slurmsim.report.rundata import RunData
+from slurmsim.report.text import number
+from slurmsim.report.web import page_data as of_page
+from slurmsim.report.web.assets import blocks
+from slurmsim.report.web.packing import json_text
+
+
+def workbench(data: RunData) -> str:
+    """Gantt chart, use over time, tables of jobs and of users, with the data they show, as markup."""
+    found, columns = of_page.page_data(data)
+    found |= {"palette": style.PALETTE, "other": style.OTHER, "ramp": style.RAMP}
+    made: str = blocks().workbench(json_text(found), columns, _notes(found))
+    return made
+
+
+def _notes(found: dict[str, Any]) -> list[str]:
+    """What the reader must know of the data: a sample, means for steps."""
+    notes = []
+    if found["shown"] < found["jobs"]:
+        notes.append(
+            f"A sample: {number(found['shown'])} of {number(found['jobs'])} jobs, always the same, among them the "
+            f"{number(of_page.KEPT_LONGEST)} that waited longest. Use over time, users and all other numbers are of "
+            "all jobs."
+        )
+    if found["thinned"]:
+        notes.append(f"Use over time is shown as means of {number(of_page.BINS)} equal parts of the run.")
+    return notes
