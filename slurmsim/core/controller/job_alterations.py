@@ -58,6 +58,8 @@ class JobAlterations:
         settled = SETTLED in job.request.lifted
         for name in _OF_A_REQUEST:
             setattr(job, name, getattr(probe, name))
+        if job.sub.request.unshared:
+            state.own_nodes()
         if settled:
             state.cluster.lift(job, job.request.lifted | {SETTLED})
         job.within_limits = -1

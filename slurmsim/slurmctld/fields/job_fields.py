@@ -310,11 +310,11 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
 def _shared(row: Row, cluster: LiveCluster) -> str:
     """OVER_SUBSCRIBE as squeue prints it (_resolve_shared_status, _pack_default_job_details)."""
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
-    if spec.oversubscribe == "EXCLUSIVE":
+    if spec.oversubscribe == "EXCLUSIVE" or (shared == "none" and row.core.start_time is None):
         return "NO"
     if spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1:
         return "YES"
-    if shared == "exclusive" or (row.core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
+    if shared in ("exclusive", "none") or (row.core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
         return "NO"
     if shared == "ok":
         return "YES"

@@ -337,7 +337,7 @@ def _resources(u: Update) -> None:
         if restricted and not (name == "contiguous" and (u.present(name) or 0) > value):
             u.need_operator()
         if name == "shared":
-            u.new[name] = "ok" if value else None
+            u.new[name] = "ok" if value else "exclusive" if u.present(name) == "exclusive" else "none"
         elif name == "core_spec":
             if not u.cluster.spec.options.get("AllowSpecResourcesUsage"):
                 raise Refusal(DENIED, 2002)

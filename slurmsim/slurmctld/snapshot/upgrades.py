@@ -40,6 +40,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
         "submission": {"profile": None, "site_factor": 0},
+        "request": {"unshared": False},
         "queue entry": {"single": False},  # looked at one by one
     },
 }
