@@ -128,8 +128,10 @@ class JobAlterations:
         self._waiting.withdraw(job)
         self._waiting.forget(job)
         if job.sub.array_task_id is not None:
-            self._waiting.eligibility.arrays.leave(job)
+            self._waiting.eligibility.arrays.step_aside(job)
 
     def _come_back(self, job: Job) -> None:
         if not is_held(job.reason):
             self._waiting.consider(job)
+        if job.sub.array_task_id is not None:
+            self._waiting.eligibility.arrays.fill(job)
