@@ -102,7 +102,9 @@ class JobAlterations:
         found.sub, found.partitions, found.requests = sub, partitions, requests
         found.account, found.qos, found.name = sub.account, sub.qos, sub.name
         found.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
-        found.time_min_s, found.deadline, found.begin = sub.time_min_s, sub.deadline, sub.begin
+        found.time_min_s, found.deadline = sub.time_min_s, sub.deadline
+        if sub.begin != job.sub.begin:  # else it may have a begin time of its own, as after a requeue
+            found.begin = sub.begin
         found.reservations, found.reservation_name, found.licenses = (), "", ()
         found.partition, found.request = partitions[0], requests[0]
         if self._accounting.accounts is None:

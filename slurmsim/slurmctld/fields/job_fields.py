@@ -99,7 +99,7 @@ def _accrue(r: Row, cluster: LiveCluster) -> int:
         return 0  # of an array the pass that starts it finds it eligible, too late to note it
     if cluster.controller.accounting.accrual is not None:
         return r.core.accrue_time or 0
-    return r.core.eligible_time or 0
+    return r.core.eligible_time or (r.core.begin or 0 if r.core.restarts else 0)  # a requeued job's is to come
 
 
 def _rejected(row: Row) -> bool:

@@ -138,7 +138,10 @@ def _partition(u: Update) -> None:
         _tested(u, "partition")
     if u.get("account") is not None:
         u.need_pending()
-        u.set("account")
+        if u.cluster.controller.accounting.accounts is None:
+            u.new["account"] = None  # there are none: not even the one it came with is kept
+        else:
+            u.set("account")
         _tested(u, "account")
 
 

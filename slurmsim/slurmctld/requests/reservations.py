@@ -194,7 +194,7 @@ class _Reservations:
         counts, partition = get("node_cnt"), get("partition")
         if partition and partition not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
-        if get("features"):  # its nodes would have to be chosen anew
+        if get("features") and r is not None:  # its nodes would have to be chosen anew
             raise Refusal(NOT_SUPPORTED)
         accounts = self._who(get("accounts"), "accounts", r.accounts if r else ())
         users, groups = self._people(asked, name, r)
