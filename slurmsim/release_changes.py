@@ -319,6 +319,12 @@ CHANGES: dict[str, Change] = {
     "node_range_refused": Change(
         "24.11", "scontrol", "NumNodes with a range that runs backwards has a message of its own."
     ),
+    "most_nodes_after_requeue": Change(
+        "24.11", "scontrol", "NumNodes of a job that was requeued is a range again; it was the number of its last run."
+    ),
+    "most_nodes_beside_names": Change(
+        "26.05", "scontrol", "NumNodes of a waiting job that names nodes is a range as well, where its tasks limit it."
+    ),
     "one_node_count": Change("24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them."),
     "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),
     "suspend_exceptions": Change(

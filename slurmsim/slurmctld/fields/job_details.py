@@ -70,9 +70,10 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
     if request.spread and not most and tasks:
         return min(int(cluster.controller.state.table.n), tasks)
-    if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
+    named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
+    if named and not since(cluster.release, "most_nodes_beside_names"):
         return 0  # as many as it names, and maybe more
-    if core.restarts and pending:
+    if core.restarts and pending and not since(cluster.release, "most_nodes_after_requeue"):
         return 0  # the number of the run before is known
     return most
 
