@@ -181,7 +181,6 @@ CHANGES: dict[str, Change] = {
         "26.05", "sacctmgr", "`Nothing modified` is indented by two blanks; it was one."
     ),
     "resources_consumed": Change("24.11", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
-    "wckeys_by_name": Change("24.11", "sacctmgr", "`show wckey` heads its first column WCKey; it was Name."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
     "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
     "commit_delay_in_seconds": Change("26.05", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),

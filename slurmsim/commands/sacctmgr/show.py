@@ -349,8 +349,7 @@ def show_config(session: Session, words: list[str]) -> None:
 
 def show_wckey(session: Session, words: list[str]) -> None:
     """``show wckey``: there are none."""
-    name = "WCKey" if since(session.release, "wckeys_by_name") else "Name"
-    _empty(f"{name},Cluster,User", "wckey")(session, words)
+    _empty("WCKey,Cluster,User", "wckey")(session, words)
 
 
 _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (

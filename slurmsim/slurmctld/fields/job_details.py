@@ -48,14 +48,16 @@ def _preemptable(row: Row, cluster: LiveCluster) -> int:
 
 
 def node_count(row: Row, cluster: LiveCluster) -> int:
-    """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
+    """Nodes it has; of a pending job how many a pass found for it, or its CPUs and tasks need (node_cnt_wag)."""
     core = row.core
     if core.state == JobState.PENDING and core.likely_nodes:
         return int(core.likely_nodes)
     if core.state != JobState.PENDING or core.request.asked.max_nodes:
         return int(core.n_nodes)
     most = max(cluster.most_cpus(core.partition.spec), 1)
-    return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most))
+    asked = core.sub.request
+    of_tasks = -(-asked.n_tasks // asked.tasks_per_node) if asked.tasks_per_node else 0
+    return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most), of_tasks)
 
 
 def _most_nodes(row: Row, cluster: LiveCluster) -> int:

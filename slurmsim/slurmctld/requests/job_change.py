@@ -61,6 +61,7 @@ class Update:
         self.new: dict[str, Any] = {}
         self.facts: list[Callable[[int], Fact]] = []
         self.tres_changed = False
+        self.tres_before: dict[str, int] = {}
         self.authorized = False  # looked at beyond the question who asks
 
     def get(self, name: str) -> Any:

@@ -67,7 +67,8 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
     except SubmitError as error:
         failed = Refusal(error.text)
     if failed is not None:
-        work.new.pop("tres_settled", None)
+        if work.new.pop("tres_settled", None) is not None:
+            work.new["tres_settled"] = work.tres_before  # of a refused update numbers stay, but not what they come to
     elif work.tres_changed:
         for live in record.jobs:
             live.core.likely_nodes = 0  # found for what it asked before
