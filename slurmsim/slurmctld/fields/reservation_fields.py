@@ -68,7 +68,11 @@ def _core_lists(r: Reservation, cluster: LiveCluster) -> list[list[str]]:
     if r.cores is None:
         return []
     names = cluster.controller.state.table.names
-    return [[names[i], task_ranges(range(count))] for i, count in _cores(r, cluster).items()]
+    return [
+        [names[i], task_ranges([k for k in range(r.core_bits[i].bit_length()) if r.core_bits[i] >> k & 1])]
+        if i in r.core_bits else [names[i], task_ranges(range(count))]
+        for i, count in _cores(r, cluster).items()
+    ]  # fmt: skip
 
 
 def _listed(names: tuple[str, ...]) -> str | None:

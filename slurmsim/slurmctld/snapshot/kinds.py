@@ -115,11 +115,11 @@ KINDS: tuple[Kind, ...] = (
         "reservation",
         Reservation,
         """
-        accounts began cores end flags idle_since licenses name nodes opened order over partition purge_comp_s spec
-        start users
+        accounts began core_bits cores end flags idle_since licenses name nodes opened order over partition
+        purge_comp_s spec start users
     """,
     ),
-    _kind("shared cores", SharedCores, "table partitions n_rows size rows sole_jobs sole"),
+    _kind("shared cores", SharedCores, "table partitions n_rows size rows sole_jobs sole", kept=dict),
     _kind("totals", Totals, "cpus gpus mask mem name nodes pending running size touched"),
     _kind("bar", Bar, "text refusal by_qos reason"),
     _kind("accounts", Accounts, "_by_partition tree enforce", _found=dict),
