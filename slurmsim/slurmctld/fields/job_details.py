@@ -64,7 +64,8 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     most = int(core.sub.request.max_nodes or 0)
     pending = core.state == JobState.PENDING
-    if pending and not most and since(cluster.release, "tasks_limit_nodes"):
+    named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
+    if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)
     if pending and since(cluster.release, "most_nodes_of_held_jobs") and _untried(row):
         return max(most, node_count(row, cluster))
@@ -72,8 +73,7 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
     if request.spread and not most and tasks:
         return min(int(cluster.controller.state.table.n), tasks)
-    named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
-    if named and not since(cluster.release, "most_nodes_beside_names"):
+    if named and not (pending and since(cluster.release, "most_nodes_beside_names")):
         return 0  # as many as it names, and maybe more
     if core.restarts and pending and not since(cluster.release, "most_nodes_after_requeue"):
         return 0  # the number of the run before is known
