@@ -318,6 +318,9 @@ CHANGES: dict[str, Change] = {
     "node_range_refused": Change(
         "24.11", "scontrol", "NumNodes with a range that runs backwards has a message of its own."
     ),
+    "reserved_cores_at_once": Change(
+        "24.11", "scontrol", "CoreIDs of a new reservation are told at once; they were after the next look, every 5 s."
+    ),
     "most_nodes_after_requeue": Change(
         "24.11", "scontrol", "NumNodes of a job that was requeued is a range again; it was the number of its last run."
     ),
