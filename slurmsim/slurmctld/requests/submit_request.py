@@ -85,6 +85,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         contiguous=bool(get("contiguous")),
         exclusive_user=shared == "user",
         unshared=shared == "none",
+        min_cpus_per_node=int(get("pn_min_cpus") or 0),
         spread=bool(get("spread_job")),
         use_min_nodes=bool(get("use_min_nodes")),
         switches=int(get("req_switch") or 0),
