@@ -197,9 +197,10 @@ def test_aftercorr_pairs_tasks() -> None:
 def test_tasks_of_an_array_are_one_singleton() -> None:
     w = World(simple(8))
     w.sbatch("-J s -t 10", 30)
-    w.sbatch("-J s -d singleton --array=1-2 -t 10", 20)
-    w.until(200)
-    assert [job.start_time for job in w.controller.state.jobs.values()] == [0, 30, 30]
+    w.sbatch("-J s -a 1-2 -d singleton -t 10", 20)
+    w.until(40)
+    jobs = sorted(w.controller.state.jobs.values(), key=lambda job: job.id)
+    assert [job.start_time for job in jobs] == [0, 30, 30]
 
 
 def test_singleton() -> None:
