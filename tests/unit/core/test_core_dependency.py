@@ -200,7 +200,7 @@ def test_tasks_of_an_array_are_one_singleton() -> None:
     w.sbatch("-J s -a 1-2 -d singleton -t 10", 20)
     w.until(40)
     jobs = sorted(w.controller.state.jobs.values(), key=lambda job: job.id)
-    assert [job.start_time for job in jobs] == [0, 30, 30]
+    assert [job.start_time for job in jobs] == [30, 30]
 
 
 def test_singleton() -> None:
