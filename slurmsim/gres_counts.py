@@ -136,7 +136,7 @@ def _one(asked: Counts, name: str, counts: dict[str, int], client: bool) -> None
             "differ from -c/--cpus-per-task."
         )
     if total and asked.min_nodes is not None and total < asked.min_nodes:
-        raise Disagreement(f"Failed to validate job spec, --{name}s < -N")
+        raise Disagreement("")  # of this alone nothing more is said
     if total and asked.max_nodes is not None:
         asked.max_nodes = min(asked.max_nodes, total)
 

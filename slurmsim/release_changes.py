@@ -181,7 +181,6 @@ CHANGES: dict[str, Change] = {
         "26.05", "sacctmgr", "`Nothing modified` is indented by two blanks; it was one."
     ),
     "resources_consumed": Change("24.11", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
-    "wckeys_by_name": Change("24.11", "sacctmgr", "`show wckey` heads its first column WCKey; it was Name."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
     "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
     "commit_delay_in_seconds": Change("26.05", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),
@@ -318,6 +317,15 @@ CHANGES: dict[str, Change] = {
     ),
     "node_range_refused": Change(
         "24.11", "scontrol", "NumNodes with a range that runs backwards has a message of its own."
+    ),
+    "reserved_cores_at_once": Change(
+        "24.11", "scontrol", "CoreIDs of a new reservation are told at once; they were after the next look, every 5 s."
+    ),
+    "most_nodes_after_requeue": Change(
+        "24.11", "scontrol", "NumNodes of a job that was requeued is a range again; it was the number of its last run."
+    ),
+    "most_nodes_beside_names": Change(
+        "26.05", "scontrol", "NumNodes of a waiting job that names nodes is a range as well, where its tasks limit it."
     ),
     "one_node_count": Change("24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them."),
     "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),

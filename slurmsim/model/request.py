@@ -23,7 +23,9 @@ class ResourceRequest:
     when `nodes_given`). `mem_*` None means not asked: the partition's or the cluster's default applies;
     0 means all memory of each node (``--mem=0``). `n_tasks` 0 means ``-n`` was not given: one task a node, or
     `tasks_per_node` of them. `oversubscribe` is ``-s``, `exclusive` ``--exclusive``, `exclusive_user`
-    ``--exclusive=user``. `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
+    ``--exclusive=user``, `unshared` ``OverSubscribe=NO`` of an update: it starts on empty nodes, if it names none, and
+    nobody follows it there. `min_cpus_per_node` is ``--mincpus``, what each node gives at least.
+    `switches` is the count of ``--switches=n@t`` (0: not asked), `switch_wait_s` its time in
     seconds (None: max_switch_wait). `cpus_given` tells that ``-c`` was written, be it ``-c 1``.
     `spread` is ``--spread-job``. `sockets_per_node` matters to GRES per socket only.
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
@@ -55,6 +57,8 @@ class ResourceRequest:
     cpus_per_gpu: int = 0
     cpus_given: bool = False
     cpus: int | None = None
+    unshared: bool = False
+    min_cpus_per_node: int = 0
 
     @property
     def min_cpus(self) -> int:

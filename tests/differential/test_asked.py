@@ -6,7 +6,9 @@ sinfo's ``--exact``, `frequency` what ``--cpu-freq`` shows, `clients` what becom
 killed, `edits` and `factors` what updates of jobs, partitions and nodes do without a database and with one,
 `planned` which nodes are marked as planned, `groups` what jobs wait for that a group keeps out,
 `minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries,
-`hidden` who is shown nodes, `skip` which periods of reservations can be skipped.
+`hidden` who is shown nodes, `skip` which periods of reservations can be skipped, `sharing` and `empty` what becomes of
+jobs an update told not to share, `requeues` what updates leave of requeued jobs and small answers, `sharedcores`
+reservations of cores where partitions share cores.
 """
 
 from __future__ import annotations
@@ -47,6 +49,13 @@ DIFFER: dict[str, set[int]] = {
     # whether a job that comes in the second of another one is behind it
     # also the order in which jobs that end in one second are written down
     "factors-22.05": {34, 35}, "factors-24.11": {30, 34, 35}, "factors-26.05": {30, 34, 35},
+    # the very second in which a job starts or is looked at by one scheduler or the other; a node for one user alone
+    "sharing-22.05": {11, 16, 25}, "sharing-24.11": {11, 25}, "sharing-26.05": {25, 29},
+    "empty-22.05": {18, 21}, "empty-24.11": {21}, "empty-26.05": {10, 21},
+    # whether an allocation is told that it was revoked; 500 tasks at once behind others; a throttle with an account
+    "requeues-22.05": {49}, "requeues-24.11": {19, 49, 50}, "requeues-26.05": {10},
+    # nodes named as unavailable; a job that grows over what a reservation gave back
+    "sharedcores-22.05": {14, 18, 19, 23},
 }  # fmt: skip
 QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
 

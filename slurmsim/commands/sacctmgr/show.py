@@ -22,6 +22,8 @@ from slurmsim.commands.sacctmgr.table import (
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.commands.small.sshare import tree_name
 from slurmsim.commands.text.clock_text import date_line, long_clock
+from slurmsim.commands.text.messages import Stop
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -329,7 +331,17 @@ def _empty(text: str, kind: str = "cluster") -> Callable[[Session, list[str]], N
 
 
 def show_stats(session: Session, words: list[str]) -> None:
-    """Statistics of slurmdbd, which nobody is here: it was never asked for anything."""
+    """Statistics of slurmdbd, which nobody is here: it was never asked for anything. Not for everybody."""
+    try:
+        session.io.client.call("account_list", kind="wckey")
+    except FAILED_CALLS as error:
+        if not (isinstance(error, Refusal) and error.text == DENIED):
+            raise
+        session.io.error(
+            "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_get_stats: RC:2002 Your user doesn't have privilege "
+            "to perform this action"
+        )
+        raise Stop(1) from None
     began, now = int(session.list("cluster")[0]["created"]), int(session.io.now())
     line = "*" * 67 + "\n"
     session.io.out(
@@ -349,8 +361,7 @@ def show_config(session: Session, words: list[str]) -> None:
 
 def show_wckey(session: Session, words: list[str]) -> None:
     """``show wckey``: there are none."""
-    name = "WCKey" if since(session.release, "wckeys_by_name") else "Name"
-    _empty(f"{name},Cluster,User", "wckey")(session, words)
+    _empty("WCKey,Cluster,User", "wckey")(session, words)
 
 
 _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (

@@ -364,7 +364,8 @@ class Builder:
         try:
             agree(counts, client=True)
         except Disagreement as wrong:
-            self.say.error(str(wrong))
+            if str(wrong):
+                self.say.error(str(wrong))
             self.say.error("Invalid generic resource (gres) specification")
             raise Stop(self.error_code) from None
         for field, value in zip(_COUNTS, (counts.tasks, counts.min_nodes, counts.max_nodes, counts.tasks_per_node),

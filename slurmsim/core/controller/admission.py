@@ -94,7 +94,7 @@ class Admission:
         job.order = self.state.created
         self.state.created += 1
         self.state.jobs[job.id] = job
-        if sub.request.exclusive_user:
+        if sub.request.exclusive_user or sub.request.unshared:
             self.state.own_nodes()
         self.state.usage.pending(job, +1)
         for observer in self.state.observers:

@@ -58,6 +58,8 @@ class JobAlterations:
         settled = SETTLED in job.request.lifted
         for name in _OF_A_REQUEST:
             setattr(job, name, getattr(probe, name))
+        if job.sub.request.unshared:
+            state.own_nodes()
         if settled:
             state.cluster.lift(job, job.request.lifted | {SETTLED})
         job.within_limits = -1
@@ -100,7 +102,9 @@ class JobAlterations:
         found.sub, found.partitions, found.requests = sub, partitions, requests
         found.account, found.qos, found.name = sub.account, sub.qos, sub.name
         found.claims = bool(sub.reservation or sub.licenses) or sub.deadline is not None
-        found.time_min_s, found.deadline, found.begin = sub.time_min_s, sub.deadline, sub.begin
+        found.time_min_s, found.deadline = sub.time_min_s, sub.deadline
+        if sub.begin != job.sub.begin:  # else it may have a begin time of its own, as after a requeue
+            found.begin = sub.begin
         found.reservations, found.reservation_name, found.licenses = (), "", ()
         found.partition, found.request = partitions[0], requests[0]
         if self._accounting.accounts is None:
@@ -126,8 +130,10 @@ class JobAlterations:
         self._waiting.withdraw(job)
         self._waiting.forget(job)
         if job.sub.array_task_id is not None:
-            self._waiting.eligibility.arrays.leave(job)
+            self._waiting.eligibility.arrays.step_aside(job)
 
     def _come_back(self, job: Job) -> None:
         if not is_held(job.reason):
             self._waiting.consider(job)
+        if job.sub.array_task_id is not None:
+            self._waiting.eligibility.arrays.fill(job)

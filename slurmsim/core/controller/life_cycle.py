@@ -240,6 +240,7 @@ class LifeCycle(RunWay):
             self.access.look_again(job)
         job.reason = Reason.BEGIN_TIME
         self._waiting.set_time_limit(job)
+        self._waiting.rank_requeued(job)
         self.state.usage.pending(job, +1)
         job.suspended_s, job.preempt_time, job.corrections = 0, None, 0
         self.state.record("REQUEUE", job, nodes=nodes)

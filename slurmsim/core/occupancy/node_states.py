@@ -137,8 +137,8 @@ class NodeStates:
             self.state.timers.set(self.pinged + 1, self.answered)
 
     def answered(self) -> None:
-        """Nodes were asked, and those that were mute said something."""
-        self.mute = 0
+        """Nodes were asked, and those that were mute said something; those that are down are not listened to."""
+        self.mute &= self.down
         self.refresh()
         self.state.look_again()
 

@@ -134,7 +134,9 @@ class CompiledRequest:
         self.min_cpus = max(request.min_cpus, 1)
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
-        self.least_cpus = max(self.memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task)
+        self.least_cpus = max(
+            self.memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task, request.min_cpus_per_node
+        )
         # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
         known = not request.overcommit and (request.n_tasks or request.tasks_per_node)
         self.n_tasks = request.tasks if known else 0

@@ -29,6 +29,13 @@ Taken = dict[int, int]  # node -> cores that count as taken, as bits; nodes with
 NO_ROW = -1
 
 
+def _both(one: Taken, other: Taken) -> Taken:
+    """Cores of either."""
+    if not other:
+        return one
+    return one | {node: one.get(node, 0) | cores for node, cores in other.items()}
+
+
 def takes_turns(cluster: ClusterSpec) -> bool:
     """Whether the configuration has a gang scheduler: PreemptMode with GANG, and not select/linear."""
     return "GANG" in cluster.option("PreemptMode") and cluster.option("SelectType") != "select/linear"
@@ -55,13 +62,27 @@ class SharedCores:
         self.rows: dict[int, list[Taken]] = {}
         self.sole_jobs: dict[int, int] = {}  # node -> jobs there that share no core
         self.sole: Bitmap = 0
+        self.kept: Taken = {}  # cores that are not to be given, whoever has them
 
     def copy(self) -> SharedCores:
         """The same state, to be changed on its own."""
         new = SharedCores(self.table, self.partitions, self.size)
         new.rows = {index: [row.copy() for row in rows] for index, rows in self.rows.items()}
         new.sole_jobs, new.sole = self.sole_jobs.copy(), self.sole
+        new.kept = self.kept
         return new
+
+    def keeping(self, kept: Taken) -> SharedCores:
+        """A copy in which `kept` are not given to anybody either."""
+        new = self.copy()
+        new.kept = _both(self.kept, kept)
+        return new
+
+    def taken_by(self, a: Allocation) -> Taken:
+        """The cores of allocation `a`."""
+        if a.share is not None:
+            return a.share.cores
+        return {node: (1 << self.size[node]) - 1 for node in a.indices().tolist()}
 
     def emptied(self) -> SharedCores:
         """The state without any job."""
@@ -73,7 +94,8 @@ class SharedCores:
         """(nodes, cores that count as taken) to try one after another for `request` on the nodes of `mask`."""
         own = request.partition
         if request.sharing == "one":
-            yield mask & ~self._shared_elsewhere(own.index), self._union(range(len(self.n_rows)))
+            busy = _both(self._union(range(len(self.n_rows))), self.kept)
+            yield mask & ~self._shared_elsewhere(own.index), busy
             return
         mask &= ~self.sole
         # with --exclusive only nodes with no core taken will do
@@ -90,6 +112,7 @@ class SharedCores:
             yield self._trial(request, mask, {})
 
     def _trial(self, request: CompiledRequest, mask: Bitmap, busy: Taken) -> tuple[Bitmap, Taken]:
+        busy = _both(busy, self.kept)
         if request.all_cores:
             mask &= ~from_indices(sorted(node for node, cores in busy.items() if cores))
         return mask, busy

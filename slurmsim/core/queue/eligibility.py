@@ -100,9 +100,11 @@ class Eligibility:
             self.state.set_reason(job, Reason.NONE)
             self.consider(job)
         if not job.queued:
-            job.eligible_time = None
             if self._accounting.accrual is not None:
                 self._accounting.accrual.held(job)
+            elif job.accrue_time is None:  # where nothing limits it, what it began with stays
+                job.accrue_time = job.eligible_time
+            job.eligible_time = None
 
     def _waits_no_more(self, job: Job) -> None:
         """`job` has no dependencies any more, if it had any: nobody has to wake it."""
@@ -275,10 +277,15 @@ class Eligibility:
         return combine(outcomes, any_one)
 
     def _judge_singleton(self, job: Job) -> Outcome:
-        """Met when no other job of this user and name is older and pending, or running."""
+        """Met when no other job of this user and name is older and pending, or running; tasks of one array are one."""
+        alone = job.sub.array_task_id is None
         for other in self.state.jobs.values():
             same = other.user == job.user and other.name == job.name and other is not job
-            if same and (other.state != JobState.PENDING or other.order < job.order):
+            if (
+                same
+                and (alone or other.array_key != job.array_key)
+                and (other.state != JobState.PENDING or other.order < job.order)
+            ):
                 return Outcome.WAITING
         return Outcome.MET
 

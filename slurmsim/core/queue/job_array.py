@@ -113,13 +113,21 @@ class JobArrays:
 
     def leave(self, job: Job) -> None:
         """`job` has ended, was requeued or is held: another task may have its place."""
+        self.step_aside(job)
+        self.fill(job)
+
+    def step_aside(self, job: Job) -> None:
+        """`job` has neither a place nor waits for one, and until `fill` nobody has its place."""
         array = self.by_id[job.array_key]
         array.later.pop(job.id, None)
         if job.id in array.active:
             array.active.remove(job.id)
-            self._move_up(array)
         else:
             array.wait_no_more(job)
+
+    def fill(self, job: Job) -> None:
+        """Others of the array of `job` may have the places that are left."""
+        self._move_up(self.by_id[job.array_key])
 
     def _move_up(self, array: JobArray) -> None:
         """Tasks that wait take the places there are: split ones, then the lowest index."""

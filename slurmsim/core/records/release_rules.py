@@ -66,6 +66,8 @@ class ReleaseRules(Value):
         Root and SlurmUser may use any reservation (_valid_job_access_resv).
     reserves_core_a_node
         Cores without a number of nodes are spread over as many nodes as there are.
+    requeued_come_last
+        Under priority/basic a job that is requeued gets the next priority, as a new one does.
     """
 
     walks_job_table: bool = False
@@ -88,6 +90,7 @@ class ReleaseRules(Value):
     reserves_as_for_jobs: bool = False
     reserves_idle_first: bool = False
     reserves_core_a_node: bool = False
+    requeued_come_last: bool = False
     reservations_open_to_root: bool = False
 
 
@@ -106,6 +109,7 @@ _ROWS = {
         reserves_as_for_jobs=True,
         reservations_open_to_root=True,
         reserves_idle_first=True,
+        requeued_come_last=True,
     ),
     "26.05": ReleaseRules(
         tries_over_limits=True,
@@ -126,6 +130,7 @@ _ROWS = {
         reserves_as_for_jobs=True,
         reservations_open_to_root=True,
         reserves_core_a_node=True,
+        requeued_come_last=True,
     ),
 }
 

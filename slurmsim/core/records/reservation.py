@@ -27,6 +27,8 @@ class Reservation:
         Its nodes; 0 for one of licenses only.
     cores
         CPUs kept on each node (by index) where it has only part of the nodes, else None.
+    core_bits
+        Which cores of each node these are, as bits, where partitions share cores: it matters there.
     start, end
         Of the present period.
     order
@@ -38,8 +40,8 @@ class Reservation:
     """
 
     __slots__ = (
-        "accounts", "began", "cores", "end", "flags", "idle_since", "licenses", "name", "nodes", "opened", "order",
-        "over", "partition", "purge_comp_s", "spec", "start", "users",
+        "accounts", "began", "core_bits", "cores", "end", "flags", "idle_since", "licenses", "name", "nodes", "opened",
+        "order", "over", "partition", "purge_comp_s", "spec", "start", "users",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +55,7 @@ class Reservation:
         self.purge_comp_s = spec.purge_comp_s
         self.opened = self.began = self.over = False
         self.idle_since: int | None = None
+        self.core_bits: dict[int, int] = {}
 
     @property
     def full(self) -> bool:

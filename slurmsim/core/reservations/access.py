@@ -127,6 +127,8 @@ class ReservationAccess:
         state = free.copy() if isinstance(free, Supposed) else Supposed(self.state.table)
         state.free_cpus = state.free_cpus.copy()
         cpus = state.free_cpus
+        if state.cores is not None:
+            state.cores = state.cores.keeping(self._kept_cores(caps))
         for r, inside in caps:
             held = self._held(r, gone)
             assert r.cores is not None
@@ -134,6 +136,16 @@ class ReservationAccess:
                 unused = max(reserved - held.get(node, 0), 0)
                 cpus[node] = min(cpus[node], unused) if inside else max(cpus[node] - unused, 0)
         return state
+
+    def _kept_cores(self, caps: list[tuple[Reservation, bool]]) -> dict[int, int]:
+        """The cores reservations keep from a job, where cores are shared; its own keeps it from all others there."""
+        assert self.state.table.cores is not None
+        size = self.state.table.cores.size
+        kept: dict[int, int] = {}
+        for r, inside in caps:
+            for node, cores in r.core_bits.items():
+                kept[node] = kept.get(node, 0) | ((1 << size[node]) - 1 & ~cores if inside else cores)
+        return kept
 
     def _held(self, r: Reservation, gone: int) -> Mapping[int, int]:
         """CPUs its jobs hold, by node."""

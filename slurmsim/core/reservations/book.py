@@ -105,6 +105,8 @@ class Reservations:
             if self.state.reserved.find(name) is not None:
                 self._created += 1
         r = Reservation(spec, name, self._created, nodes, cores, flags, partition)
+        if cores:
+            r.core_bits = nodes_of.core_bits(self.state, spec, flags, cores)
         while r.end <= self.state.now and (following := r.next_period(r.end)) is not None:
             r.start, r.end = following
         self.state.reserved.all.append(r)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,8 +108,6 @@ def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], resto
         raise SubmitError("Invalid license specification")
     if spec.core_counts and state.event_driven:
         raise SubmitError(f"slurmsim: reservations of cores are not modelled under policy {state.policy.name}")
-    if spec.core_counts and state.table.cores is not None:
-        raise SubmitError("slurmsim: reservations of cores are not modelled where partitions share cores")
     if spec.core_counts and state.table.unit == "node":
         raise SubmitError(BAD_CPUS)
 
@@ -268,9 +266,12 @@ def _cores(
     state: ControllerState, spec: ReservationSpec, flags: set[str], base: Bitmap
 ) -> tuple[Bitmap, dict[int, int]]:
     """CPUs on nodes of `base` for core counts: in table order (_sequential_pick), or as a job would get them."""
-    table, rules = state.table, state.rules
+    table = state.table
     pool = base if "MAINT" in flags else base & ~state.unusable
     free = table.cpus.copy()
+    if table.cores is not None:
+        pool, free, now = _shared_cores(state, spec, frozenset(flags), pool)
+        return _chosen_cores(state, spec, pool, free, now)
     for other in state.reserved.all:
         if not collide(spec, frozenset(flags), other):
             continue
@@ -287,6 +288,66 @@ def _cores(
         for _, _, job in state.running:
             assert job.alloc is not None
             now[job.alloc.indices()] -= job.alloc.cpus
+    return _chosen_cores(state, spec, pool, free, now)
+
+
+def taken_cores(
+    state: ControllerState, spec: ReservationSpec, flags: frozenset[str], jobs: Iterable[Job]
+) -> dict[int, int]:
+    """Where cores are shared: those of each node that other reservations or some of `jobs` have then, as bits."""
+    shared = state.table.cores
+    assert shared is not None
+    found: dict[int, int] = {}
+    has = [other.core_bits for other in state.reserved.all if collide(spec, flags, other)]
+    if "IGNORE_JOBS" not in flags:
+        has += [shared.taken_by(job.alloc) for job in jobs if job.alloc is not None]
+    for cores in has:
+        for node, bits in cores.items():
+            found[node] = found.get(node, 0) | bits
+    return found
+
+
+def _shared_cores(
+    state: ControllerState, spec: ReservationSpec, flags: frozenset[str], pool: Bitmap
+) -> tuple[Bitmap, IntArray, IntArray]:
+    """Where cores are shared: which nodes are left of `pool`, and CPUs no job has when `spec` begins, and now."""
+    table = state.table
+    for other in state.reserved.all:
+        if other.full and collide(spec, flags, other):
+            pool &= ~other.nodes
+    free = []
+    for jobs in (_staying(state, spec.start), (job for _, _, job in state.running)):
+        left = table.cpus.copy()
+        for node, bits in taken_cores(state, spec, flags, jobs).items():
+            left[node] -= bits.bit_count() * grain_cpus(table.specs[node], "core")
+        free.append(left)
+    return pool, free[0], free[1]
+
+
+def core_bits(
+    state: ControllerState, spec: ReservationSpec, flags: frozenset[str], chosen: dict[int, int]
+) -> dict[int, int]:
+    """Where cores are shared: which cores the CPUs `chosen` on each node are, the lowest nobody has then."""
+    shared = state.table.cores
+    if shared is None:
+        return {}
+    taken = taken_cores(state, spec, flags, _staying(state, spec.start))
+    found = {}
+    for node, cpus in chosen.items():
+        free = ((1 << shared.size[node]) - 1) & ~taken.get(node, 0)
+        bits = 0
+        for _ in range(cpus // grain_cpus(state.table.specs[node], "core")):
+            bits |= free & -free
+            free &= free - 1
+        found[node] = bits
+    return found
+
+
+def _chosen_cores(
+    state: ControllerState, spec: ReservationSpec, pool: Bitmap, free: IntArray, now: IntArray
+) -> tuple[Bitmap, dict[int, int]]:
+    """The nodes and CPUs for core counts out of those `free` then, in newer releases of those free `now`."""
+    table, rules = state.table, state.rules
     if rules.reserves_as_for_jobs and not spec.nodes and len(spec.core_counts) == 1:
         alike = _cores_as_for_a_job(state, spec, pool, now) if rules.reserves_idle_first else {}
         alike = alike or _cores_as_for_a_job(state, spec, pool, free)

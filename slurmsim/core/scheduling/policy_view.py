@@ -201,7 +201,7 @@ class View:
 
     def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
         """Of `nodes`, those no other user's job closes to the record's job as things are."""
-        return self.state.free_to(record, nodes)
+        return self.state.free_to(record, nodes, planning=True)
 
     def time_limit(self, record: Record) -> int:
         """Seconds the record's job may take: its limit, no longer than MaxTime of the partition, or MaxTime itself."""

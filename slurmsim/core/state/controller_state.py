@@ -160,9 +160,11 @@ class ControllerState:
             self.exclusive_users = ExclusiveUsers(job for _, _, job in self.running)
             self.observers.insert(0, self.exclusive_users)
 
-    def free_to(self, record: Record, nodes: Bitmap) -> Bitmap:
-        """Of `nodes`, those no other user's job closes to the record's job."""
-        return nodes if self.exclusive_users is None else self.exclusive_users.open_to(record, nodes)
+    def free_to(self, record: Record, nodes: Bitmap, *, planning: bool = False) -> Bitmap:
+        """Of `nodes`, those no other job closes to the record's job now, or as far as backfill's plans ask."""
+        if self.exclusive_users is None:
+            return nodes
+        return self.exclusive_users.open_to(record, nodes, planning=planning)
 
     def look_again(self) -> None:
         """Something changed that plans do not survive: everything is looked at again."""

@@ -13,10 +13,11 @@ from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 from slurmsim import releases, sluid
+from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.database.accounting_records import exit_code, record_of, step_row
 from slurmsim.slurmctld.database.job_record import First, JobRecord
-from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, sql, words
+from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, nodes_of, sql, words
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.engine.every_job import shown_of
 from slurmsim.slurmctld.engine.live_job import LiveJob, Row
@@ -249,7 +250,12 @@ class Storage:
         if not arguments.get("script"):
             del columns["script"]
         if not arguments.get("no_steps"):
-            columns["steps"] = [[step_row(cluster, r, step) for step in _by_number(r.steps)] for r in found]
+            steps = ([step_row(cluster, r, step) for step in _by_number(r.steps)] for r in found)
+            nodes = nodes_of(arguments)
+            columns["steps"] = [
+                [step for step in rows if not nodes or not nodes.isdisjoint(expand(step["nodes"] or ""))]
+                for rows in steps
+            ]
         return {
             "now": cluster.now, "n": len(found), "columns": columns, "cluster": cluster.spec.name, "further": further,
         }  # fmt: skip

@@ -55,13 +55,18 @@ def conditions(cond: Mapping[str, Any]) -> list[Test]:
         found.append(lambda r: bool(flags & set(r.flags)))
     if cond.get("jobs"):
         found.append(_chosen(cond["jobs"]))
-    if cond.get("nodes"):
-        try:
-            wanted_nodes = set(expand(cond["nodes"], MOST_NAMES))
-        except ValueError:
-            raise Refusal("Invalid argument", errno.EINVAL) from None
-        found.append(lambda r: bool(r.start) and not wanted_nodes.isdisjoint(expand(r.nodes)))
+    on_nodes = nodes_of(cond)
+    if on_nodes:
+        found.append(lambda r: bool(r.start) and not on_nodes.isdisjoint(expand(r.nodes)))
     return found + _ranges(cond) + _window(cond)
+
+
+def nodes_of(cond: Mapping[str, Any]) -> set[str]:
+    """The nodes of which jobs, and their steps, must have had one; empty for any. Raises Refusal."""
+    try:
+        return set(expand(cond.get("nodes") or "", MOST_NAMES))
+    except ValueError:
+        raise Refusal("Invalid argument", errno.EINVAL) from None
 
 
 def _one_of(attribute: str, wanted: Iterable[Any]) -> Test:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.core.records.job import Job
+from slurmsim.core.records.reservation import Reservation
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import task_ranges
 from slurmsim.slurmctld.fields.node_fields import spec
@@ -26,13 +27,41 @@ def cpu_ids(core: Job, node: int, cluster: LiveCluster) -> str:
     given = cluster.given_cpus
     for key in [key for key in given if key[0] not in alive]:
         del given[key]
-    key = ((core.id, core.restarts), node)
+    _give_out(running, node, cluster)
+    return task_ranges(given.get(((core.id, core.restarts), node), ()))
+
+
+def _give_out(running: list[Job], node: int, cluster: LiveCluster) -> None:
+    given = cluster.given_cpus
     for job in sorted(running, key=lambda job: (job.start_time or 0, job.id)):
         other = ((job.id, job.restarts), node)
         if other not in given and job.nodes >> node & 1:
             taken = {cpu for (_, at), cpus in given.items() if at == node for cpu in cpus}
             given[other] = _choose(job, node, taken, cluster)
-    return task_ranges(given.get(key, ()))
+
+
+def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
+    """Numbers of the cores of `r`, by its nodes' numbers as text: the lowest nobody has when it begins."""
+    running = [entry[2] for entry in cluster.controller.state.running]
+    staying = {(job.id, job.restarts) for job in running if job.end_limit is None or job.end_limit >= r.start}
+    others = [
+        cluster.reservation_texts.get(other.name, {}).get("cores", {})
+        for other in cluster.controller.state.reserved.all if other is not r and other.covers(r.start, r.end)
+    ]  # fmt: skip
+    found = {}
+    for node, n_cpus in (r.cores or {}).items():
+        machine = spec(node, cluster)
+        _give_out(running, node, cluster)
+        taken = {core for cores in others for core in cores.get(str(node), ())}
+        if "IGNORE_JOBS" not in r.flags:
+            taken |= {
+                cpu // machine.threads_per_core
+                for (job, at), cpus in cluster.given_cpus.items() if at == node and job in staying
+                for cpu in cpus
+            }  # fmt: skip
+        free = [core for core in range(machine.sockets * machine.cores_per_socket) if core not in taken]
+        found[str(node)] = free[: n_cpus // machine.threads_per_core]
+    return found
 
 
 def _choose(job: Job, node: int, taken: set[int], cluster: LiveCluster) -> tuple[int, ...]:

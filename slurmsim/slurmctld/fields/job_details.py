@@ -48,21 +48,24 @@ def _preemptable(row: Row, cluster: LiveCluster) -> int:
 
 
 def node_count(row: Row, cluster: LiveCluster) -> int:
-    """Nodes it has; of a pending job how many a pass found for it, or its CPUs need at least (node_cnt_wag)."""
+    """Nodes it has; of a pending job how many a pass found for it, or its CPUs and tasks need (node_cnt_wag)."""
     core = row.core
     if core.state == JobState.PENDING and core.likely_nodes:
         return int(core.likely_nodes)
     if core.state != JobState.PENDING or core.request.asked.max_nodes:
         return int(core.n_nodes)
     most = max(cluster.most_cpus(core.partition.spec), 1)
-    return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most))
+    asked = core.sub.request
+    of_tasks = -(-asked.n_tasks // asked.tasks_per_node) if asked.tasks_per_node else 0
+    return max(int(core.n_nodes), -(-int(core.request.min_cpus) // most), of_tasks)
 
 
 def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     core = row.core
     most = int(core.sub.request.max_nodes or 0)
     pending = core.state == JobState.PENDING
-    if pending and not most and since(cluster.release, "tasks_limit_nodes"):
+    named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
+    if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = _nodes_of_tasks(row)
     if pending and since(cluster.release, "most_nodes_of_held_jobs") and _untried(row):
         return max(most, node_count(row, cluster))
@@ -70,9 +73,9 @@ def _most_nodes(row: Row, cluster: LiveCluster) -> int:
     tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
     if request.spread and not most and tasks:
         return min(int(cluster.controller.state.table.n), tasks)
-    if row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes"):
+    if named and not (pending and since(cluster.release, "most_nodes_beside_names")):
         return 0  # as many as it names, and maybe more
-    if core.restarts and pending:
+    if core.restarts and pending and not since(cluster.release, "most_nodes_after_requeue"):
         return 0  # the number of the run before is known
     return most
 

@@ -99,7 +99,9 @@ def _accrue(r: Row, cluster: LiveCluster) -> int:
         return 0  # of an array the pass that starts it finds it eligible, too late to note it
     if cluster.controller.accounting.accrual is not None:
         return r.core.accrue_time or 0
-    return r.core.eligible_time or 0
+    return (
+        r.core.accrue_time or r.core.eligible_time or (r.core.begin or 0 if r.core.restarts else 0)
+    )  # a requeued job's is to come
 
 
 def _rejected(row: Row) -> bool:
@@ -276,12 +278,21 @@ def _qos(row: Row, cluster: LiveCluster) -> str | None:
     return row.core.qos or row.job.asked.get("qos_told")
 
 
+def _group(row: Row, cluster: LiveCluster) -> tuple[int, str]:
+    """Its group: that of its user, or what root gave it (--gid)."""
+    person, asked = row.job.person, row.job.asked.get("group_id")
+    if asked is None or int(asked) == person.gid:
+        return person.gid, person.group
+    return int(asked), cluster.people.group_name(int(asked))
+
+
 def _partition_names(row: Row, cluster: LiveCluster) -> str:
     """Where it may start, or started; named once each after a look for nodes (rebuild_job_part_list)."""
     core = row.core
     if core.start_time is not None or core.state == JobState.FAILED:
         return str(core.partition.name)
-    names = [p.name for p in core.partitions]
+    open_ = all(p.state == "UP" for p in core.partitions)  # the submission's look for nodes puts them in order
+    names = [p.name for p in (sorted(core.partitions, key=lambda p: -p.tier) if open_ else core.partitions)]
     asked = core.eligible_time is not None or core.reason == Reason.BEGIN_TIME
     barred = core.bars is not None and all(p.index in core.bars for p in core.partitions)
     looked = bool(core.priority) and asked and core.partition.state == "UP" and not barred
@@ -310,11 +321,11 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
 def _shared(row: Row, cluster: LiveCluster) -> str:
     """OVER_SUBSCRIBE as squeue prints it (_resolve_shared_status, _pack_default_job_details)."""
     shared, spec = row.job.asked.get("shared"), row.core.partition.spec
-    if spec.oversubscribe == "EXCLUSIVE":
+    if spec.oversubscribe == "EXCLUSIVE" or (shared == "none" and row.core.start_time is None):
         return "NO"
     if spec.oversubscribe == "FORCE" and spec.oversubscribe_max > 1:
         return "YES"
-    if shared == "exclusive" or (row.core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
+    if shared in ("exclusive", "none") or (row.core.request.whole and (shared != "ok" or spec.oversubscribe == "NO")):
         return "NO"
     if shared == "ok":
         return "YES"
@@ -347,8 +358,8 @@ FIELDS: dict[str, Getter] = {
     "name": lambda r, c: r.job.asked.get("name"),
     "user_id": lambda r, c: r.job.person.uid,
     "user_name": lambda r, c: r.job.person.name,
-    "group_id": lambda r, c: r.job.person.gid,
-    "group_name": lambda r, c: r.job.person.group,
+    "group_id": lambda r, c: _group(r, c)[0],
+    "group_name": lambda r, c: _group(r, c)[1],
     "account": lambda r, c: r.core.account or None,
     "partition": _partition_names,
     "qos": _qos,

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.reservation import Reservation
+from slurmsim.core.reservations.book import LOOK_S
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import task_ranges
 
 if TYPE_CHECKING:
@@ -65,10 +67,14 @@ def _reserved_text(r: Reservation, cluster: LiveCluster) -> str | None:
 
 
 def _core_lists(r: Reservation, cluster: LiveCluster) -> list[list[str]]:
-    if r.cores is None:
+    """Numbers of its cores; before 24.11 they are there after the next look at reservations alone."""
+    kept = cluster.reservation_texts.get(r.name, {})
+    since_look = (cluster.now - cluster.network.start_time) % LOOK_S
+    unseen = kept.get("created", cluster.now - LOOK_S) >= cluster.now - since_look
+    if r.cores is None or (unseen and not since(cluster.release, "reserved_cores_at_once")):
         return []
-    names = cluster.controller.state.table.names
-    return [[names[i], task_ranges(range(count))] for i, count in _cores(r, cluster).items()]
+    names, numbers = cluster.controller.state.table.names, kept.get("cores", {})
+    return [[names[i], task_ranges(numbers.get(str(i), range(count)))] for i, count in _cores(r, cluster).items()]
 
 
 def _listed(names: tuple[str, ...]) -> str | None:

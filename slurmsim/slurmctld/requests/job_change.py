@@ -39,8 +39,8 @@ GRES = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tr
 # what makes another request of a waiting job
 _REQUEST = frozenset({
     "min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_memory", "mem_per_cpu", "shared",
-    "min_cpus", "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch", "sockets_per_node",
-    *GRES,
+    "min_cpus", "pn_min_cpus", "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch",
+    "sockets_per_node", *GRES,
 })  # fmt: skip
 _SUB = {
     "account": "account", "qos": "qos", "reservation": "reservation", "licenses": "licenses", "deadline": "deadline",
@@ -61,6 +61,7 @@ class Update:
         self.new: dict[str, Any] = {}
         self.facts: list[Callable[[int], Fact]] = []
         self.tres_changed = False
+        self.tres_before: dict[str, int] = {}
         self.authorized = False  # looked at beyond the question who asks
 
     def get(self, name: str) -> Any:

@@ -44,7 +44,7 @@ def counts(u: Update) -> None:
     if memory:
         tres["mem"] = memory * tres["cpu" if per_cpu else "node"]
     u.new |= {"min_cpus": asked.min_cpus, "cpus_settled": True, "tres_settled": tres}
-    u.tres_changed = tres != before
+    u.tres_changed, u.tres_before = tres != before, before
 
 
 def sizes(u: Update) -> None:

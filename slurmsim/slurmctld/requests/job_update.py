@@ -67,7 +67,8 @@ def update(cluster: LiveCluster, record: Record, job: Mapping[str, Any], person:
     except SubmitError as error:
         failed = Refusal(error.text)
     if failed is not None:
-        work.new.pop("tres_settled", None)
+        if work.new.pop("tres_settled", None) is not None:
+            work.new["tres_settled"] = work.tres_before  # of a refused update numbers stay, but not what they come to
     elif work.tres_changed:
         for live in record.jobs:
             live.core.likely_nodes = 0  # found for what it asked before
@@ -138,7 +139,10 @@ def _partition(u: Update) -> None:
         _tested(u, "partition")
     if u.get("account") is not None:
         u.need_pending()
-        u.set("account")
+        if u.cluster.controller.accounting.accounts is None:
+            u.new["account"] = None  # there are none: not even the one it came with is kept
+        else:
+            u.set("account")
         _tested(u, "account")
 
 
@@ -337,7 +341,7 @@ def _resources(u: Update) -> None:
         if restricted and not (name == "contiguous" and (u.present(name) or 0) > value):
             u.need_operator()
         if name == "shared":
-            u.new[name] = "ok" if value else None
+            u.new[name] = "ok" if value else "exclusive" if u.present(name) == "exclusive" else "none"
         elif name == "core_spec":
             if not u.cluster.spec.options.get("AllowSpecResourcesUsage"):
                 raise Refusal(DENIED, 2002)

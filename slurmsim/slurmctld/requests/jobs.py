@@ -110,6 +110,8 @@ class _Jobs:
                 raise unreadable from None
             if not self._operator(person):
                 raise Refusal(DENIED, 2002)
+        if named.array not in self.cluster.arrays and not named.records:
+            raise unreadable
         return for_each(self.cluster, named, lambda record: self._suspend(record, stop))
 
     def _suspend(self, record: Record, stop: bool) -> None:

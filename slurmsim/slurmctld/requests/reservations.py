@@ -12,6 +12,7 @@ from slurmsim.hostlist import expand
 from slurmsim.model.reservation import ReservationSpec, canonical_flag
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.fields.core_ids import cores_kept
 from slurmsim.slurmctld.requests.nodes import operators_only
 from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
 from slurmsim.tres import parse_licenses
@@ -158,6 +159,11 @@ class _Reservations:
             for key in ("groups", "comment", "max_start_delay", "features")
             if asked.get(key) is not None
         }
+        if made is not None and made.cores is not None:
+            kept = self.cluster.reservation_texts[name]
+            kept["created"] = self.cluster.now
+            if not self.cluster.controller.state.rules.reserves_as_for_jobs:
+                kept["cores"] = cores_kept(made, self.cluster)
         return {"name": name}
 
     def _members(self, asked: Mapping[str, Any]) -> str | None:
@@ -194,7 +200,7 @@ class _Reservations:
         counts, partition = get("node_cnt"), get("partition")
         if partition and partition not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
-        if get("features"):  # its nodes would have to be chosen anew
+        if get("features") and r is not None:  # its nodes would have to be chosen anew
             raise Refusal(NOT_SUPPORTED)
         accounts = self._who(get("accounts"), "accounts", r.accounts if r else ())
         users, groups = self._people(asked, name, r)

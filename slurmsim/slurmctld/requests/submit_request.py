@@ -84,6 +84,8 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         exclude=names_of(get("exc_nodes")),
         contiguous=bool(get("contiguous")),
         exclusive_user=shared == "user",
+        unshared=shared == "none",
+        min_cpus_per_node=int(get("pn_min_cpus") or 0),
         spread=bool(get("spread_job")),
         use_min_nodes=bool(get("use_min_nodes")),
         switches=int(get("req_switch") or 0),

@@ -83,6 +83,16 @@ class People:
         except KeyError:
             return None
 
+    def group_name(self, gid: int) -> str:
+        """The name of the group with that id, of this cluster's users or of the machine; else its number."""
+        mine = next((person.group for person in self._by_name.values() if person.gid == gid), None)
+        if mine is not None:
+            return mine
+        try:
+            return grp.getgrgid(gid).gr_name
+        except KeyError:
+            return str(gid)
+
     def known(self, name: str) -> Person | None:
         """The user called `name` if this machine or this cluster has one."""
         if name in self._by_name:

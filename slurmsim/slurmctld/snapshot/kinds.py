@@ -116,11 +116,11 @@ KINDS: tuple[Kind, ...] = (
         "reservation",
         Reservation,
         """
-        accounts began cores end flags idle_since licenses name nodes opened order over partition purge_comp_s spec
-        start users
+        accounts began core_bits cores end flags idle_since licenses name nodes opened order over partition
+        purge_comp_s spec start users
     """,
     ),
-    _kind("shared cores", SharedCores, "table partitions n_rows size rows sole_jobs sole"),
+    _kind("shared cores", SharedCores, "table partitions n_rows size rows sole_jobs sole", kept=dict),
     _kind("totals", Totals, "cpus gpus mask mem name nodes pending running size touched"),
     _kind("bar", Bar, "text refusal by_qos reason"),
     _kind("accounts", Accounts, "_by_partition tree enforce", _found=dict),
@@ -194,7 +194,8 @@ KINDS: tuple[Kind, ...] = (
         """
         min_nodes max_nodes n_tasks cpus_per_task tasks_per_node mem_per_node_mib mem_per_cpu_mib gres exclusive
         oversubscribe constraint node_list exclude contiguous exclusive_user spread use_min_nodes switches
-        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given cpus
+        switch_wait_s mem_per_gpu_mib sockets_per_node overcommit cpus_per_gpu cpus_given cpus unshared
+        min_cpus_per_node
     """,
     ),
     _kind("gres request", GresRequest, "name type count scope"),

@@ -40,6 +40,8 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
         "submission": {"profile": None, "site_factor": 0},
+        "request": {"unshared": False, "min_cpus_per_node": 0},
+        "reservation": {"core_bits": LATER},
         "queue entry": {"single": False},  # looked at one by one
     },
 }
@@ -137,7 +139,10 @@ def complete(requests: list[CompiledRequest], schema: int) -> None:
 
 
 def settle(engine: Engine, schema: int) -> None:
-    """What older releases only showed decides now: which of a node's features are active."""
+    """What older releases only showed, or refused, decides now: active features; which cores are reserved."""
+    if schema < 5:
+        for reservation in engine.controller.state.reserved.all:
+            reservation.core_bits = {}
     if schema < 4:
         active = engine.controller.state.table.active
         for node, texts in engine.node_texts.items():

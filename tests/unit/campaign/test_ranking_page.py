@@ -14,6 +14,7 @@ from slurmsim.campaign.conclusions import MEASURES, rankings
 from slurmsim.campaign.pages import differences, ranking_page
 from slurmsim.campaign.sweep import Sweep
 from slurmsim.campaign.view import as_text, cells
+from slurmsim.metrics.classes import CLASSES
 from slurmsim.report import page
 
 
@@ -25,6 +26,7 @@ def frame(
         {"key": f"{w}{p}{s}", "policy": policy, "workload": w, "load": 2.0, "settings": "", "window": "", "seed": s,
          "jobs": 100, "refused": p, "never_started": 0, "dropped": 0}
         | dict.fromkeys(MEASURES, 100.0 * (1 + p) + 7 * s * (p + 1))
+        | {f"{one}_{what}": 25 * (p + 1) for one in CLASSES for what in ("jobs", "wait_s")}
         for w in ("a", "b") for p, policy in enumerate(("easy", "<i>fcfs</i>")) for s in range(6)
     ]  # fmt: skip
     return pd.DataFrame(rows)

@@ -354,13 +354,17 @@ def test_hostile_text_stays_data(tmp_path: Path) -> None:
          "Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node"),
         ("--gpus=4 --gpus-per-task=2 -n3", "Failed to validate job spec. Based on --gpus and --gpus-per-task number "
          "of requested tasks differ from -n/--ntasks."),
-        ("--gpus=2 -N3", "Failed to validate job spec, --gpus < -N"),
     ],
 )  # fmt: skip
 def test_counts_of_gpus_that_contradict_each_other(tmp_path: Path, words: str, message: str) -> None:
     run = Run([*words.split(), script(tmp_path)], tmp_path)
     assert (run.rc, run.daemon.asked) == (1, [])
     assert run.err == f"sbatch: error: {message}\nsbatch: error: Invalid generic resource (gres) specification\n"
+
+
+def test_fewer_gpus_than_nodes_are_refused_without_a_reason(tmp_path: Path) -> None:
+    run = Run(["--gpus=2", "-N3", script(tmp_path)], tmp_path)
+    assert (run.rc, run.err) == (1, "sbatch: error: Invalid generic resource (gres) specification\n")
 
 
 def test_counts_that_follow_from_gpus_are_sent(tmp_path: Path) -> None:

@@ -194,6 +194,15 @@ def test_aftercorr_pairs_tasks() -> None:
     assert w.start("b_3") == 0  # no such task: nothing to wait for
 
 
+def test_tasks_of_an_array_are_one_singleton() -> None:
+    w = World(simple(8))
+    w.sbatch("-J s -t 10", 30)
+    w.sbatch("-J s -a 1-2 -d singleton -t 10", 20)
+    w.until(40)
+    jobs = sorted(w.controller.state.jobs.values(), key=lambda job: job.id)
+    assert [job.start_time for job in jobs] == [30, 30]
+
+
 def test_singleton() -> None:
     w = World(simple(8))
     w.sbatch("-J s -t 10", 30)

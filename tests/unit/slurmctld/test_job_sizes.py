@@ -203,6 +203,30 @@ def test_a_snapshot_knows_that_nodes_may_be_for_one_user_alone(cluster: Engine, 
     assert show(other, "2", "job_state") == ["PENDING"]
 
 
+def test_each_node_gives_the_cpus_asked_of_it(cluster: Engine) -> None:
+    jobs = [submit(cluster, pn_min_cpus=4), submit(cluster, pn_min_cpus=3, num_tasks=2, min_nodes=2, max_nodes=2)]
+    changed = submit(cluster, hold=True)
+    assert update(cluster, changed, pn_min_cpus=5) == ""
+    do(cluster, "hold_job", job_id=changed, kind="release")
+    cluster.execute(START + 65, "ping", {}, ROOT)
+    assert [show(cluster, job, "num_cpus", "num_nodes") for job in (*jobs, changed)] == [[4, 1], [6, 2], [5, 1]]
+
+
+def test_root_gives_a_job_its_group(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    users = {"alice": "2001"}
+    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, users=users)
+    e = make_engine(header, tmp_path)
+    job = submit(e, ROOT, group_id=2001)
+    assert show(e, job, "group_id", "group_name") == [2001, "alice"]
+
+
+def test_partitions_come_in_the_order_of_their_tiers(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF.replace("MinNodes=2", "PriorityTier=5"))
+    e = make_engine(new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0), tmp_path)
+    assert show(e, submit(e, partition="batch,big", hold=True), "partition") == ["big,batch"]
+
+
 def test_there_is_no_federation_to_have_features(cluster: Engine) -> None:
     job = submit(cluster, hold=True)
     assert update(cluster, job, licenses="", cluster_features="") == "Unspecified error"

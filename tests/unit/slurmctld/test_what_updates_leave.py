@@ -1,0 +1,115 @@
+"""What an update leaves as it was: an array's places, a requeued job's begin, what sizes came to before a refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.engine.engine import Engine
+from slurmsim.slurmctld.server.people import Person
+from slurmsim.slurmctld.server.start import make_engine, new_header
+
+START = 1_767_600_000
+ROOT, ALICE = Person("root", 0, "root", 0, "/root"), Person("alice", 2001, "alice", 2001, "/home/alice")
+CONF = """\
+ClusterName=tux
+SlurmctldHost=head
+SelectType=select/cons_tres
+DefMemPerCPU=100
+PriorityType=priority/basic
+NodeName=n[1-2] CPUs=8 RealMemory=8000
+PartitionName=batch Nodes=ALL Default=YES
+"""
+BATCH = {"name": "j", "script": "#!/bin/sh\nsleep 500\n", "work_dir": "/tmp", "time_limit": 10, "min_cpus": 1}
+
+
+def engine(folder: Path, release: str = "22.05") -> Engine:
+    (folder / "slurm.conf").write_text(CONF)
+    header = new_header(start=START, mode="frozen", rate=1.0, conf="slurm.conf", owner=0, release=release)
+    return make_engine(header, folder)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Engine:
+    return engine(tmp_path)
+
+
+def do(e: Engine, call: str, person: Person = ROOT, **arguments: Any) -> dict[str, Any]:
+    return e.execute(e.now, call, arguments, person)
+
+
+def submit(e: Engine, **asked: Any) -> str:
+    return str(do(e, "submit", ALICE, job={**BATCH, **asked})["job_id"])
+
+
+def update(e: Engine, job_id: str, **job: Any) -> str:
+    try:
+        do(e, "update_job", job_id=job_id, job=job)
+    except Refusal as refusal:
+        return refusal.text
+    return ""
+
+
+def show(e: Engine, job_id: str, *fields: str) -> list[Any]:
+    found = do(e, "jobs", job_id=job_id, fields=list(fields))["columns"]
+    return [found[name][0] for name in fields]
+
+
+def wait(e: Engine, seconds: int) -> None:
+    e.execute(e.now + seconds, "ping", {}, ROOT)
+
+
+def test_the_first_task_keeps_its_place(cluster: Engine) -> None:
+    submit(cluster, min_nodes=2, max_nodes=2, shared="exclusive")
+    wait(cluster, 5)
+    submit(cluster, num_tasks=8)
+    array = submit(cluster, array_inx="1-4%1")
+    wait(cluster, 60)
+    assert update(cluster, array, name="other") == ""
+    wait(cluster, 60)
+    assert show(cluster, array, "state_reason") == ["Priority"]  # no task runs: the throttle holds nobody
+
+
+def test_a_requeued_job_waits_for_its_begin_whatever_is_updated(cluster: Engine) -> None:
+    job = submit(cluster)
+    wait(cluster, 5)
+    do(cluster, "requeue_job", job_id=job)
+    begin = cluster.now + 121
+    wait(cluster, 10)
+    assert show(cluster, job, "eligible_time", "accrue_time") == [begin, begin]
+    assert update(cluster, job, name="other") == ""
+    wait(cluster, 60)
+    assert show(cluster, job, "job_state", "state_reason", "start_time") == ["PENDING", "BeginTime", begin]
+    assert update(cluster, job, begin_time=cluster.now + 5) == ""
+    wait(cluster, 70)
+    assert show(cluster, job, "job_state") == ["RUNNING"]
+
+
+@pytest.mark.parametrize(("release", "order"), [("22.05", [1, 2]), ("24.11", [2, 1])])
+def test_since_24_11_requeued_jobs_come_last(tmp_path: Path, release: str, order: list[int]) -> None:
+    e = engine(tmp_path, release)
+    first, second = submit(e), submit(e)
+    wait(e, 5)
+    do(e, "requeue_job", job_id=first)
+    wait(e, 5)
+    priority = {1: show(e, first, "priority")[0], 2: show(e, second, "priority")[0]}
+    assert sorted(priority, key=lambda job: -priority[job]) == order
+
+
+def test_a_refused_update_leaves_what_sizes_came_to(cluster: Engine) -> None:
+    job = submit(cluster, hold=True, num_tasks=4)
+    before = show(cluster, job, "tres_req_str")
+    assert update(cluster, job, min_nodes=2, core_spec=1) != ""
+    assert show(cluster, job, "num_nodes") == [2]
+    assert update(cluster, job, prefer="") == ""
+    assert show(cluster, job, "tres_req_str") == before
+
+
+def test_without_accounting_an_update_takes_the_account_away(cluster: Engine) -> None:
+    job = submit(cluster, hold=True, account="physics")
+    assert show(cluster, job, "account") == ["physics"]
+    assert update(cluster, job, account="chem") == ""
+    assert not show(cluster, job, "account")[0]
