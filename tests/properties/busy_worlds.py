@@ -116,3 +116,29 @@ def shared_world(seed: int) -> World:
             fact = Submit(replace(fact.sub, request=request))
         facts.append((at, fact))
     return replace(world, lines=lines, facts=facts)
+
+
+def with_arrays(world: World, seed: int) -> World:
+    """The same jobs, many of them arrays of a few tasks, some with ``%N`` or split over the queue by their priority."""
+    draw = random.Random(seed)
+    resv = draw.choice(("", "", ",bf_max_job_array_resv=1", ",bf_max_job_array_resv=2"))
+    lines = [line + resv if line.startswith("SchedulerParameters=") else line for line in world.lines]
+    numbers: dict[int, int] = {}  # of the first task of what was a job
+    facts: list[tuple[int, Fact]] = []
+    runs: dict[int, int] = {}
+    for at, fact in world.facts:
+        if isinstance(fact, Cancel):
+            fact = Cancel(numbers[fact.job_id])
+        elif isinstance(fact, Submit):
+            old, first = fact.sub, len(runs) + 1
+            numbers[old.job_id] = first
+            tasks = draw.choice((1, 1, 2, 3, 6))
+            limit = draw.choice((None, None, 1, 2))
+            for k in range(tasks):
+                runs[first + k] = draw.choice((world.runs[old.job_id], 30))
+                array = {"array_job_id": first, "array_task_id": k, "array_limit": limit} if tasks > 1 else {}
+                nice = draw.choice((old.nice, old.nice, 3))
+                facts.append((at, Submit(replace(old, job_id=first + k, nice=nice, **array))))
+            continue
+        facts.append((at, fact))
+    return replace(world, lines=lines, facts=facts, runs=runs)
