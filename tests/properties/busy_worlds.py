@@ -142,3 +142,25 @@ def with_arrays(world: World, seed: int) -> World:
             continue
         facts.append((at, fact))
     return replace(world, lines=lines, facts=facts, runs=runs)
+
+
+def in_two_pools(world: World, seed: int) -> World:
+    """The same jobs on nodes cut in two, some of them in the other partition."""
+    draw = random.Random(seed)
+    lines, half = [], 1
+    for line in world.lines:
+        if line.startswith("NodeName=n[1-"):
+            half = int(line[len("NodeName=n[1-") :].partition("]")[0]) // 2
+        if line.startswith("PartitionName=all"):
+            lines.append(line.replace("Nodes=ALL", f"Nodes=n[1-{half}]"))
+            lines.append(f"PartitionName=other Nodes=n[{half + 1}-{2 * half}] MaxTime=60")
+        elif not line.startswith("PartitionName="):
+            lines.append(line)
+    facts = []
+    for at, fact in world.facts:
+        if isinstance(fact, Submit):
+            nodes = min(fact.sub.request.min_nodes, half)
+            request = replace(fact.sub.request, min_nodes=nodes, max_nodes=nodes)
+            fact = Submit(replace(fact.sub, request=request, partitions=draw.choice(((), (), ("other",)))))
+        facts.append((at, fact))
+    return replace(world, lines=lines, facts=facts)
