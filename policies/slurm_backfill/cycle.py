@@ -201,7 +201,7 @@ class SlurmBackfill(Policy):
         split: list[list[SlurmRecord]] = [[] for _ in view.pools]
         for record in records:
             pool = record.partition.pool
-            if not record.alone and any(p.pool != pool for p in record.job.partitions):
+            if not record.single and any(p.pool != pool for p in record.job.partitions):
                 return [records]
             split[pool].append(record)
         return list(split)
