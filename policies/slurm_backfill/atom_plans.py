@@ -150,14 +150,8 @@ class AtomPlans:
 
     def _whole(self, nodes: WholeNodes) -> int:
         """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
-        cuts = {0, nodes.n}
-        for _, _, _, held in nodes.holders:
-            for first, length in held:
-                cuts.add(first)
-                cuts.add(first + length)
-        self.atoms.restart(sorted(cuts))
-        for end, job_id, size, held in nodes.holders:
-            self.cycle.runs(end, job_id, size, held)
+        self.atoms.restart([0, nodes.n])
+        self.cycle.hold(nodes.holders)
         idle = int(self.atoms.make_rest(0, len(nodes.holders)))
         if self.atoms.count(idle) == nodes.idle.bit_count():
             return idle
@@ -241,7 +235,8 @@ class AtomPlans:
             if last and self.view.throttled(records[at]):
                 self._flags[at] = ASKS  # with it those are planned that ``%N`` keeps out of the queue
         shapes, limits = array("q", [one.shape for one in known]), array("q", [one.limit for one in known])
-        self.cycle.watch(shapes, limits, self._flags, self._groups, self._planned)
+        expected = records[0].job.planned_start if records else None
+        self.cycle.watch(shapes, limits, self._flags, self._groups, self._planned, -1 if expected is None else expected)
 
     def at_task(self, at: int, planned: MutableMapping[int, int], rejected: Array | None) -> Array | None:
         """The walk ended at a task: its array's plans are counted in `planned`; the array rejected last."""

@@ -55,7 +55,7 @@ cdef class Cycle:
     cdef public list asked, known_runs
     cdef public int64_t[::1] reach_nodes
     cdef public int64_t shape, here, chosen, some, start, first, last, again
-    cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, serial, shapes_room
+    cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
     cdef public int kind
     cdef public bint ragged, put_behind, searched
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
@@ -64,6 +64,7 @@ cdef class Cycle:
     cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
                        int64_t window, int64_t linear, int64_t too_late, Nodes nodes, int64_t n_nodes) except *
     cpdef void clear(self) noexcept
+    cpdef void hold(self, object holders) except *
     cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
     cpdef void forget(self) except *
     cpdef void learn_set(self, object runs) except *
@@ -97,6 +98,6 @@ cdef class Cycle:
                    int64_t limit, bint now_only, int64_t put_off) except *
     cdef bint _is_open(self) noexcept
     cpdef void watch(self, int64_t[::1] shapes, int64_t[::1] lasting, int64_t[::1] flags, int64_t[::1] groups,
-                     int64_t[::1] planned) noexcept
+                     int64_t[::1] planned, int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1

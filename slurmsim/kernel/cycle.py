@@ -402,6 +402,8 @@ class Cycle:
         Of a `walk`: jobs tried so far, how many may be, and how many segments the node space may have.
     planned, most_planned, rejected
         Plans made for tasks of each array, how many may be, and the array whose task was the last to get none, or -1.
+    expected
+        When the first record is known to be planned for; -1: that is not known.
     end_of_walk
         The last record that could still start beside what is planned.
     searched
@@ -436,7 +438,7 @@ class Cycle:
         self.put_behind = self.ragged = self.searched = False
         self.tests = self.end_of_walk = 0
         self.stop_at = self.segments = self.most_planned = NEVER
-        self.rejected = -1
+        self.rejected = self.expected = -1
 
     def restart(
         self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
@@ -467,6 +469,11 @@ class Cycle:
     def clear(self) -> None:
         """Nobody runs."""
         self.n_running = 0
+
+    def hold(self, holders: Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]) -> None:
+        """All jobs that run: (end, id, nodes, runs), as `runs` has them."""
+        for end, job_id, size, nodes in holders:
+            self.runs(end, job_id, size, nodes)
 
     def runs(self, end: int, job_id: int, size: int, nodes: Sequence[tuple[int, int]]) -> None:
         """A job runs until `end`, by its limit, on the `size` nodes of these runs; told in order of (end, id)."""
@@ -964,20 +971,22 @@ class Cycle:
     # -- the walk ---------------------------------------------------------------------------------------------------
 
     def watch(
-        self, shapes: array[int], lasting: array[int], flags: array[int], groups: array[int], planned: array[int]
-    ) -> None:
+        self, shapes: array[int], lasting: array[int], flags: array[int], groups: array[int], planned: array[int],
+        expected: int,
+    ) -> None:  # fmt: skip
         """The records to walk, as columns: shape, seconds, flags (`ASKS`, `UNSEEN`, `SEEN`, `BARRED`), array.
 
-        Arrays by number, -1 of a record of none; `planned` has how many plans each has.
+        Arrays by number, -1 of a record of none; `planned` has how many plans each has. `expected`: when the first
+        record is known to be planned for, -1 if that is not known.
         """
         self.shapes, self.lasting, self.flags, self.groups, self.planned = shapes, lasting, flags, groups, planned
-        self.rejected = -1
+        self.rejected, self.expected = -1, expected
 
     def walk(self, at: int, last: int) -> int:
         """Plan the records from `at` to `last` in order; where it ends: at a record somebody else has to look at.
 
-        These are those with `ASKS`, that would start, or whose plan somebody sees. After each plan those at the end
-        that could start no more are left out; then `end_of_walk` is before `last`.
+        These are those with `ASKS`, that would start, or whose plan somebody sees and does not know. After each plan
+        those at the end that could start no more are left out; then `end_of_walk` is before `last`.
         """
         self.searched = False
         while at <= last:
@@ -991,7 +1000,8 @@ class Cycle:
                     break
                 if not flags & BARRED_:
                     kind = self.find(self.shapes[at], self.lasting[at], 0, False, -1)
-                    if kind == START_ or (kind == PLANNED_ and flags & UNSEEN_) or (kind == NOTHING_ and flags & SEEN_):
+                    news = flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected)
+                    if kind == START_ or (kind == PLANNED_ and news) or (kind == NOTHING_ and flags & SEEN_):
                         self.searched = True
                         break
                     self.tests += 1
