@@ -4,8 +4,8 @@ runs, or shares of nodes and have no other wishes."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, MutableMapping, Sequence
+from typing import Any, NamedTuple
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
@@ -15,65 +15,90 @@ from slurmsim_policies.slurm_backfill.search import Found
 Runs = Sequence[tuple[int, int]]
 MOST_SETS = 256  # node sets that are remembered from cycle to cycle
 MOST_REQUESTS = 8192
+MOST_RECORDS = 20_000
 FEW_NODES = 500  # up to so many, each is an atom from the start where plans take nodes one by one
 COMPILED = compiled("cycle")
 kernel = load("cycle")
 ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BARRED
+Array = tuple[int, int, Any]
 
 
-class KnownShapes:
-    """What stays from cycle to cycle: what requests take of which nodes, and the memory of the kernel.
+class Watched(NamedTuple):
+    """What a walk knows of a record until something is edited.
+
+    Attributes
+    ----------
+    shape
+        Of its request, by number.
+    limit
+        Seconds it is planned with.
+    unseen, seen
+        The flags of the kernel while no plan of its job has been seen, and once one has.
+    array
+        The array whose task its job is, in the partition and the reservation of the record; None: of none.
+    """
+
+    shape: int
+    limit: int
+    unseen: int
+    seen: int
+    array: Array | None
+
+
+class Known:
+    """What stays from cycle to cycle: what requests take of which nodes, the memory of the kernel, and the records.
 
     Attributes
     ----------
     numbers
-        The shape of a request. Shape k takes nodes of the set ``reaches[k]`` among ``bases[k]``, its partition's, at
-        least ``needs[k]`` and at most ``mosts[k]`` of them; sets by their numbers.
+        The shape of a request, as the kernel has learned it.
+    records
+        The records of the queue, as long as nothing is edited.
+    by_runs
+        Requests that are known to be so.
     """
 
     def __init__(self) -> None:
         self.atoms = kernel.Atoms()
         self.cycle = kernel.Cycle(self.atoms)
-        self.forget()
-
-    def __reduce__(self) -> tuple[type[KnownShapes], tuple[()]]:
-        return KnownShapes, ()  # a copy knows nothing yet
-
-    def forget(self) -> None:
-        """No request is known."""
-        self._runs: list[Runs] = []
+        self.records: dict[SlurmRecord, Watched] = {}
+        self.by_runs: set[RequestView] = set()
         self._sets: dict[Bitmap, int] = {}
         self.numbers: dict[RequestView, int] = {}
-        self.bases: list[int] = []
-        self.reaches: list[int] = []
-        self.needs: list[int] = []
-        self.mosts: list[int] = []
+        self._edits: Hashable = None
 
-    def tidy(self) -> None:
-        """Forget everything before it becomes too much."""
-        if len(self._runs) > MOST_SETS or len(self.numbers) > MOST_REQUESTS:
-            self.forget()
+    def __reduce__(self) -> tuple[type[Known], tuple[()]]:
+        return Known, ()  # a copy knows nothing yet
 
-    def learn(self, record: SlurmRecord) -> int:
-        """The shape of the record's request, which is new."""
+    def tidy(self, edits: Hashable) -> None:
+        """Forget the records if something was edited, and everything before it becomes too much."""
+        full = len(self._sets) > MOST_SETS or len(self.numbers) > MOST_REQUESTS
+        if full:
+            self._sets.clear()
+            self.numbers.clear()
+            self.by_runs.clear()
+            self.cycle.forget()
+        if full or edits != self._edits or len(self.records) > MOST_RECORDS:
+            self.records.clear()
+            self._edits = edits
+
+    def shape(self, record: SlurmRecord) -> int:
+        """The shape of the record's request, of which the kernel knows then."""
         request = record.request
-        most = request.most_needed
-        shape = self.numbers[request] = len(self.needs)
-        self.bases.append(self._set(record.partition.mask))
-        self.reaches.append(self._set(request.candidates))
-        self.needs.append(request.node_need if most >= 0 else -1)
-        self.mosts.append(most)
+        shape = self.numbers.get(request)
+        if shape is None:
+            shape = self.numbers[request] = len(self.numbers)
+            most, asked = request.most_needed, request.columns
+            need = request.node_need if most >= 0 else -1
+            base, reach = self._set(record.partition.mask), self._set(request.candidates)
+            self.cycle.learn(base, reach, need, most, array("q") if asked is None else asked)
         return shape
-
-    def runs(self, number: int) -> Runs:
-        """The set of that number."""
-        return self._runs[number]
 
     def _set(self, mask: Bitmap) -> int:
         number = self._sets.get(mask)
         if number is None:
-            number = self._sets[mask] = len(self._runs)
-            self._runs.append(runs(mask))
+            number = self._sets[mask] = len(self._sets)
+            self.cycle.learn_set(runs(mask))
         return number
 
 
@@ -88,15 +113,16 @@ class AtomPlans:
         The nodes and who holds them whole, or who places shares of them: one of the two.
     now, begin, end, resolution, window
         Seconds, as the cycle has them.
-    space_size, max_test
-        bf_node_space_size, bf_max_job_test.
+    space_size, max_test, max_array
+        bf_node_space_size, bf_max_job_test, bf_max_job_array_resv.
     """
 
     def __init__(
-        self, view: SlurmView, known: KnownShapes, whole: WholeNodes | None, shares: SharedNodes | None, now: int,
+        self, view: SlurmView, known: Known, whole: WholeNodes | None, shares: SharedNodes | None, now: int,
         begin: int, end: int, resolution: int, window: int, space_size: int, max_test: int,
+        max_array: int,
     ) -> None:  # fmt: skip
-        known.tidy()
+        known.tidy(view.pools[0].edits)
         self.view, self.known = view, known
         self.shares = shares
         self.atoms, self.cycle = known.atoms, known.cycle
@@ -116,20 +142,16 @@ class AtomPlans:
             self.up, idle, now, begin, end, resolution, window, nodes.window_linear, too_late, placement, nodes.n
         )
         self.space_size = space_size
-        self.cycle.segments, self.cycle.stop_at = space_size, max_test
-        self._sets: dict[int, int] = {}  # number of a known set -> the set, of nodes that are up
-        self._told: dict[RequestView, int] = {}  # shapes the kernel has been told of
+        self.cycle.segments, self.cycle.stop_at, self.cycle.most_planned = space_size, max_test, max_array
+        self._records: Sequence[SlurmRecord] = ()
+        self._flags, self._groups, self._planned = array("q"), array("q"), array("q")
+        self._arrays: dict[Array, int] = {}
+        self._searched: SlurmRecord | None = None  # for whom the kernel has just searched
 
     def _whole(self, nodes: WholeNodes) -> int:
         """The atoms and the running jobs; the set of nodes without a job: as a rule those no running job holds."""
-        cuts = {0, nodes.n}
-        for _, _, _, held in nodes.holders:
-            for first, length in held:
-                cuts.add(first)
-                cuts.add(first + length)
-        self.atoms.restart(sorted(cuts))
-        for end, job_id, size, held in nodes.holders:
-            self.cycle.runs(end, job_id, size, held)
+        self.atoms.restart([0, nodes.n])
+        self.cycle.hold(nodes.holders)
         idle = int(self.atoms.make_rest(0, len(nodes.holders)))
         if self.atoms.count(idle) == nodes.idle.bit_count():
             return idle
@@ -150,9 +172,13 @@ class AtomPlans:
     ) -> Found | None:
         """Where the record's job goes (`Search.find`)."""
         cycle = self.cycle
-        if self.shares is not None:
-            self.shares.placement()
-        kind = cycle.find(self._shape(record), limit, begin, now_only, -1 if put_off is None else put_off)
+        if record is self._searched and not (begin or now_only) and put_off is None:
+            kind = cycle.kind
+        else:
+            if self.shares is not None:
+                self.shares.placement()
+            kind = cycle.find(self.known.shape(record), limit, begin, now_only, -1 if put_off is None else put_off)
+        self._searched = None
         if kind == kernel.NOTHING:
             return None
         start = int(cycle.start)
@@ -182,16 +208,52 @@ class AtomPlans:
 
     def could_start(self, record: SlurmRecord, limit: int) -> bool:
         """Whether the record's job would fit now, beside what is planned, for `limit` seconds."""
-        return bool(self.cycle.could_start(self._shape(record), limit))
+        return bool(self.cycle.could_start(self.known.shape(record), limit))
 
-    def watch(self, records: Sequence[SlurmRecord], limits: Sequence[int], flags: Sequence[int]) -> None:
-        """`records` are walked from now on, each for so many seconds and with these flags of `kernel`."""
-        told, tell = self._told, self._tell
-        shapes = array("q")
-        for record in records:
-            shape = told.get(record.request)
-            shapes.append(tell(record) if shape is None else shape)
-        self.cycle.watch(shapes, array("q", limits), array("q", flags))
+    def watch(
+        self, records: Sequence[SlurmRecord], known: Sequence[Watched], planned: MutableMapping[int, int]
+    ) -> None:
+        """`records` are walked from now on, of which this is known; `planned` counts the plans of tasks by array."""
+        for (key, _, _), group in self._arrays.items():
+            planned[key] = self._planned[group]
+        flags = [
+            one.unseen if record.job.planned_start is None else one.seen
+            for record, one in zip(records, known, strict=True)
+        ]
+        if flags and flags[0] == SEEN:
+            flags[0] = SEEN | UNSEEN
+        arrays = self._arrays = {}
+        groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
+        if len({key for key, _, _ in arrays}) < len(arrays):  # one is in several partitions
+            flags = [ASKS if group >= 0 else flag for flag, group in zip(flags, groups, strict=True)]
+            groups = [-1] * len(groups)
+            arrays.clear()
+        self._records, self._flags, self._groups = records, array("q", flags), array("q", groups)
+        self._planned = array("q", [planned.get(key, 0) for key, _, _ in arrays] or [0])
+        for at, group in enumerate(groups if arrays else ()):
+            last = group >= 0 and (at + 1 == len(groups) or groups[at + 1] != group)
+            if last and self.view.throttled(records[at]):
+                self._flags[at] = ASKS  # with it those are planned that ``%N`` keeps out of the queue
+        shapes, limits = array("q", [one.shape for one in known]), array("q", [one.limit for one in known])
+        expected = records[0].job.planned_start if records else None
+        self.cycle.watch(shapes, limits, self._flags, self._groups, self._planned, -1 if expected is None else expected)
+
+    def at_task(self, at: int, planned: MutableMapping[int, int], rejected: Array | None) -> Array | None:
+        """The walk ended at a task: its array's plans are counted in `planned`; the array rejected last."""
+        group = self._groups[at]
+        for key, number in self._arrays.items():
+            if number == group:
+                planned[key[0]] = self._planned[group]
+            if number == self.cycle.rejected:
+                rejected = key
+        return rejected
+
+    def task_done(self, at: int, planned: Mapping[int, int], rejected: Array | None) -> None:
+        """The task of record `at` was looked at: how many plans its array has now, and the array rejected last."""
+        group = self._groups[at]
+        if group >= 0:
+            self._planned[group] = planned.get(self._records[at].job.array_key, 0)
+        self.cycle.rejected = -1 if rejected is None else self._arrays.get(rejected, -1)
 
     def walk(self, at: int, last: int, tests: int) -> tuple[int, int, int]:
         """Plan on from record `at`, with so many tests made: where it ends, the last to look at, and the tests made."""
@@ -200,35 +262,8 @@ class AtomPlans:
             self.shares.placement()  # what it says holds until something starts
         cycle.tests = tests
         at = int(cycle.walk(at, last))
+        self._searched = self._records[at] if cycle.searched else None
         return at, int(cycle.end_of_walk), int(cycle.tests)
-
-    def _shape(self, record: SlurmRecord) -> int:
-        """The shape of the record's request, of which the kernel knows then."""
-        shape = self._told.get(record.request)
-        return self._tell(record) if shape is None else shape
-
-    def _tell(self, record: SlurmRecord) -> int:
-        """The same, of which the kernel has to be told."""
-        known, request = self.known, record.request
-        shape = known.numbers.get(request)
-        if shape is None:
-            shape = known.learn(record)
-        self._told[request] = shape
-        base, reach = self._set(known.bases[shape]), self._set(known.reaches[shape])
-        if self.shares is None:
-            self.cycle.knows(shape, base, reach, known.needs[shape], known.mosts[shape])
-        else:
-            bound = self.view.earliest_possible(record)
-            self.cycle.knows_share(shape, base, reach, request.columns, bound)
-        return shape
-
-    def _set(self, number: int) -> int:
-        """The known set of that number, without nodes that are not up."""
-        found = self._sets.get(number)
-        if found is None:
-            found = self._sets[number] = int(self.atoms.make(self.known.runs(number)))
-            self.atoms.keep(found, self.up)
-        return found
 
     def _nodes(self, s: int) -> Bitmap:
         mask = 0

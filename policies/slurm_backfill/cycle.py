@@ -16,7 +16,7 @@ kernel (`atom_plans`), which tells of those that somebody sees: of the first in 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import ClassVar
 
 from slurmsim.policy import (
@@ -28,13 +28,24 @@ from slurmsim.policy import (
     Policy,
     PolicyOption,
     Reject,
+    RequestView,
     SlurmJob,
     SlurmRecord,
     SlurmView,
     Start,
     Tested,
 )
-from slurmsim_policies.slurm_backfill.atom_plans import ASKS, BARRED, COMPILED, SEEN, UNSEEN, AtomPlans, KnownShapes
+from slurmsim_policies.slurm_backfill.atom_plans import (
+    ASKS,
+    BARRED,
+    COMPILED,
+    SEEN,
+    UNSEEN,
+    Array,
+    AtomPlans,
+    Known,
+    Watched,
+)
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Search
@@ -93,7 +104,7 @@ class SlurmBackfill(Policy):
         self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
         self.walks = not (counted or tests_only)  # a walk of the kernel's may pass over records
         self.every_cycle = self.options["every_cycle"]
-        self.known = KnownShapes()
+        self.known = Known()
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, for whoever shows it
         self._started = self._left_waiting = self._left_idle = self._cut = False
@@ -190,7 +201,7 @@ class SlurmBackfill(Policy):
         split: list[list[SlurmRecord]] = [[] for _ in view.pools]
         for record in records:
             pool = record.partition.pool
-            if not record.alone and any(p.pool != pool for p in record.job.partitions):
+            if not record.single and any(p.pool != pool for p in record.job.partitions):
                 return [records]
             split[pool].append(record)
         return list(split)
@@ -260,24 +271,32 @@ class _Cycle:
             return None
         requests = {record.request for records in parts for record in records}
         whole, shares = view.whole_nodes(), None
-        if whole is None or not all(request.by_runs for request in requests):
+        if whole is None or not self._by_runs(requests):
             whole, shares = None, view.shared_nodes()
             if shares is None or not all(shares.serves(request) for request in requests):
                 return None
         return AtomPlans(
             view, p.known, whole, shares, self.now, self.begin, self.end, p.resolution, p.window, p.space_size,
-            p.max_test,
+            p.max_test, p.max_array,
         )  # fmt: skip
+
+    def _by_runs(self, requests: set[RequestView]) -> bool:
+        """Whether all get equal whole nodes by runs."""
+        known = self.p.known.by_runs
+        if requests <= known:
+            return True
+        known.update([request for request in requests - known if request.by_runs])
+        return requests <= known
 
     def plan(self, records: Sequence[SlurmRecord]) -> Decisions:
         """Plan `records` in order; the last of them fits into what is free now."""
         self.reached = 0
         p, atoms = self.p, self.atoms
-        rejected: tuple[int, int, Hashable] | None = None
+        rejected: Array | None = None
         limits = self.view.limits
         walks = atoms is not None and p.walks and limits is None
         if walks and atoms is not None:
-            atoms.watch(records, [self._limit(record) for record in records], self._flags(records))
+            atoms.watch(records, self._watched(records), self.per_array)
         at, last = -1, len(records) - 1
         while at < last:
             at += 1
@@ -296,6 +315,8 @@ class _Cycle:
             array = None
             if job.array_task_id is not None:
                 array = (job.array_key, record.partition.index, record.reservation)
+                if walks and atoms is not None:
+                    rejected = atoms.at_task(at, self.per_array, rejected)
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
             if self.view.limit_reason(record) is not None:
@@ -333,29 +354,33 @@ class _Cycle:
                         self._plan_throttled(record)
                 else:
                     rejected = array
+            if walks and atoms is not None and array is not None:
+                atoms.task_done(at, self.per_array, rejected)
 
-    def _flags(self, records: Sequence[SlurmRecord]) -> list[int]:
-        """What a walk of the kernel's must know of each record: whether to stop there, and for which news.
+    def _watched(self, records: Sequence[SlurmRecord]) -> list[Watched]:
+        """What a walk of the kernel's must know of each record."""
+        known, look_at = self.p.known.records.get, self._look_at
+        return [known(record) or look_at(record) for record in records]
+
+    def _look_at(self, record: SlurmRecord) -> Watched:
+        """The same of one record that is not known: whether to stop there, and for which news.
 
         It stops at all that shares its fate with others or asks for more than nodes, and where a plan is seen: with
         `plan_all` each one, else that of the first in line, and the first of each job.
         """
-        limit_reason, every = self.view.limit_reason, self.p.plan_all
-        flags = []
-        for record in records:
-            job = record.job
-            seen = job.planned_start is not None
-            if not record.single or every:
-                flags.append(ASKS)
-            elif limit_reason(record) is not None:
-                flags.append(ASKS if seen else BARRED)
-            elif self.view.qos_bar(record) is not None:
-                flags.append(ASKS)
-            else:
-                flags.append(SEEN if seen else UNSEEN)
-        if flags and flags[0] == SEEN:
-            flags[0] = SEEN | UNSEEN
-        return flags
+        unseen, seen = UNSEEN, SEEN
+        if not record.single or self.p.plan_all:
+            unseen = seen = ASKS
+        elif self.view.limit_reason(record) is not None:
+            unseen, seen = BARRED, ASKS
+        elif self.view.qos_bar(record) is not None:
+            unseen = seen = ASKS
+        array: Array | None = None
+        if record.job.array_task_id is not None and unseen != ASKS:
+            array = (record.job.array_key, record.partition.index, record.reservation)
+        known = self.p.known
+        found = known.records[record] = Watched(known.shape(record), self._limit(record), unseen, seen, array)
+        return found
 
     def _last_startable(self, records: Sequence[SlurmRecord], at: int, last: int) -> int:
         """The last record after `at` that could still start now beside what is planned so far.

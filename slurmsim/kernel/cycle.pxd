@@ -52,21 +52,25 @@ cdef class Cycle:
     cdef public int64_t up, idle, now, end, resolution, window, linear, too_late
     cdef public int64_t room, n, n_spare, n_running, more, n_after, n_after_sets, n_limits
     cdef public Nodes nodes
-    cdef public list asked, sooner
+    cdef public list asked, known_runs
     cdef public int64_t[::1] reach_nodes
     cdef public int64_t shape, here, chosen, some, start, first, last, again
-    cdef public int64_t tests, stop_at, segments, end_of_walk
+    cdef public int64_t tests, stop_at, segments, end_of_walk, most_planned, rejected, expected, serial, shapes_room
     cdef public int kind
-    cdef public bint ragged, put_behind
+    cdef public bint ragged, put_behind, searched
     cdef public int64_t[::1] times, sets, counts, gained, spare, ends, ids, held, holds, most, after, limits, free
-    cdef public int64_t[::1] shapes, lasting, flags
-    cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts
+    cdef public int64_t[::1] shapes, lasting, flags, groups, planned, made
+    cdef public int64_t[::1] shape_bases, shape_reaches, shape_needs, shape_mosts, shape_bounds, shape_bounded
     cpdef void restart(self, int64_t up, int64_t idle, int64_t now, int64_t begin, int64_t end, int64_t resolution,
                        int64_t window, int64_t linear, int64_t too_late, Nodes nodes, int64_t n_nodes) except *
     cpdef void clear(self) noexcept
+    cpdef void hold(self, object holders) except *
     cpdef void runs(self, int64_t end, int64_t job_id, int64_t size, object nodes) except *
-    cpdef void knows(self, int64_t shape, int64_t base, int64_t reach, int64_t need, int64_t most) except *
-    cpdef void knows_share(self, int64_t shape, int64_t base, int64_t reach, object asked, int64_t bound) except *
+    cpdef void forget(self) except *
+    cpdef void learn_set(self, object runs) except *
+    cpdef void learn(self, int64_t base, int64_t reach, int64_t need, int64_t most, object asked) except *
+    cdef int64_t _set_of(self, int64_t number) except -1
+    cdef int64_t _soonest(self, int64_t shape, int64_t reach) except -1
     cdef int64_t _nodes_of(self, int64_t s) noexcept
     cdef int64_t _share(self) except? -2
     cdef int64_t _over_by(self, int64_t end) noexcept
@@ -93,6 +97,7 @@ cdef class Cycle:
     cdef bint _try(self, int64_t at, int64_t following, int64_t reach, int64_t need, int64_t most,
                    int64_t limit, bint now_only, int64_t put_off) except *
     cdef bint _is_open(self) noexcept
-    cpdef void watch(self, int64_t[::1] shapes, int64_t[::1] lasting, int64_t[::1] flags) noexcept
+    cpdef void watch(self, int64_t[::1] shapes, int64_t[::1] lasting, int64_t[::1] flags, int64_t[::1] groups,
+                     int64_t[::1] planned, int64_t expected) noexcept
     cpdef int64_t walk(self, int64_t at, int64_t last) except -1
     cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1

@@ -379,7 +379,8 @@ class Atoms:
 class Cycle:
     """The node space of a cycle, the running jobs, and the search for where a job goes (`Search`, `NodeSpace`).
 
-    One object serves one cycle after another: `clear`, `runs` for every job, `restart`.
+    One object serves one cycle after another: `clear`, `runs` for every job, `restart`. What requests ask of which
+    nodes (`learn_set`, `learn`) it knows until it is told to `forget`.
 
     Attributes
     ----------
@@ -399,8 +400,14 @@ class Cycle:
         A plan had to begin later than the future test says, because of another plan.
     tests, stop_at, segments
         Of a `walk`: jobs tried so far, how many may be, and how many segments the node space may have.
+    planned, most_planned, rejected
+        Plans made for tasks of each array, how many may be, and the array whose task was the last to get none, or -1.
+    expected
+        When the first record is known to be planned for; -1: that is not known.
     end_of_walk
         The last record that could still start beside what is planned.
+    searched
+        Whether the walk ended with a search for the record it ended at, which holds as long as nothing changes.
     """
 
     def __init__(self, atoms: Atoms) -> None:
@@ -417,18 +424,21 @@ class Cycle:
         self.n_after = self.n_after_sets = 0
         self.limits, self.free = zeros(64), zeros(64)
         self.n_limits = 0
-        self.shape_bases, self.shape_reaches, self.shape_needs, self.shape_mosts = (
-            zeros(64), zeros(64), zeros(64), zeros(64)
-        )  # fmt: skip
-        self.shapes = self.lasting = self.flags = zeros(1)
-        # shapes of shares of nodes: who places them, what they ask of each node, and no sooner than when they can be
-        self.nodes: placement.Nodes | None = None
+        self.serial = 0  # of the cycle
+        # sets that are known, as runs, and the sets of this cycle made of them
+        self.known_runs: list[Sequence[tuple[int, int]]] = []
+        self.made = zeros(64)
         self.asked: list[array[int]] = []
-        self.sooner: list[int] = []
+        self.shapes_room = 64
+        self.shape_bases, self.shape_reaches, self.shape_needs = zeros(64), zeros(64), zeros(64)
+        self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(64), zeros(64), zeros(64)
+        self.shapes = self.lasting = self.flags = self.groups = self.planned = zeros(1)
+        self.nodes: placement.Nodes | None = None  # who places shares of nodes
         self.reach_nodes = zeros(64)
-        self.put_behind = self.ragged = False
+        self.put_behind = self.ragged = self.searched = False
         self.tests = self.end_of_walk = 0
-        self.stop_at = self.segments = NEVER
+        self.stop_at = self.segments = self.most_planned = NEVER
+        self.rejected = self.expected = -1
 
     def restart(
         self, up: int, idle: int, now: int, begin: int, end: int, resolution: int, window: int, linear: int,
@@ -437,6 +447,9 @@ class Cycle:
         """A cycle begins; the running jobs have been told of (`runs`), or `nodes` know of them and place shares."""
         atoms = self.atoms
         self.nodes = nodes
+        self.serial += 1
+        for number in range(len(self.known_runs)):
+            self.made[number] = -1
         if n_nodes > len(self.reach_nodes):
             self.reach_nodes = zeros(n_nodes)
         self.up, self.idle, self.now, self.end = up, idle, now, end
@@ -457,6 +470,11 @@ class Cycle:
         """Nobody runs."""
         self.n_running = 0
 
+    def hold(self, holders: Sequence[tuple[int, int, int, Sequence[tuple[int, int]]]]) -> None:
+        """All jobs that run: (end, id, nodes, runs), as `runs` has them."""
+        for end, job_id, size, nodes in holders:
+            self.runs(end, job_id, size, nodes)
+
     def runs(self, end: int, job_id: int, size: int, nodes: Sequence[tuple[int, int]]) -> None:
         """A job runs until `end`, by its limit, on the `size` nodes of these runs; told in order of (end, id)."""
         if self.n_running == self.more:
@@ -465,20 +483,64 @@ class Cycle:
         self.ends[k], self.ids[k], self.holds[k], self.held[k] = end, job_id, size, self.atoms.make(nodes)
         self.n_running += 1
 
-    def knows(self, shape: int, base: int, reach: int, need: int, most: int) -> None:
-        """Records of that shape take `need` nodes of the set `reach`, as `find` has it."""
-        while shape >= len(self.shape_needs):
+    def forget(self) -> None:
+        """No set and no shape is known."""
+        self.known_runs = []
+        self.asked = []
+
+    def learn_set(self, runs: Sequence[tuple[int, int]]) -> None:
+        """One more set is known, of these runs: the next in number from 0."""
+        number = len(self.known_runs)
+        if number == len(self.made):
+            made = self.made
+            self.made = zeros(2 * number)
+            for i in range(number):
+                self.made[i] = made[i]
+        self.known_runs.append(runs)
+        self.made[number] = -1
+
+    def learn(self, base: int, reach: int, need: int, most: int, asked: array[int]) -> None:
+        """One more shape is known: the next in number from 0.
+
+        Parameters
+        ----------
+        base, reach
+            Numbers of known sets: the nodes of the partition, and those of them that could serve it.
+        need, most
+            Nodes it takes where it has whole ones, as `find` has it.
+        asked
+            What it asks of each node, as `placement` has it; nothing where that serves it not.
+        """
+        shape = len(self.asked)
+        if shape == self.shapes_room:
             self._more_shapes()
         self.shape_bases[shape], self.shape_reaches[shape] = base, reach
         self.shape_needs[shape], self.shape_mosts[shape] = need, most
+        self.shape_bounded[shape] = 0
+        self.asked.append(asked)
 
-    def knows_share(self, shape: int, base: int, reach: int, asked: array[int], bound: int) -> None:
-        """Records of that shape ask for shares of the set `reach`, and find them no sooner than at `bound`."""
-        self.knows(shape, base, reach, asked[0], asked[1])
-        while len(self.asked) <= shape:
-            self.asked.append(zeros(0))
-            self.sooner.append(0)
-        self.asked[shape], self.sooner[shape] = asked, bound
+    def _set_of(self, number: int) -> int:
+        """The known set of that number, without nodes that are not up."""
+        s = self.made[number]
+        if s < 0:
+            s = self.atoms.make(self.known_runs[number])
+            self.atoms.keep(s, self.up)
+            self.made[number] = s
+        return s
+
+    def _soonest(self, shape: int, reach: int) -> int:
+        """An instant before which no share of the set `reach` can be had, as counting tells."""
+        assert self.nodes is not None
+        if self.shape_bounded[shape] != self.serial:
+            gone = self.nodes.enough_after(self.reach_nodes[: self._nodes_of(reach)], self.asked[shape])
+            bound = self.now
+            if gone < 0:
+                bound = NEVER
+            elif gone:
+                bound = self.nodes.ends[gone - 1]
+            self.shape_bounds[shape] = bound
+            self.shape_bounded[shape] = self.serial
+        return self.shape_bounds[shape]
 
     def _nodes_of(self, s: int) -> int:
         """The nodes of set `s`, into `reach_nodes`; how many."""
@@ -493,13 +555,16 @@ class Cycle:
         return n
 
     def _more_shapes(self) -> None:
-        old = len(self.shape_needs)
         bases, reaches, needs, mosts = self.shape_bases, self.shape_reaches, self.shape_needs, self.shape_mosts
-        self.shape_bases, self.shape_reaches = zeros(2 * old), zeros(2 * old)
-        self.shape_needs, self.shape_mosts = zeros(2 * old), zeros(2 * old)
+        bounds, bounded, old = self.shape_bounds, self.shape_bounded, self.shapes_room
+        self.shapes_room *= 2
+        room = self.shapes_room
+        self.shape_bases, self.shape_reaches, self.shape_needs = zeros(room), zeros(room), zeros(room)
+        self.shape_mosts, self.shape_bounds, self.shape_bounded = zeros(room), zeros(room), zeros(room)
         for i in range(old):
             self.shape_bases[i], self.shape_reaches[i] = bases[i], reaches[i]
             self.shape_needs[i], self.shape_mosts[i] = needs[i], mosts[i]
+            self.shape_bounds[i], self.shape_bounded[i] = bounds[i], bounded[i]
 
     # -- the node space ---------------------------------------------------------------------------------------------
 
@@ -613,14 +678,15 @@ class Cycle:
 
     def could_start(self, shape: int, limit: int) -> bool:
         """Whether the nodes a job of that shape needs are idle and in no plan's way for `limit` seconds."""
-        need = self.shape_needs[shape]
+        reach = self._set_of(self.shape_reaches[shape])
         if self.nodes is not None:
-            self.atoms.both(self.some, self.free_for(limit), self.shape_reaches[shape])
+            self.atoms.both(self.some, self.free_for(limit), reach)
             return self.nodes.fits(self.reach_nodes[: self._nodes_of(self.some)], self.asked[shape])
+        need = self.shape_needs[shape]
         if need < 0 or need > self.most[0]:
             return False
         self.atoms.both(self.some, self.free_for(limit), self.idle)
-        return self.atoms.common(self.some, self.shape_reaches[shape]) >= need
+        return self.atoms.common(self.some, reach) >= need
 
     # -- the running jobs -------------------------------------------------------------------------------------------
 
@@ -749,21 +815,21 @@ class Cycle:
         begin, now_only, put_off
             As `Search.find` has them; `put_off` is -1 where no start was tried.
         """
-        base, reach = self.shape_bases[shape], self.shape_reaches[shape]
+        base, reach = self._set_of(self.shape_bases[shape]), self._set_of(self.shape_reaches[shape])
         need, most = self.shape_needs[shape], self.shape_mosts[shape]
+        if self.nodes is not None:
+            need = self.asked[shape][0]
         self.kind = NOTHING_
         if need < 0:
             return NOTHING_
         trying = begin if begin > self.now else self.now
         bound = self.now
-        if self.nodes is not None:
-            bound = self.sooner[shape]
-        else:
+        if self.nodes is not None and not now_only:
+            bound = self._soonest(shape, reach)
+        elif not now_only:
             p = first_from(self.most, 0, self.n_running + 1, need)
             if 0 < p <= self.n_running:
                 bound = self.ends[p - 1]
-        if now_only:
-            bound = self.now
         self.shape = shape
         while trying:
             trying = self._find_from(trying, base, reach, need, most, limit, bound, now_only, put_off)
@@ -904,28 +970,48 @@ class Cycle:
 
     # -- the walk ---------------------------------------------------------------------------------------------------
 
-    def watch(self, shapes: array[int], lasting: array[int], flags: array[int]) -> None:
-        """The records to walk, as columns: shape, seconds, and flags (`ASKS`, `UNSEEN`, `SEEN`, `BARRED`)."""
-        self.shapes, self.lasting, self.flags = shapes, lasting, flags
+    def watch(
+        self, shapes: array[int], lasting: array[int], flags: array[int], groups: array[int], planned: array[int],
+        expected: int,
+    ) -> None:  # fmt: skip
+        """The records to walk, as columns: shape, seconds, flags (`ASKS`, `UNSEEN`, `SEEN`, `BARRED`), array.
+
+        Arrays by number, -1 of a record of none; `planned` has how many plans each has. `expected`: when the first
+        record is known to be planned for, -1 if that is not known.
+        """
+        self.shapes, self.lasting, self.flags, self.groups, self.planned = shapes, lasting, flags, groups, planned
+        self.rejected, self.expected = -1, expected
 
     def walk(self, at: int, last: int) -> int:
         """Plan the records from `at` to `last` in order; where it ends: at a record somebody else has to look at.
 
-        These are those with `ASKS`, that would start, or whose plan somebody sees. After each plan those at the end
-        that could start no more are left out; then `end_of_walk` is before `last`.
+        These are those with `ASKS`, that would start, or whose plan somebody sees and does not know. After each plan
+        those at the end that could start no more are left out; then `end_of_walk` is before `last`.
         """
+        self.searched = False
         while at <= last:
-            flags = self.flags[at]
-            if self.tests >= self.stop_at or self.n >= self.segments or flags & ASKS_:
+            flags, group = self.flags[at], self.groups[at]
+            if self.tests >= self.stop_at or self.n >= self.segments:
                 break
-            if not flags & BARRED_:
-                kind = self.find(self.shapes[at], self.lasting[at], 0, False, -1)
-                if kind == START_ or (kind == PLANNED_ and flags & UNSEEN_) or (kind == NOTHING_ and flags & SEEN_):
+            # tasks stand for each other: after one without a plan the others are not tried
+            spent = group >= 0 and (group == self.rejected or self.planned[group] >= self.most_planned)
+            if not spent:
+                if flags & ASKS_:
                     break
-                self.tests += 1
-                if kind == PLANNED_:
-                    self.take(self.first, self.last, self.chosen)
-                    last = self._last_startable(at, last)
+                if not flags & BARRED_:
+                    kind = self.find(self.shapes[at], self.lasting[at], 0, False, -1)
+                    news = flags & UNSEEN_ != 0 and not (at == 0 and self.start == self.expected)
+                    if kind == START_ or (kind == PLANNED_ and news) or (kind == NOTHING_ and flags & SEEN_):
+                        self.searched = True
+                        break
+                    self.tests += 1
+                    if kind == PLANNED_:
+                        self.take(self.first, self.last, self.chosen)
+                        if group >= 0:
+                            self.planned[group] += 1
+                        last = self._last_startable(at, last)
+                    elif group >= 0:
+                        self.rejected = group
             at += 1
         self.end_of_walk = last
         return at

@@ -13,6 +13,7 @@ cpdef object zeros(int64_t n)
 cdef class Nodes:
     cdef public int64_t n_kinds, gres_room, n_gres, count_room, n_counts
     cdef public int64_t[::1] now_gres, free_gres, gres_kind, gres_begins, counts, first_gres
+    cdef public int64_t total, n_offering
     cdef public int64_t n, n_jobs, job_room, room, n_left, n_chosen
     cdef public bint exclusive
     cdef public int64_t rem_cpus, rem_max, rem_nodes, min_rem, room_nodes
@@ -38,11 +39,14 @@ cdef class Nodes:
     cpdef int64_t enough_after(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef int64_t _at_ends(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef int64_t _in_batches(self, int64_t[::1] reach, int64_t[::1] asked, int64_t linear) noexcept
+    cdef void _enter(self, int64_t[::1] reach) noexcept
+    cdef void _leave(self, int64_t[::1] reach) noexcept
+    cdef bint _enough_offered(self, int64_t[::1] asked) noexcept
     cdef bint _touches(self, int64_t k) noexcept
     cdef int64_t _next(self, int64_t at) noexcept
-    cdef int64_t _release(self, int64_t first, int64_t last) noexcept
+    cdef int64_t _release(self, int64_t first, int64_t last, int64_t[::1] asked) noexcept
     cdef bint _attempt(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
-    cdef bint _offers(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
+    cdef void _offers(self, int64_t[::1] reach, int64_t[::1] asked) noexcept
     cdef bint _evaluate(self, int64_t alive) noexcept
     cdef bint _choose(self) noexcept
     cdef int64_t _find_sets(self) noexcept

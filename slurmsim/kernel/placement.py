@@ -47,7 +47,9 @@ class Nodes:
         self.free_cpus, self.free_mem, self.open = zeros(n), zeros(n), zeros(n)
         self.n_kinds = n_kinds
         self.now_gres, self.free_gres = zeros(n * n_kinds + 1), zeros(n * n_kinds + 1)
+        # what nodes offer the request at hand, all together, and how many of them offer anything
         self.inside, self.offered = zeros(n), zeros(n)
+        self.total = self.n_offering = 0
         self.now_jobs, self.jobs_there = zeros(n), zeros(n)
         self.n_jobs = 0
         self.job_room, self.room = 64, 256
@@ -155,7 +157,7 @@ class Nodes:
         return self._attempt(reach, asked)
 
     def _present(self, reach: array[int], asked: array[int]) -> None:
-        """What is free of the nodes `reach` is what is free now."""
+        """What is free of the nodes `reach`, and what they offer the request, is as it is now."""
         for i in range(len(reach)):
             node = reach[i]
             self.free_cpus[node], self.free_mem[node] = self.now_cpus[node], self.now_mem[node]
@@ -165,6 +167,24 @@ class Nodes:
                 base = kind * self.n
                 for i in range(len(reach)):
                     self.free_gres[base + reach[i]] = self.now_gres[base + reach[i]]
+        self.total = self.n_offering = 0
+        for i in range(len(reach)):
+            node = reach[i]
+            cpus = self._offer(node, asked)
+            self.offered[node] = cpus
+            self.total += cpus
+            self.n_offering += cpus > 0
+
+    def _enter(self, reach: array[int]) -> None:
+        """The nodes `reach` are those that matter until `_leave`; no job is known to touch one of them."""
+        for i in range(len(reach)):
+            self.inside[reach[i]] = 1
+        for k in range(self.n_jobs):
+            self.touched[k] = -1
+
+    def _leave(self, reach: array[int]) -> None:
+        for i in range(len(reach)):
+            self.inside[reach[i]] = 0
 
     def future(self, reach: array[int], asked: array[int], linear: int, exact: bool) -> int:
         """How many jobs must be gone for a request to fit on the nodes `reach`, 0: it fits now; -1: it never does.
@@ -173,13 +193,9 @@ class Nodes:
         """
         if self.fits(reach, asked):
             return 0
-        for i in range(len(reach)):
-            self.inside[reach[i]] = 1
-        for k in range(self.n_jobs):
-            self.touched[k] = -1
+        self._enter(reach)
         found = self._at_ends(reach, asked) if exact else self._in_batches(reach, asked, linear)
-        for i in range(len(reach)):
-            self.inside[reach[i]] = 0
+        self._leave(reach)
         return found
 
     def enough_after(self, reach: array[int], asked: array[int]) -> int:
@@ -188,32 +204,21 @@ class Nodes:
         A request fits no sooner on these nodes, nor on some of them: what nodes offer only grows as jobs go.
         """
         self._present(reach, asked)
-        total, n = 0, 0
-        for i in range(len(reach)):
-            node = reach[i]
-            self.inside[node] = 1
-            self.offered[node] = self._offer(node, asked)
-            total += self.offered[node]
-            n += self.offered[node] > 0
+        if self._enough_offered(asked):
+            return 0
+        self._enter(reach)
         found = -1
-        if total >= asked[MIN_CPUS_] and n >= asked[MIN_NODES_]:
-            found = 0
-        for k in range(self.n_jobs if found < 0 else 0):
-            self.touched[k] = -1
-            self._release(k, k + 1)
-            for i in range(self.begins[k], self.begins[k + 1]):
-                node = self.held[i]
-                if self.inside[node]:
-                    cpus = self._offer(node, asked)
-                    total += cpus - self.offered[node]
-                    n += (cpus > 0) - (self.offered[node] > 0)
-                    self.offered[node] = cpus
-            if total >= asked[MIN_CPUS_] and n >= asked[MIN_NODES_]:
+        for k in range(self.n_jobs):
+            self._release(k, k + 1, asked)
+            if self._enough_offered(asked):
                 found = k + 1
                 break
-        for i in range(len(reach)):
-            self.inside[reach[i]] = 0
+        self._leave(reach)
         return found
+
+    def _enough_offered(self, asked: array[int]) -> bool:
+        """Whether counting leaves it possible that the request fits."""
+        return self.total >= asked[MIN_CPUS_] and self.n_offering >= asked[MIN_NODES_]
 
     def _at_ends(self, reach: array[int], asked: array[int]) -> int:
         last = -1
@@ -222,12 +227,12 @@ class Nodes:
             if not self._touches(k):
                 continue
             if last >= 0 and self.ends[k] != self.ends[last]:
-                done = self._release(done, last + 1)
+                done = self._release(done, last + 1, asked)
                 if self._attempt(reach, asked):
                     return last + 1
             last = k
         if last >= 0:
-            self._release(done, last + 1)
+            self._release(done, last + 1, asked)
             if self._attempt(reach, asked):
                 return last + 1
         return -1
@@ -249,9 +254,9 @@ class Nodes:
                 p = n
                 while not self._touches(p - 1):
                     p -= 1
-                self._release(done, p)
+                self._release(done, p, asked)
                 return p if self._attempt(reach, asked) else -1
-            done = self._release(done, p)
+            done = self._release(done, p, asked)
             if self._attempt(reach, asked):
                 return p
             window = window + linear if linear else window * 2
@@ -275,8 +280,8 @@ class Nodes:
             at += 1
         return at
 
-    def _release(self, first: int, last: int) -> int:
-        """The jobs from `first` to before `last` are gone."""
+    def _release(self, first: int, last: int, asked: array[int]) -> int:
+        """The jobs from `first` to before `last` are gone: what their nodes inside offer is more."""
         for k in range(first, last):
             if not self._touches(k):
                 continue
@@ -291,6 +296,13 @@ class Nodes:
                     self.free_mem[node] += self.held_mem[i]
             if not self.whole[k]:
                 self._release_gres(k)
+            for i in range(self.begins[k], self.begins[k + 1]):
+                node = self.held[i]
+                if self.inside[node]:
+                    cpus = self._offer(node, asked)
+                    self.total += cpus - self.offered[node]
+                    self.n_offering += (cpus > 0) - (self.offered[node] > 0)
+                    self.offered[node] = cpus
         return last
 
     def _release_gres(self, k: int) -> None:
@@ -307,8 +319,9 @@ class Nodes:
 
         When the first evaluation fails, nodes offering no more than 1, 2, 3, … CPUs are given up step by step.
         """
-        if not self._offers(reach, asked):
+        if not self.n_offering or not self._enough_offered(asked):
             return False
+        self._offers(reach, asked)
         alive = self.n_left
         if self._evaluate(alive):
             return True
@@ -335,27 +348,22 @@ class Nodes:
                 return False
         return False
 
-    def _offers(self, reach: array[int], asked: array[int]) -> bool:
-        """The candidates, and the CPUs each can offer the request; whether they could be enough."""
-        n, total = 0, 0
+    def _offers(self, reach: array[int], asked: array[int]) -> None:
+        """The candidates are the nodes that offer something."""
+        n = 0
         for i in range(len(reach)):
             node = reach[i]
-            cpus = self._offer(node, asked)
-            if not cpus:
+            if not self.offered[node]:
                 continue
             weight = self.weight[node]
             if asked[N_DEMANDS_]:
                 weight = weight * (NEAR_ + 1) + NEAR_ - self._near(node, asked)
-            self.node[n], self.left[n], self.weigh[n], self.gone[n] = node, cpus, weight, 0
-            total += cpus
+            self.node[n], self.left[n], self.weigh[n], self.gone[n] = node, self.offered[node], weight, 0
             n += 1
         self.n_left = n
         self.min_nodes, self.target_nodes, self.most_nodes = asked[MIN_NODES_], asked[TARGET_NODES_], asked[MAX_NODES_]
         self.min_cpus, self.least, self.exclusive = asked[MIN_CPUS_], asked[LEAST_CPUS_], asked[EXCLUSIVE_] != 0
-        if n == 0 or total < self.min_cpus:
-            return False
         self.core = self.grain[self.node[0]]
-        return True
 
     def _offer(self, node: int, asked: array[int]) -> int:
         """CPUs a node can offer the request (`Placer._usable`, `gres.offer`); 0: none."""

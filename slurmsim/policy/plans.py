@@ -61,8 +61,9 @@ class RequestView(Protocol):
 class PlannedRecord(RecordView, Protocol):
     """A record and its `request`; `shape` is what that was called up to release 0.5, warns, and goes with the next one.
 
-    `single`: it shares its fate with no other record (of an array, or of the same job in another partition), and asks
-    for nothing but nodes and what is on them; `alone`: moreover counting nodes decides whether it fits.
+    `single`: it shares its fate with no other record but those of tasks of its array (not with one of the same job in
+    another partition), and asks for nothing but nodes and what is on them; `alone`: with none at all, and counting
+    nodes decides whether it fits.
     """
 
     @property

@@ -116,3 +116,51 @@ def shared_world(seed: int) -> World:
             fact = Submit(replace(fact.sub, request=request))
         facts.append((at, fact))
     return replace(world, lines=lines, facts=facts)
+
+
+def with_arrays(world: World, seed: int) -> World:
+    """The same jobs, many of them arrays of a few tasks, some with ``%N`` or split over the queue by their priority."""
+    draw = random.Random(seed)
+    resv = draw.choice(("", "", ",bf_max_job_array_resv=1", ",bf_max_job_array_resv=2"))
+    lines = [line + resv if line.startswith("SchedulerParameters=") else line for line in world.lines]
+    numbers: dict[int, int] = {}  # of the first task of what was a job
+    facts: list[tuple[int, Fact]] = []
+    runs: dict[int, int] = {}
+    for at, fact in world.facts:
+        if isinstance(fact, Cancel):
+            fact = Cancel(numbers[fact.job_id])
+        elif isinstance(fact, Submit):
+            old, first = fact.sub, len(runs) + 1
+            numbers[old.job_id] = first
+            tasks = draw.choice((1, 1, 2, 3, 6))
+            limit = draw.choice((None, None, 1, 2))
+            for k in range(tasks):
+                runs[first + k] = draw.choice((world.runs[old.job_id], 30))
+                array = {"array_job_id": first, "array_task_id": k, "array_limit": limit} if tasks > 1 else {}
+                nice = draw.choice((old.nice, old.nice, 3))
+                facts.append((at, Submit(replace(old, job_id=first + k, nice=nice, **array))))
+            continue
+        facts.append((at, fact))
+    return replace(world, lines=lines, facts=facts, runs=runs)
+
+
+def in_two_pools(world: World, seed: int) -> World:
+    """The same jobs on nodes cut in two, some of them in the other partition."""
+    draw = random.Random(seed)
+    lines, half = [], 1
+    for line in world.lines:
+        if line.startswith("NodeName=n[1-"):
+            half = int(line[len("NodeName=n[1-") :].partition("]")[0]) // 2
+        if line.startswith("PartitionName=all"):
+            lines.append(line.replace("Nodes=ALL", f"Nodes=n[1-{half}]"))
+            lines.append(f"PartitionName=other Nodes=n[{half + 1}-{2 * half}] MaxTime=60")
+        elif not line.startswith("PartitionName="):
+            lines.append(line)
+    facts = []
+    for at, fact in world.facts:
+        if isinstance(fact, Submit):
+            nodes = min(fact.sub.request.min_nodes, half)
+            request = replace(fact.sub.request, min_nodes=nodes, max_nodes=nodes)
+            fact = Submit(replace(fact.sub, request=request, partitions=draw.choice(((), (), ("other",)))))
+        facts.append((at, fact))
+    return replace(world, lines=lines, facts=facts)

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 from bare_loop import World, drive, worlds
-from busy_worlds import BACKFILL, busy_world, shared_world
+from busy_worlds import BACKFILL, busy_world, shared_world, with_arrays
 from hypothesis import given
 from hypothesis import strategies as st
 from random_worlds import read_conf
@@ -65,6 +65,12 @@ def same(world: World, form: str, *, first: str = ON_ATOMS, second: str = ON_NOD
 def test_planning_on_atoms(form: str, seed: int, everything: bool) -> None:
     more = ",plan_all=1" if everything else ""
     same(busy_world(seed), form, first=ON_ATOMS + more, second=ON_NODES + more)
+
+
+@FORMS
+@given(seed=st.integers(0, 10**9), shared=st.booleans())
+def test_planning_arrays(form: str, seed: int, shared: bool) -> None:
+    same(with_arrays(shared_world(seed) if shared else busy_world(seed), seed), form)
 
 
 @FORMS

@@ -224,7 +224,9 @@ class Controller:
         wishes = Wishes(state, self.watts, self.reshaping)
         self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, wishes)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states)
-        self.main = MainScheduler(WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order))
+        self.main = MainScheduler(
+            WalkParts(state, test, runs, pending_reasons, waiting.dequeue, self.host.in_order, self.eligibility.arrays)
+        )
         self._reserved_jobs = ReservedJobs(state, waiting.reserved_jobs, test, runs)
         self.admission = Admission(
             state, waiting, self.accounting, self.priority, self.access, self.qos_flags, self.eligibility,

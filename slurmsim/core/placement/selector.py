@@ -17,7 +17,7 @@ from slurmsim.core.placement.node_release_times import NodeReleaseTimes
 from slurmsim.core.placement.placer import Placer
 from slurmsim.core.placement.shares import Shares
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.node_table import NodeTable
+from slurmsim.core.records.node_table import Allocation, NodeTable
 from slurmsim.core.records.value import Value
 
 NEVER = 1 << 60
@@ -99,6 +99,16 @@ class Selector(Placer):
             return super().fits(request, within)
         mask = request.candidates & self.table.up
         return self.shares.fits(request, self._indices(mask if within is None else mask & within), self)
+
+    def place(
+        self, request: CompiledRequest, free: FreeState, within: Bitmap | None = None, *, rough: bool = False,
+        later: bool = False, prefer: Bitmap = 0, heavier: Bitmap = 0,
+    ) -> Allocation | None:  # fmt: skip
+        """As `Placer.place`; where the kernel knows that there is no place none is looked for."""
+        plain = free is self.table and not (request.by_count or prefer or heavier)
+        if plain and not later and self.shares.serves(request, self) and not self.fits(request, within):
+            return None
+        return super().place(request, free, within, rough=rough, later=later, prefer=prefer, heavier=heavier)
 
     def future(
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, *,

@@ -63,7 +63,7 @@ class Shares:
 
     def fits(self, request: CompiledRequest, reach: IntArray, selector: Selecting) -> bool:
         """Whether `request` could start now on the nodes `reach`, which are up."""
-        return bool(self._up_to_date(selector).fits(reach, request.columns))
+        return bool(self._with_free(selector).fits(reach, request.columns))
 
     def future(
         self, request: CompiledRequest, reach: IntArray, running: Sequence[tuple[int, int, Job]], exact: bool,
@@ -94,9 +94,13 @@ class Shares:
             found = self._bounds[request] = int(self.with_jobs(running, selector).enough_after(reach, request.columns))
         return found
 
+    def up_to_date(self, selector: Selecting) -> Any:
+        """The kernel's nodes, if they have all that is free now and all running jobs; else None."""
+        return self._nodes if self._told == self._current == selector.forgotten else None
+
     def with_jobs(self, running: Sequence[tuple[int, int, Job]], selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now and the running jobs."""
-        nodes = self._up_to_date(selector)
+        nodes = self._with_free(selector)
         if self._told != selector.forgotten:
             self._told = selector.forgotten
             for end, _, job in running:
@@ -107,7 +111,7 @@ class Shares:
                     nodes.has(kind, _column(np.full(alloc.n_nodes, count) if isinstance(count, int) else count))
         return nodes
 
-    def _up_to_date(self, selector: Selecting) -> Any:
+    def _with_free(self, selector: Selecting) -> Any:
         """The kernel's nodes, with what is free now."""
         table = self.table
         if self._nodes is None:

@@ -97,10 +97,12 @@ class FoundCpus:
     def _cpus_found(self, record: Record) -> int:
         """What the record's job would get on nodes that are alike; else what it is planned on, or asks for."""
         job, request, table = record.job, record.request, self.state.table
-        members = to_indices(request.candidates)
-        unit = table.cpus[members] if request.whole else table.grain[members]
-        if len(unit) and (unit == unit[0]).all():
-            each = int(unit[0])
+        each = request.cpus_each if request.whole and request.candidates else 0
+        if not each:
+            members = to_indices(request.candidates)
+            unit = table.cpus[members] if request.whole else table.grain[members]
+            each = int(unit[0]) if len(unit) and (unit == unit[0]).all() else 0
+        if each:
             n_units = max(-(-request.min_cpus // each), request.min_nodes)
             if request.whole and request.tasks_per_node and request.n_tasks:
                 n_units = max(n_units, -(-request.n_tasks // request.tasks_per_node))

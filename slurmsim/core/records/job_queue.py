@@ -33,9 +33,9 @@ _key = attrgetter("key")
 class Record:
     """One job in one partition, as the scheduler walks it.
 
-    `single`: it shares its fate with no other record (of an array, or of the same job in another partition), and asks
-    for nothing but nodes and what is on them; `alone`: moreover counting nodes decides whether it fits. `unreserved`:
-    its QOS lets backfill keep no place for it (NoReserve).
+    `single`: it shares its fate with no other record but those of tasks of its array (not with one of the same job in
+    another partition), and asks for nothing but nodes and what is on them; `alone`: with none at all, and counting
+    nodes decides whether it fits. `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
     """
 
     __slots__ = (
@@ -51,11 +51,11 @@ class Record:
     ) -> None:  # fmt: skip
         self.job, self.partition, self.request, self.reservation = job, partition, request, reservation
         self.need = request.unit_need  # asked for at every pass
-        plain = len(job.partitions) == 1 and job.sub.array_task_id is None and not (job.claims or job.time_min_s)
+        plain = len(job.partitions) == 1 and not (job.claims or job.time_min_s)
         qos = job.qos_spec
         self.unreserved = qos is not None and "NoReserve" in qos.flags
         self.single = plain and not self.unreserved
-        self.alone = self.single and request.by_count
+        self.alone = self.single and request.by_count and job.sub.array_task_id is None
         self.standing: Any = None  # what limits know of it
         self.slot = -1  # place in the columns that watch the queue
         self.set_priority(priority, fifo)

@@ -6,6 +6,7 @@ Mirrors the loop of _schedule in src/slurmctld/job_scheduler.c (22.05).
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from slurmsim.core.state.triggers import number
 from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason
 
 if TYPE_CHECKING:
+    from slurmsim.core.queue.job_array import JobArrays
     from slurmsim.core.records.job import Job
     from slurmsim.core.records.reservation import Reservation
     from slurmsim.core.scheduling.may_start import StartTest
@@ -46,15 +48,18 @@ class WalkParts:
         Takes a job out of the queue that can never start.
     in_order
         The order in which the policy wants the queue walked.
+    arrays
+        The job arrays there are.
     """
 
     def __init__(
         self, state: ControllerState, test: StartTest, runs: RunWay, pending_reasons: PendingReasons,
         dequeue: Callable[[Job], int], in_order: Callable[[list[Record]], list[Record]],
+        arrays: JobArrays,
     ) -> None:  # fmt: skip
         parameters = state.spec.scheduler_parameters
         self.state, self.test, self.runs, self.pending_reasons = state, test, runs, pending_reasons
-        self.dequeue, self.in_order = dequeue, in_order
+        self.dequeue, self.in_order, self.arrays = dequeue, in_order, arrays
         self.depth = number(parameters, "default_queue_depth", 100)
         self.part_depth = number(parameters, "partition_job_depth", 0)
         self.max_start = number(parameters, "sched_max_job_start", 0)
@@ -185,45 +190,50 @@ class MainPass:
         changed, and of reasons only those of `fresh` jobs can change. False when that does not hold.
         """
         state = self.state
-        if self.s.part_depth or self.reordered or len(state.queue.pools) > 1 or state.queue.arrange is not None:
+        if self.s.part_depth or self.reordered or state.queue.arrange is not None:
             return False
         if state.reserved.all and any(record.reservation is not None for record in self.records[at + 1 :]):
             return False  # nobody ahead keeps a reservation's own jobs back
-        last = self.records[-1]
         ends_early = self.limit is not None and self.examined + len(self.records) - at - 1 > self.limit
-        if ends_early:
-            found = self._last_looked_at(at)
-            if found is None:
+        if ends_early or self.s.arrays.by_id or len(state.queue.pools) > 1:
+            if self.test.preemption is not None:
                 return False
-            last = found
-        key = self.records[at].key
+            self._count_on(at)
+            return True
+        key, last = self.records[at].key, self.records[-1].key
         fresh = [record for job_id in state.queue.fresh for record in state.queue.jobs[job_id]]
-        for record in sorted([record for record in fresh if key < record.key <= last.key], key=_key):
-            rule, text = self.test.refusal(record, MAIN, self.usable, ahead=True)
-            if rule == AHEAD:
-                self._behind(record)
-            else:
-                self._refused(record, rule, text)
-        if ends_early and self.limit is not None:
-            self.examined = self.limit + 1
+        for record in sorted([record for record in fresh if key < record.key <= last], key=_key):
+            self._say_behind(record)
         return True
 
-    def _last_looked_at(self, at: int) -> Record | None:
-        """The record with which default_queue_depth ends this pass; None if that takes more than counting."""
-        if self.limit is None or self.test.preemption is not None:
-            return None
-        left = self.limit + 1 - self.examined
-        if left == 0:
-            return self.records[at]
-        for record in self.records[at + 1 :]:
+    def _count_on(self, at: int) -> None:
+        """Settle those after record `at` one by one, as far as default_queue_depth reaches."""
+        limit, fresh, array = self.limit, self.state.queue.fresh, self.array
+        before = self.records[at].job
+        for record in islice(self.records, at + 1, None):
             job = record.job
-            if job.sub.array_task_id is not None:
-                return None  # of a rejected array only one task is a candidate
-            if job.state == JobState.PENDING and job.queued:
-                left -= 1
-                if left == 0:
-                    return record
-        return None
+            if job.queued and job.state == JobState.PENDING:
+                following = None
+                if job.sub.array_task_id is not None:
+                    following = (job.array_key, record.partition.index, record.reservation)
+                if following is not None and following == array:  # of a rejected array only one task is a candidate
+                    self.state.set_reason(job, before.reason)
+                else:
+                    array = following
+                    if limit is not None and self.examined > limit:
+                        break
+                    self.examined += 1
+                    if job.id in fresh:
+                        self._say_behind(record)
+            before = job
+
+    def _say_behind(self, record: Record) -> None:
+        """Set the reason of one that waits behind others."""
+        rule, text = self.test.refusal(record, MAIN, self.usable, ahead=True)
+        if rule == AHEAD:
+            self._behind(record)
+        else:
+            self._refused(record, rule, text)
 
     # -- one candidate ----------------------------------------------------------------------------------------------
 

@@ -74,8 +74,9 @@ class SharedNodes:
 
     def placement(self) -> Any:
         """`slurmsim.kernel.placement.Nodes` as things are now."""
-        state = self._state
-        return state.selector.shares.with_jobs(state.occupants(), state.selector)
+        selector = self._state.selector
+        nodes = selector.shares.up_to_date(selector)
+        return selector.shares.with_jobs(self._state.occupants(), selector) if nodes is None else nodes
 
     def serves(self, request: CompiledRequest) -> bool:
         """Whether it can say where a request goes."""
