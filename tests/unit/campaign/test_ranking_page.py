@@ -13,7 +13,7 @@ from slurmsim.campaign.arena import html, leaderboard, markdown
 from slurmsim.campaign.conclusions import MEASURES, rankings
 from slurmsim.campaign.pages import differences, ranking_page
 from slurmsim.campaign.sweep import Sweep
-from slurmsim.campaign.view import as_text, cells
+from slurmsim.campaign.view import as_text, cells, class_rows
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.report import page
 
@@ -51,7 +51,10 @@ def cells_of(text: str) -> list[str]:
 def test_the_page_of_a_sweep_has_each_row_and_each_interval() -> None:
     found = rankings(frame(), "easy")
     text = ranking_page("<b>grid</b>", "24 of 24 cells are done.", found)
-    assert cells_of(text) == [cell for one in found for row in one.rows for cell in cells(row, one)]
+    assert cells_of(text) == [
+        cell for one in found
+        for row in (*(cells(row, one) for row in one.rows), *class_rows(one)[1:]) for cell in row
+    ]  # fmt: skip
     assert text.count('class="interval"') == 2 and "<i>fcfs" not in text and "<b>grid" not in text
     assert "Content-Security-Policy" in text and "<img" not in text
     for note in as_text(found).split("\n\n")[-1].splitlines():
