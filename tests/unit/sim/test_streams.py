@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def test_time_in_a_streams_buffer_is_told(tmp_path: Path) -> None:
     buffered = (jobs["submit"] - jobs["arrived"]).dropna()
     assert buffered.tolist() == [0, 3, 102, 201, 300]  # the log's job ran until 5
     assert trace.summary["mean_buffer_s"] == buffered.mean() == 121.2
-    assert "mean time in a stream&#x27;s buffer" in (out / "report.html").read_text(encoding="utf-8")
+    assert "mean time in a stream's buffer" in unescape((out / "report.html").read_text(encoding="utf-8"))
     assert validate_trace(out).failed == []
     alone = slurmsim.run(tmp_path / "log.swf", policy="fcfs", out=tmp_path / "alone", report=False)
     assert "mean_buffer_s" not in alone.summary
