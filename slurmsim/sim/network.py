@@ -284,7 +284,10 @@ class Network:
         if run_time < 0:
             return -1
         assert self._watts is not None
-        return max(0, self._watts.shapes[job.id].end_of(run_time) - int(self.env.now))
+        shape = self._watts.shapes.get(job.id)
+        if shape is None:  # it went on and met its limit in the same turn
+            return -1
+        return max(0, shape.end_of(run_time) - int(self.env.now))
 
     def _reshaped(self, job: Job) -> None:
         """`job` has other nodes or another cap, as a decision wants it."""

@@ -35,6 +35,12 @@ def test_no_schedule_exceeds_its_budget() -> None:
     print(f"{COUNT} schedules from seed {SEED}: {seen}")
 
 
+def test_a_job_that_goes_on_at_the_second_of_its_limit_ends() -> None:
+    """Both within one turn of the controller: one of 100,000 schedules has it."""
+    seen = Schedule(75352).run()
+    assert seen["suspended"] and seen["ended"] == 2
+
+
 def test_a_user_resumes_a_job_on_nodes_of_one_without_watts() -> None:
     """Whoever was suspended by a user has no nodes meanwhile; both then share them, and both end."""
     power = PowerSpec(budget=((0, MOST_MW), (30, 1000), (50, MOST_MW)))
