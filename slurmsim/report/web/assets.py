@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STYLES = ("page.css",)
 SCRIPTS = ("theme.js",)
 WORKBENCH_STYLES = ("vendored/uPlot.min.css", "vendored/tabulator_simple.min.css", "workbench.css")
-WORKBENCH_SCRIPTS = ("vendored/uPlot.iife.min.js", "vendored/tabulator.min.js", "report.js")
+WORKBENCH_SCRIPTS = ("vendored/uPlot.iife.min.js", "vendored/tabulator.min.js", "common.js", "report.js")
 
 
 @cache

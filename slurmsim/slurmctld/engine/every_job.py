@@ -42,9 +42,12 @@ def every_job(cluster: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]
     """Columns of all jobs in order of submission; with ``job_id`` of that one, or of that array's tasks.
 
     ``most`` limits the rows of an answer; ``further`` is what to ask ``after`` then, None where nothing is left.
+    ``newest`` leaves out all but the last so many places of the job table.
     """
     fields = [str(name) for name in arguments["fields"]]
     after = int(arguments["after"]) if arguments.get("after") is not None else -1
+    if arguments.get("newest") is not None:
+        after = max(after, cluster.place - int(arguments["newest"]) - 1)
     wanted = None if arguments.get("job_id") is None else int(arguments["job_id"])
     most = None if arguments.get("most") is None else max(1, int(arguments["most"]))
     found = _rows(cluster, fields, after, wanted)

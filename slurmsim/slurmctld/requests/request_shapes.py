@@ -154,7 +154,7 @@ REQUESTS: dict[str, Shape] = {
     "steps": _fields("fields", **_LOOK, **_JOB_ID, step_id=_STEP_ID),
     # looking
     "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE),
-    "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER),
+    "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER, newest=NUMBER),
     "nodes": _fields("fields", **_LOOK),
     "partitions": _fields("fields", **_LOOK),
     "reservations": _fields("fields", **_LOOK),
@@ -208,6 +208,7 @@ REQUESTS: dict[str, Shape] = {
     }),
     "down": _NONE,
     "status": _NONE,
+    "news": _fields("since", since=Whole(0, 1 << 62)),
     "log_call": _fields("argv", argv=_WORDS, rc=Whole(-(1 << 31), 0xFFFFFFFF), seconds=Real(0, 1e12),
                         faults=ListOf(Text(200), 1000)),
     "calls": _fields(command=TEXT),

@@ -109,7 +109,8 @@ class Server:
         self.log, self.trouble, self._fault_mark = CallLog(folder), TroubleLog(), FaultMark(folder)
         self._fault_mark.show(engine.faults.for_commands)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
-                     "reconfigure": self._reconfigure, "status": self._status}  # fmt: skip
+                     "reconfigure": self._reconfigure, "status": self._status, "news": self._tell_news}  # fmt: skip
+        self._news = 1  # grows with all that happens, for those who watch
         self._began = time.monotonic()
         self.holders = Holders(engine, self._client_gone)
         self._solver = Solver(self._solved)
@@ -277,7 +278,7 @@ class Server:
             if self._told_to_stop.is_set():  # cancelling would not do: wait_for loses it when work comes at once
                 return
             self._catch_up()
-            if self._waiting or self._more or self._changed & self._awaited():
+            if self._waiting or self._more or self._changed & self._awaited() or self._is_watched():
                 await asyncio.sleep(0)
             else:
                 with contextlib.suppress(TimeoutError):
@@ -289,6 +290,12 @@ class Server:
     def _awaited(self) -> set[int]:
         """Jobs of which somebody wants to have news."""
         return {core_id for one in self._parked for core_id in one.jobs or ()}
+
+    def _is_watched(self) -> bool:
+        """Whether somebody watches who has not been told of what happened."""
+        return any(
+            one.message["call"] == "news" and one.message["args"]["since"] < self._news for one in self._parked
+        )
 
     def _next(self) -> float:
         """The next instant at which something happens or somebody waits for."""
@@ -317,7 +324,7 @@ class Server:
         """Let the network run on to the present."""
         if self.clock.mode == FAST and not self._waiting:
             self._run_on(NEVER, stop_when_idle=True)
-        self.engine.network.advance(max(self.clock.now(), self.engine.now))
+        self._advance()
 
     def _run_on(self, target: float, *, stop_when_idle: bool) -> bool:
         """Jump from event to event up to `target`; False when there is more to do than a slice of real time allows."""
@@ -338,7 +345,13 @@ class Server:
 
     def _go_to(self, instant: float) -> None:
         self.clock.jump(instant)
-        self.engine.network.advance(max(self.clock.now(), self.engine.now))
+        self._advance()
+
+    def _advance(self) -> None:
+        """Let pass what has passed."""
+        now = max(self.clock.now(), self.engine.now)
+        self._news += self.engine.next_event() <= now
+        self.engine.network.advance(now)
 
     def _turn(self) -> None:
         """Carry out what is waiting, write it down, answer."""
@@ -409,6 +422,7 @@ class Server:
         call, arguments = str(message.get("call")), message.get("args") or {}
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
+        self._news += self.engine.next_event() <= now
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.last_id
         line, told = b"", self.engine.network.n_told
         try:
@@ -420,6 +434,7 @@ class Server:
                 self.engine.network.advance(now)
                 last_id = self.engine.last_id
                 note_decisions(self.engine, self.journal)  # what was decided before it stands before it
+                self._news += 1
             found = self.engine.execute(now, call, arguments, person)
         except Refusal as refusal:
             if self.engine.last_id != last_id and line:  # it used an id up, and may have left a record of it
@@ -527,6 +542,7 @@ class Server:
         elif action != "show":
             raise Refusal(f"no such action: {action}")
         if action != "show":
+            self._news += 1
             self._write_clock(durable=done)
         found = {"now": self.clock.now(), "mode": self.clock.mode, "rate": self.clock.rate}
         if not done:
@@ -534,6 +550,13 @@ class Server:
             # a script that really runs will say when it is over
             self._more |= not (self._solving or (action == "until-idle" and self._stands_still()))
         return found
+
+    def _tell_news(self, arguments: dict[str, Any], person: Person) -> Answer:
+        """Answered when something has happened since the number `since`: what it is now, and the clock."""
+        if int(arguments["since"]) >= self._news:
+            return {"wait": True}
+        clock = self.clock
+        return {"news": self._news, "now": clock.now(), "exact": clock.exact(), "mode": clock.mode, "rate": clock.rate}
 
     def _reconfigure(self, arguments: dict[str, Any], person: Person) -> Answer:
         """Go on under the files as they are now. Raises Refusal where that cannot be."""
