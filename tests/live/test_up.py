@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -102,12 +103,11 @@ def test_srun_and_salloc(up: Up) -> None:
 
 def test_of_a_client_that_is_killed_nobody_learns(up: Up) -> None:
     up.slurmsim("up", "--nodes", "1", "--cpus-per-node", "1", "--rate", "5")
-    with subprocess.Popen(["srun", "sleep", "600"], env=up.environ) as client:
-        up.wait_for("squeue -h -o '%i %T'", "1 RUNNING")
-        with subprocess.Popen(["salloc", "true"], env=up.environ, stderr=subprocess.PIPE) as waiting:
-            up.wait_for("squeue -h -j 2 -o '%i %T'", "2 PENDING")
-            waiting.kill()
-        client.kill()
+    with contextlib.ExitStack() as clients:
+        for words, shown in ((["srun", "sleep", "600"], "1 RUNNING"), (["salloc", "true"], "2 PENDING")):
+            client = clients.enter_context(subprocess.Popen(words, env=up.environ, stderr=subprocess.PIPE))
+            clients.callback(client.kill)
+            up.wait_for(f"squeue -h -t {shown[2:]} -o '%i %T'", shown)
     time.sleep(2)  # it would be missed after one
     assert up.run("squeue -h -S i -o '%i %T'") == "1 RUNNING\n2 PENDING\n"
     up.run("scancel 1")
