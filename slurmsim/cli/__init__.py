@@ -37,12 +37,15 @@ COMMANDS = (
     "parm",
     "bench",
     "inject",
+    "web",
     "live",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
 """The commands of the module ``live``."""
 OF_RUN = ("jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
+OF_WEB = ("starlette", "uvicorn")
+"""Packages of the extra ``web``."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -96,9 +99,10 @@ def _run(args: argparse.Namespace) -> int:
         return code
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
-        if name not in OF_RUN:
+        extra = "run" if name in OF_RUN else "web" if name in OF_WEB else None
+        if extra is None:
             raise
-        print(f"slurmsim: error: {name} is not installed: pip install 'slurmsim[run]'", file=sys.stderr)
+        print(f"slurmsim: error: {name} is not installed: pip install 'slurmsim[{extra}]'", file=sys.stderr)
         return 2
     except SlurmSimError as error:
         print(f"slurmsim: error: {error}", file=sys.stderr)

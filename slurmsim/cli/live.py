@@ -95,6 +95,10 @@ def _add_up(subparsers: Any) -> None:
     up.add_argument(
         "--salvage", action="store_true", help="go on with what can be read of a damaged journal, keeping the original"
     )
+    up.add_argument(
+        "--web", nargs="?", const="watch", choices=("watch", "control"),
+        help="serve a page to watch it too, or to change its clock, nodes and faults as well (slurmsim web)",
+    )  # fmt: skip
     up.add_argument("--foreground", action="store_true", help="stay in the foreground")
     up.set_defaults(func=run_up)
 
@@ -109,6 +113,10 @@ def run_up(args: argparse.Namespace) -> int:
     if args.streams is not None and exists(folder) and not (folder / STREAMS).is_file():
         raise ConfigError("the cluster was made without streams", field="--streams",
                           expected="another cluster with --state")  # fmt: skip
+    if args.web and args.foreground:
+        raise ConfigError(
+            "it does not go with --foreground", field="--web", expected="slurmsim web in another terminal"
+        )
     prepared = daemon.prepare(folder, _settings(args))
     if args.salvage and (folder / JOURNAL).is_file():
         print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
@@ -127,6 +135,10 @@ def run_up(args: argparse.Namespace) -> int:
     for line in warnings:
         print(line, file=sys.stderr)
     print(f'cluster in {folder}; eval "$(slurmsim env)" puts its commands on PATH, slurmsim shell opens a shell')
+    if args.web:
+        from slurmsim.live.web import start_page
+
+        print(f"page at {start_page(folder, may_change=args.web == 'control').url}")
     return 0
 
 

@@ -25,6 +25,7 @@ from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, U
 from slurmsim.releases import RELEASES
 
 if TYPE_CHECKING:
+    from slurmsim.live.web import Page
     from slurmsim.slurmctld.server.server import Server
 
 _CLOSE_S = 30.0  # the longest a single request of the engine may take
@@ -302,6 +303,15 @@ class Cluster:
         from slurmsim.live.waiting.explain import explain
 
         return Record(explain(self.folder, str(job), self.now, offers=offers))
+
+    def web(self, *, control: bool = False) -> Page:
+        """Serve a page to watch this cluster, in a process of its own: a context manager with the address as ``url``.
+
+        `control`: the page may change clock, nodes and faults. Raises OutputError. Needs the extra ``web``.
+        """
+        from slurmsim.live.web import start_page
+
+        return start_page(self.folder, may_change=control)
 
     def faults(self) -> list[Record]:
         """The faults there are: ``id``, ``what``, ``parameters``, whom they strike, how often they ``met`` somebody."""

@@ -157,6 +157,13 @@ LAYERS: dict[str, Layer] = {
         _set("numpy pandas pyarrow matplotlib tqdm scipy distributed argcomplete"),
         late=_set("pandas pyarrow matplotlib tqdm scipy distributed argcomplete"),
     ),
+    # A process of its own beside the daemon, which asks it as any client does.
+    "web": Layer(
+        ("slurmsim.web",),
+        _set("vocabulary protocol faults page root"),
+        _set("starlette uvicorn"),
+        late=frozenset(),  # loaded late as a whole
+    ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
         ("slurmsim_policies",),

@@ -1,0 +1,87 @@
+"""The page as a process: a port of this machine's own, an address to open, an end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from slurmsim.errors import OutputError
+from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.web.app import make_app
+from slurmsim.web.daemon_line import Line
+from slurmsim.web.guard import Guard
+
+_GONE_S = 5
+"""Seconds for which a cluster may be away, for a page that ends with it."""
+_NEVER = 1 << 62
+_PATIENCE_S = 1  # for pages that are open when it ends
+_MOST_OPEN = 100
+
+
+def serve(folder: Path, port: int, *, may_change: bool, with_cluster: bool, ready: Callable[[str], None]) -> None:
+    """Serve the page of the cluster in `folder` until the process is interrupted.
+
+    Parameters
+    ----------
+    port
+        On 127.0.0.1; 0: any that is free.
+    may_change
+        Pages may change the clock, faults and nodes.
+    with_cluster
+        End when the daemon does.
+    ready
+        Is told the address.
+
+    Raises
+    ------
+    OutputError
+        The port cannot be had.
+    """
+    with _bound(port) as listening:
+        number = listening.getsockname()[1]
+        guard = Guard(make_app(folder, may_change=may_change), number)
+        server = uvicorn.Server(uvicorn.Config(
+            guard, log_level="critical", access_log=False, lifespan="off", server_header=False, date_header=False,
+            timeout_graceful_shutdown=_PATIENCE_S, limit_concurrency=_MOST_OPEN, ws="none", loop="asyncio", http="h11",
+        ))  # fmt: skip
+        ready(f"http://127.0.0.1:{number}/?token={guard.token}")
+        asyncio.run(_run(server, listening, folder if with_cluster else None))
+
+
+async def _run(server: uvicorn.Server, listening: socket.socket, folder: Path | None) -> None:
+    ends = asyncio.create_task(_end_with(folder, server)) if folder is not None else None
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        if ends is not None:
+            ends.cancel()
+
+
+async def _end_with(folder: Path, server: uvicorn.Server) -> None:
+    """Notice that the daemon is gone: a question that is never answered ends then."""
+    line, away = Line(folder), 0
+    while away < _GONE_S:
+        with contextlib.suppress(Unreachable, Refusal):
+            await line.call("ping")
+            away = 0
+            await line.call("news", since=_NEVER)
+        away += 1
+        await asyncio.sleep(1)
+    server.should_exit = True
+
+
+def _bound(port: int) -> socket.socket:
+    listening = socket.socket()
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise OutputError(f"port {port}: {error.strerror}") from None
+    return listening
