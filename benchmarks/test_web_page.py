@@ -1,4 +1,4 @@
-"""Claim: the page of a live cluster of 10,000 nodes and 10,000 jobs stays fluid, and costs an idle daemon at most 1 % CPU."""
+"""Claim: the page of 10,000 nodes and 10,000 jobs stays fluid, and costs an idle daemon at most 1 % of a core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 # Milliseconds until the next picture: the table, the plan and the squares drawn anew.
 DRAWN = """async () => {
   const spent = [];
-  for (let round = 0; round < 3; round++) for (const id of ['tab-gantt', 'later', 'earlier', 'tab-nodes', 'tab-queue']) {
+  const ids = ['tab-gantt', 'later', 'earlier', 'tab-nodes', 'tab-queue'];
+  for (const id of [...ids, ...ids, ...ids]) {
     const began = performance.now();
     document.getElementById(id).click();
     await new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)));

@@ -130,7 +130,7 @@ def test_what_happens_is_told_as_it_happens(cluster, controlled):
     assert "error" in json.loads(controlled.ask("/why?job=999")[1])
     cluster.step("2h")
     message = until(lambda message: "past" in message)
-    assert ["long", "next"] == [row[2] for row in message["past"]] and jobs == {}  # MinJobAge has passed
+    assert [row[2] for row in message["past"]] == ["long", "next"] and jobs == {}  # MinJobAge has passed
     with cluster.inject("unreachable", command="squeue"):
         assert until(lambda message: message.get("faults"))["faults"][0]["what"] == "unreachable"
     assert until(lambda message: "faults" in message)["faults"] == []

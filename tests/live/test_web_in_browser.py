@@ -14,6 +14,7 @@ import slurmsim
 
 pytest.importorskip("starlette", reason="NOT TESTED: the page's server: the extra web is not installed")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+NAMED = "e => Boolean(e.ariaLabel || e.textContent.trim() || e.labels?.length || e.title)"
 HOSTILE = "<img src=x onerror=document.title=1>"
 
 
@@ -137,8 +138,7 @@ def test_who_only_watches_has_no_switches_and_every_control_has_a_name(browser, 
             page.get_by_role("tab", name=name).click()
             for role in ("button", "combobox", "textbox", "checkbox"):
                 for one in page.get_by_role(role).all():
-                    assert not one.is_visible() or one.evaluate(
-                        "e => Boolean(e.ariaLabel || e.textContent.trim() || e.labels?.length || e.title)"), name  # fmt: skip
+                    assert not one.is_visible() or one.evaluate(NAMED), name
         assert not page.get_by_role("button", name="Step").is_visible()
         page.locator("#tab-queue").press("ArrowRight")
         shown.expect(page.locator("#plan")).to_be_visible()
