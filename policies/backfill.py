@@ -26,6 +26,7 @@ from typing import ClassVar
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.capacity import CapacityProfile, NodeSpace
+from slurmsim.duration import format_duration
 from slurmsim.policy import Decision, Decisions, JobView, Plan, Policy, Pool, PoolsView, RecordView, Start, WakeAt
 
 FOREVER = 1 << 62
@@ -46,6 +47,22 @@ class ReservationBackfill(Policy):
     def schedule(self, view: PoolsView, now: int) -> Iterable[Decision]:
         pools = view.pools
         return self._pool(pools[0], now) if len(pools) == 1 else self._each(pools, now)
+
+    def explain(self, view: PoolsView, job: JobView, now: int) -> str:
+        if self.depth is None:
+            return "Every waiting job keeps a planned start, which those behind it may not delay."
+        pool = next((p for p in view.pools if any(record.job.id == job.id for record in p.pending)), None)
+        if pool is None:
+            return ""
+        head = pool.pending[0].job
+        start = view.earliest_start(head)
+        planned = "is not planned yet" if start is None else f"is planned in {format_duration(max(start - now, 0))}"
+        if head.id == job.id:
+            return f"It is at the head of its queue: its start {planned}, and nobody may delay that."
+        return (
+            f"The job at the head of its queue {planned}: who starts before it has to end by then, or to need no more "
+            "than what is left beside it."
+        )
 
     def _each(self, pools: Sequence[Pool], now: int) -> Decisions:
         for pool in pools:

@@ -24,15 +24,17 @@ from slurmsim.errors import ConfigError
 from slurmsim.policy import (
     Decision,
     Decisions,
+    JobView,
     Policy,
     PolicyOption,
     RecordView,
+    Sight,
     SlurmRecord,
     SlurmView,
     load_policy,
     policy_names,
 )
-from slurmsim_policies.bin_table import EOS, TITAN, Binned, Table, read_table
+from slurmsim_policies.bin_table import DAY_S, EOS, TITAN, Binned, Table, read_table
 from slurmsim_policies.choices import one_of
 
 RUN, HOLD = "run", "hold"
@@ -110,6 +112,22 @@ class Bins(Policy):
 
     def solved(self, view: SlurmView, now: int, request: Any, answer: Any) -> Iterable[Decision] | Decisions:
         return self.base.solved(view, now, request, answer)
+
+
+    def explain(self, view: SlurmView, job: JobView, now: int) -> str:
+        said = self.base.explain(view, job, now)
+        place = self.discipline.bin_of(job.n_nodes)
+        if place is None:
+            return f"No bin takes {job.n_nodes} nodes. {said}".strip()
+        boost = self.discipline.ahead_s(Sight(job.n_nodes, job.time_limit_s, job.user))
+        parts = [f"It belongs to the bin of {place}{f', which counts it {boost // DAY_S} days older' if boost else ''}."]
+        queue = view.pending
+        if self.discipline.limit is not None:
+            mine = sum(one.user == job.user for one in queue)
+            inside = any(one.id == job.id for one in queue)
+            parts.append(f"{job.user} has {mine} of {self.discipline.limit} jobs in the queue"
+                         f"{'' if inside else '; it waits in the buffer, where it does not age'}.")  # fmt: skip
+        return " ".join([*parts, said]).strip()
 
 
 _OWN = {key: option for key, option in Bins.OPTIONS.items() if key != "file"}

@@ -32,6 +32,7 @@ from typing import Any, ClassVar, cast
 from slurmsim.policy import (
     Decision,
     Decisions,
+    JobView,
     Outcome,
     Plan,
     Policy,
@@ -50,6 +51,7 @@ from slurmsim_policies.easy import Easy
 from slurmsim_policies.slurm_backfill import SlurmBackfill
 
 Turns = Callable[[Sequence[RecordView]], Iterable[RecordView]]
+HOUR_S = 3600
 HELD_BACK = "AssocGrpCPURunMinutesLimit"
 BASES: dict[str, type[Policy]] = {base.name: base for base in (Easy, Conservative, SlurmBackfill)}
 
@@ -122,6 +124,22 @@ class CpuHours(Policy):
         if self.limits.none:
             return self.base.schedule(view, now)
         return self._two_rounds(view, now)
+
+    def explain(self, view: SlurmView, job: JobView, now: int) -> str:
+        said = self.base.explain(view, job, now)
+        records = [] if self.limits.none else view.records()
+        mine = next((record for record in records if record.job.id == job.id), None)
+        if mine is None:
+            return said
+        budgets = Budgets(self.limits, view, records, now)
+        holds, own = budgets.holds.get(job.user, 0), mine.n_cpus * job.time_limit_s
+        room = budgets.room(mine)
+        over = {record for record, _ in budgets.over(records)}
+        hours = f"{job.user} holds {holds / HOUR_S:,.1f} CPU-hours with running jobs, and it asks for {own / HOUR_S:,.1f}"
+        if room != math.inf:
+            hours += f" (limit {(room + holds + own) / HOUR_S:,.1f})"
+        turn = "in the second round, after all within their limits" if mine in over else "in the first round"
+        return f"{hours}: its turn is {turn}. {said}".strip()
 
     def _two_rounds(self, view: SlurmView, now: int) -> Decisions:
         records = view.records()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from slurmsim.energy.profile import Profile
 from slurmsim.errors import ConfigError, PolicyError
-from slurmsim.policy.cluster import RecordView
+from slurmsim.policy.cluster import JobView, RecordView
 from slurmsim.policy.decisions import Decision, Decisions
 from slurmsim.policy.discipline import Discipline
 from slurmsim.policy.predictor import Predictor
@@ -129,3 +129,11 @@ class Policy:
         of one that does not wait any more has the outcome False here. Called before `schedule` where both are due.
         """
         raise PolicyError(self.name, "asked for a solve and has no method solved")
+
+    def explain(self, view: SlurmView, job: JobView, now: int) -> str:
+        """Why `job` has not started by `now`, in sentences with the policy's own numbers; empty where it has none.
+
+        For people who ask (`slurmsim why`), of a copy of the cluster: it decides nothing and changes nothing. Ids of
+        other jobs are not those users know, so it does not name any.
+        """
+        return ""

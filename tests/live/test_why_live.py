@@ -14,7 +14,7 @@ from test_one_object import DUMP
 
 import slurmsim
 from slurmsim.cli import main
-from slurmsim.errors import ConfigError, OutputError
+from slurmsim.errors import ConfigError, OutputError, SlurmSimError
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.waiting.explain import explain
 from slurmsim.live.waiting.text import as_text
@@ -216,3 +216,42 @@ def test_it_says_what_the_trace_of_the_same_session_says(tmp_path: Path) -> None
     told = {job: explain_trace(trace, job).spans for job, _, _ in asked}
     found = [(job, at, next(s.reason for s in told[job] if s.begin <= at - epoch < s.end)) for job, at, _ in asked]
     assert found == asked and len({reason for _, _, reason in asked}) > 1
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "said"),
+    [
+        ("easy", "The job at the head of its queue is planned in 00:59:00: who starts before it has to end by then"),
+        ("conservative", "Every waiting job keeps a planned start"),
+        ("cpu_hours:limit=20", "ann holds 23.6 CPU-hours with running jobs, and it asks for 16.0 (limit 20.0): its "
+         "turn is in the second round"),
+        ("titan:limit=1", "It belongs to the bin of 1-125 nodes. ann has 1 of 1 jobs in the queue; it waits in the "
+         "buffer, where it does not age."),
+    ],
+)  # fmt: skip
+def test_a_policy_says_what_only_it_knows(tmp_path: Path, scheduler: str, said: str) -> None:
+    (tmp_path / "slurm.conf").write_text(_under(scheduler))
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True, start=MORNING, users={"ann": 2001}) as c:
+        submit(c, "-N3", "--exclusive", "-t", "60", user="ann")
+        c.step(60)
+        submit(c, "-N4", "--exclusive", "-t", "30", user="ann")
+        third = submit(c, "-N1", "--exclusive", "-t", "120", user="ann")
+        told = c.why(third, offers=False)
+        assert told.policy.startswith(said) and f"Its scheduler says: {said}" in as_text(told)
+
+
+def _under(scheduler: str) -> str:
+    text = CONF.replace("AccountingStorageEnforce=limits\n", "")
+    return text.replace("SelectType=select", f"SchedulerType=sched/{scheduler}\nSelectType=select", 1)
+
+
+def test_a_policy_that_breaks_over_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slurmsim.policy import load_policy
+
+    monkeypatch.setattr(load_policy("fcfs"), "explain", lambda *_: 1 // 0, raising=False)
+    (tmp_path / "slurm.conf").write_text(_under("fcfs"))
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True, start=MORNING) as c:
+        submit(c, "-N4", "--exclusive", "-t", "60")
+        waiting = submit(c, "-N4", "--exclusive", "-t", "60")
+        with pytest.raises(SlurmSimError, match=r"ZeroDivisionError.*test_why_live.py"):
+            c.why(waiting, offers=False)

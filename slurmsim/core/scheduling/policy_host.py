@@ -168,6 +168,13 @@ class PolicyHost:
                 raise self._broken(error) from error
             outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
 
+    def explain(self, job: Job) -> str:
+        """What the policy says of a job that waits. Raises PolicyError for what it raises."""
+        try:
+            return str(self.policy.explain(self._given, cast("Any", job), self.state.now))
+        except Exception as error:
+            raise self._broken(error) from error
+
     def _mark(self) -> None:
         """A cycle of backfill ends with a mark on the nodes it keeps for somebody, which stays until the next one.
 

@@ -32,7 +32,8 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
     dict
         ``job``, ``name``, ``user``, ``state``, ``reason`` and its ``rule``, ``waited_s``; of one that waits ``facts``
         (`slurmsim.live.waiting.numbers`), ``ahead_n`` and the first of them (``ahead``), ``planned_start`` (None: no
-        scheduler has planned it), ``starts_by_itself`` and ``offers`` (`slurmsim.live.waiting.offers`).
+        scheduler has planned it), ``policy`` (what that says itself, or nothing), ``starts_by_itself`` and ``offers``
+        (`slurmsim.live.waiting.offers`).
 
     Raises
     ------
@@ -56,7 +57,8 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
         planned = live.core.planned_start
         told |= {
             "facts": list(facts(engine, live)), "ahead_n": n, "ahead": first,
-            "planned_start": None if planned is None else int(planned), "starts_by_itself": None, "offers": [],
+            "planned_start": None if planned is None else int(planned), "policy": engine.controller.host.explain(live.core),
+            "starts_by_itself": None, "offers": [],
         }  # fmt: skip
         reason = str(live.core.reason)
         if offers and not is_held(reason):

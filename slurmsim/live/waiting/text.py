@@ -29,6 +29,8 @@ def as_text(told: dict[str, Any]) -> str:
     if told["ahead_n"]:
         more = "" if told["ahead_n"] <= len(told["ahead"]) else f" and {told['ahead_n'] - len(told['ahead'])} more"
         lines.append(f"Before it: {_jobs(told['ahead'])}{more}.")
+    if told["policy"]:
+        lines.append(f"Its scheduler says: {told['policy']}")
     if told["planned_start"] is not None:
         lines.append(f"Planned start: {_moment(told['planned_start'])}, if running jobs take all their time.")
     if told["starts_by_itself"]:
