@@ -90,9 +90,8 @@ class Bins(Policy):
         table = self.TABLE or self.options["file"]
         limit = table.limit if self.options["limit"] == AS_FILE else self.options["limit"]
         self.options["limit"] = limit
-        self.discipline = Binned(
-            table, limit, boosts=self.options["boosts"] == "on", hold=self.options["longest"] == HOLD
-        )
+        boosts, hold = self.options["boosts"] == "on", self.options["longest"] == HOLD
+        self.discipline = self._binned = Binned(table, limit, boosts=boosts, hold=hold)
         self.event_driven = self.base.event_driven
         self.label = self.base.label or self.base.name
         self.predictor = self.base.predictor
@@ -113,19 +112,20 @@ class Bins(Policy):
     def solved(self, view: SlurmView, now: int, request: Any, answer: Any) -> Iterable[Decision] | Decisions:
         return self.base.solved(view, now, request, answer)
 
-
     def explain(self, view: SlurmView, job: JobView, now: int) -> str:
         said = self.base.explain(view, job, now)
-        place = self.discipline.bin_of(job.n_nodes)
+        rules = self._binned
+        place = rules.bin_of(job.n_nodes)
         if place is None:
             return f"No bin takes {job.n_nodes} nodes. {said}".strip()
-        boost = self.discipline.ahead_s(Sight(job.n_nodes, job.time_limit_s, job.user))
-        parts = [f"It belongs to the bin of {place}{f', which counts it {boost // DAY_S} days older' if boost else ''}."]
+        boost = rules.ahead_s(Sight(job.n_nodes, job.time_limit_s, job.user))
+        older = f", which counts it {boost // DAY_S} days older" if boost else ""
+        parts = [f"It belongs to the bin of {place}{older}."]
         queue = view.pending
-        if self.discipline.limit is not None:
+        if rules.limit is not None:
             mine = sum(one.user == job.user for one in queue)
             inside = any(one.id == job.id for one in queue)
-            parts.append(f"{job.user} has {mine} of {self.discipline.limit} jobs in the queue"
+            parts.append(f"{job.user} has {mine} of {rules.limit} jobs in the queue"
                          f"{'' if inside else '; it waits in the buffer, where it does not age'}.")  # fmt: skip
         return " ".join([*parts, said]).strip()
 

@@ -135,7 +135,8 @@ class CpuHours(Policy):
         holds, own = budgets.holds.get(job.user, 0), mine.n_cpus * job.time_limit_s
         room = budgets.room(mine)
         over = {record for record, _ in budgets.over(records)}
-        hours = f"{job.user} holds {holds / HOUR_S:,.1f} CPU-hours with running jobs, and it asks for {own / HOUR_S:,.1f}"
+        hours = f"{job.user} holds {holds / HOUR_S:,.1f} CPU-hours with running jobs, "
+        hours += f"and it asks for {own / HOUR_S:,.1f}"
         if room != math.inf:
             hours += f" (limit {(room + holds + own) / HOUR_S:,.1f})"
         turn = "in the second round, after all within their limits" if mine in over else "in the first round"

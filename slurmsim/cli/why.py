@@ -24,7 +24,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("dir", metavar="DIR", nargs="?", help="folder that slurmsim run wrote, or of a cluster")
     parser.add_argument("jobs", metavar="JOBID", nargs="+", help="job id, or ARRAY_TASK")
-    parser.add_argument("--no-offers", action="store_true", help="do not look for what would start a job of a cluster")
+    parser.add_argument(
+        "--no-offers",
+        action="store_true",
+        help="do not let copies of the cluster live on, to find what would start a job, and when it will",
+    )
     parser.add_argument("--json", action="store_true", help="print as JSON, a list with an object a job")
     parser.set_defaults(func=run)
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from slurmsim.core.accounting.limit_reasons import LIMIT_REASONS
 from slurmsim.errors import ConfigError
+from slurmsim.live.waiting.interval import interval
 from slurmsim.live.waiting.numbers import IN_LINE, ahead, facts
 from slurmsim.live.waiting.offers import Offers
 from slurmsim.live.waiting.onlooker import Onlooker
+from slurmsim.live.waiting.past import newest
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.states import JobState, is_held
 from slurmsim.why.rules import rule
@@ -25,15 +27,15 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
     now
         The present, seconds since the epoch; None: of a cluster that does not run, where its journal ends.
     offers
-        Whether to look for what would start it now.
+        Whether to look for what would start it now, and when it starts in truth, in copies of the cluster.
 
     Returns
     -------
     dict
         ``job``, ``name``, ``user``, ``state``, ``reason`` and its ``rule``, ``waited_s``; of one that waits ``facts``
         (`slurmsim.live.waiting.numbers`), ``ahead_n`` and the first of them (``ahead``), ``planned_start`` (None: no
-        scheduler has planned it), ``policy`` (what that says itself, or nothing), ``starts_by_itself`` and ``offers``
-        (`slurmsim.live.waiting.offers`).
+        scheduler has planned it), ``policy`` (what that says itself, or nothing), ``starts_by_itself``, ``interval``
+        (`slurmsim.live.waiting.interval`) and ``offers`` (`slurmsim.live.waiting.offers`).
 
     Raises
     ------
@@ -57,14 +59,16 @@ def explain(folder: Path, job: str, now: int | None = None, *, offers: bool = Tr
         planned = live.core.planned_start
         told |= {
             "facts": list(facts(engine, live)), "ahead_n": n, "ahead": first,
-            "planned_start": None if planned is None else int(planned), "policy": engine.controller.host.explain(live.core),
-            "starts_by_itself": None, "offers": [],
+            "planned_start": None if planned is None else int(planned),
+            "policy": engine.controller.host.explain(live.core),
+            "starts_by_itself": None, "interval": None, "offers": [],
         }  # fmt: skip
         reason = str(live.core.reason)
         if offers and not is_held(reason):
             tries = Offers(onlooker, live)
             told["starts_by_itself"] = tries.by_itself()
             if not told["starts_by_itself"] and (reason in IN_LINE or reason in LIMIT_REASONS):
+                told["interval"] = interval(onlooker, live, newest(folder, running=now is not None))
                 told["offers"] = list(tries.all())
         return told
 

@@ -33,12 +33,25 @@ def as_text(told: dict[str, Any]) -> str:
         lines.append(f"Its scheduler says: {told['policy']}")
     if told["planned_start"] is not None:
         lines.append(f"Planned start: {_moment(told['planned_start'])}, if running jobs take all their time.")
+    if told["interval"]:
+        lines.append(_interval(told["interval"], told["now"]))
     if told["starts_by_itself"]:
         lines.append("It starts by itself when the scheduler looks the next time.")
     for offer in told["offers"]:
         how = f"with {offer['option']}" if offer["option"] else "as it is"
         lines.append(f"Submitted anew {how} it would start after {offer['after_s']} s.")
     return "\n".join(lines)
+
+
+def _interval(found: Fact, now: int) -> str:
+    ends = f"of {found['copies']} copies of the cluster, with run times of {_count(found['ended'], 'ended job')}"
+    if found["low"] is None:
+        return f"In four of five such cases it starts in two weeks or later, by the lives {ends}."
+    low = f"{_moment(found['low'])} (in {format_duration(max(0, found['low'] - now))})"
+    if found["high"] is None:
+        return f"In four of five such cases it starts after {low}, perhaps not within two weeks, by the lives {ends}."
+    high = f"{_moment(found['high'])} (in {format_duration(max(0, found['high'] - now))})"
+    return f"In four of five such cases it starts between {low} and {high}, by the lives {ends}."
 
 
 def _moment(seconds: int) -> str:

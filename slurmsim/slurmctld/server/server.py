@@ -293,9 +293,7 @@ class Server:
 
     def _is_watched(self) -> bool:
         """Whether somebody watches who has not been told of what happened."""
-        return any(
-            one.message["call"] == "news" and one.message["args"]["since"] < self._news for one in self._parked
-        )
+        return any(one.message["call"] == "news" and one.message["args"]["since"] < self._news for one in self._parked)
 
     def _next(self) -> float:
         """The next instant at which something happens or somebody waits for."""

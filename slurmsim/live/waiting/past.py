@@ -1,0 +1,78 @@
+"""What came to a cluster and how long it ran: the newest jobs, from its daemon or, where none runs, from its files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slurmsim.protocol import Client
+from slurmsim.slurmctld.engine.every_job import SHOWN
+from slurmsim.slurmctld.history.history import ACCOUNTING
+from slurmsim.states import JobState
+
+NEWEST = 2_000
+FIELDS = ("user_name", "account", "partition", "qos", "job_state", "submit_time", "start_time", "end_time",
+          "time_limit", "num_nodes", "num_cpus")  # fmt: skip
+_RAN = frozenset({JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY})
+_MINUTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A job of the past. Times are seconds since the epoch; `used` is the part of its limit that it ran, None where
+    that is not known."""
+
+    user: str
+    account: str
+    partition: str
+    qos: str
+    submit: int
+    limit_min: int
+    nodes: int
+    cpus: int
+    used: float | None
+
+
+def newest(folder: Path, *, running: bool) -> list[Known]:
+    """The last jobs of the cluster in `folder`, by submission; `running`: its daemon is asked. Raises Unreachable."""
+    rows = _asked(folder) if running else _read(folder)
+    return sorted(filter(None, map(_known, rows)), key=lambda job: job.submit)
+
+
+def _asked(folder: Path) -> list[tuple[Any, ...]]:
+    client = Client(str(folder), timeout_s=60.0)
+    try:
+        columns = client.call("every_job", fields=list(FIELDS), newest=NEWEST)["columns"]
+    finally:
+        client.close()
+    return list(zip(*(columns[name] for name in FIELDS), strict=True))
+
+
+def _read(folder: Path) -> list[tuple[Any, ...]]:
+    file = folder / ACCOUNTING
+    if not file.is_file():
+        return []
+    places = [SHOWN.index(name) for name in FIELDS]
+    connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        found = connection.execute(
+            "SELECT shown FROM job WHERE shown IS NOT NULL ORDER BY place DESC LIMIT ?", (NEWEST,)
+        )
+        return [tuple(json.loads(text)[at] for at in places) for (text,) in found]
+    except sqlite3.Error:
+        return []
+    finally:
+        connection.close()
+
+
+def _known(row: tuple[Any, ...]) -> Known | None:
+    user, account, partition, qos, state, submit, start, end, limit, nodes, cpus = row
+    if not limit or limit < 0 or not submit:
+        return None
+    used = None
+    if state in _RAN and start and end and end >= start:
+        used = min(1.0, (end - start) / (limit * _MINUTE))
+    return Known(user, account or "", partition, qos or "", submit, limit, int(nodes or 1), int(cpus or 1), used)
