@@ -43,6 +43,7 @@ def builds(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str | N
     return made
 
 
+@pytest.mark.slow  # three quarters of a minute; the compiled build, which the suite runs on too, shows it as well
 def test_every_module_is_translated(tmp_path: Path) -> None:
     """A build that fails falls back to pure Python, which nobody notices who does not measure."""
     code = f"import sys; sys.path.insert(0, {str(BACKEND.parent)!r}); from pathlib import Path\n"
