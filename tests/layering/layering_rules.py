@@ -154,8 +154,8 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.strategy",
         ),
         ALL,
-        _set("numpy pandas pyarrow matplotlib tqdm scipy distributed argcomplete"),
-        late=_set("pandas pyarrow matplotlib tqdm scipy distributed argcomplete"),
+        _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
+        late=_set("pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
     ),
     # Plug-ins see their port and the words it is written in, as a stranger's package would.
     "policies": Layer(
