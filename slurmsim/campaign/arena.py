@@ -1,12 +1,12 @@
 """The arena: every installed policy on a fixed set of workloads, and a page of who was better at what.
 
-The set has a version. What is on a page of one version compares with pages of the same one, whoever made them; a new
-workload, load or seed makes a new version.
+The sets, a quick and a full one, have a version. What is on a page of one set and version compares with pages of the
+same, whoever made them; a new workload, load, condition or seed makes a new version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -28,35 +28,69 @@ if TYPE_CHECKING:
 
 VERSION = 1
 BASELINE = "easy"
-SEEDS = 6
-TITLE = f"Arena {VERSION} (quick)"
 LOSES = "Differences in wait that a test tells from chance, workload by workload and over all."
 _HEAD = ("place", "policy", f"against {BASELINE}", "p")
 NAMES = {"mean_wait_so_far_s": "wait", "mean_bounded_slowdown": "slowdown", "utilization_central": "use"}
 
 
-def grid(policies: Sequence[str] = ()) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Set:
+    """A fixed set of cells for each policy.
+
+    Attributes
+    ----------
+    name
+        ``quick`` or ``full``.
+    seeds, jobs
+        How many seeds of each workload, and jobs in each.
+    loads
+        Factors of a workload's own load.
+    models
+        Generators and what they are told beside the number of jobs, by the name on the page.
+    settings
+        Conditions: tables of a grid.
+    """
+
+    name: str
+    seeds: int
+    jobs: int
+    loads: tuple[float, ...]
+    models: Mapping[str, str]
+    settings: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Of its page."""
+        return f"Arena {VERSION} ({self.name})"
+
+
+QUICK = Set("quick", 6, 60, (2,), {"lublin": "lublin:nodes=32", "mix": "mix:nodes=32"})
+FULL = Set(
+    "full", 10, 100, (1, 2),
+    {
+        "lublin": "lublin:nodes=64,load=0.5", "exact": "lublin:nodes=64,load=0.5,estimate=exact",
+        "mix": "mix:nodes=32,load=0.5",
+    },
+    ({"name": "plain"}, {"name": "failing", "mtbf": 400_000, "mttr": 7_200}),
+)  # fmt: skip
+"""Half of what the cluster can do, and all of it; with and without nodes that fail every five days."""
+
+
+def grid(policies: Sequence[str] = (), of: Set = QUICK) -> dict[str, Any]:
     """The set, for `policies` (as ``--policy`` takes them; all installed ones if none are named) beside the baseline.
 
-    ``site``
-        The bundled sample on its own slurm.conf (partitions, GPUs, arrays), submit times jittered by 10 minutes.
-    ``lublin``
-        Lublin and Feitelson's model, 32 nodes.
-    ``mix``
-        Poisson arrivals and lognormal run times of several partitions, 32 nodes.
-
-    All at twice their load, so that there is a queue.
+    Its workloads are those of its models, and ``site``: the bundled sample on its own slurm.conf (partitions, GPUs,
+    arrays), submit times jittered by 10 minutes.
     """
     chosen = list(dict.fromkeys([BASELINE, *(policies or policy_names())]))
     sample = files("slurmsim_workloads.samples")
+    site = {"name": "site", "workload": str(sample / "sample.parquet"), "conf": str(sample / "sample.conf"),
+            "jobs": of.jobs, "jitter": 600}  # fmt: skip
+    made = [{"name": name, "workload": f"generate:{model},jobs={of.jobs}"} for name, model in of.models.items()]
+    settings = {"settings": [dict(one) for one in of.settings]} if of.settings else {}
     return {
-        "name": f"arena {VERSION}, quick", "baseline": BASELINE, "loads": [2], "seeds": SEEDS, "policies": chosen,
-        "workloads": [
-            {"name": "site", "workload": str(sample / "sample.parquet"), "conf": str(sample / "sample.conf"),
-             "jobs": 60, "jitter": 600},
-            {"name": "lublin", "workload": "generate:lublin:jobs=60,nodes=32"},
-            {"name": "mix", "workload": "generate:mix:jobs=60,nodes=32"},
-        ],
+        "name": f"arena {VERSION}, {of.name}", "baseline": BASELINE, "loads": list(of.loads), "seeds": of.seeds,
+        "policies": chosen, "workloads": [site, *made], **settings,
     }  # fmt: skip
 
 
@@ -66,6 +100,8 @@ class Leaderboard:
 
     Attributes
     ----------
+    title
+        Of the page.
     lead
         What was run, and how it is compared.
     missing, failures
@@ -78,6 +114,7 @@ class Leaderboard:
         Each policy, best first, and where and to whom it loses.
     """
 
+    title: str
     lead: str
     missing: list[str]
     failures: list[tuple[str, str]]
@@ -86,15 +123,17 @@ class Leaderboard:
     losses: list[tuple[str, str]]
 
 
-def leaderboard(found: Sweep) -> Leaderboard:
-    """The board of a run of the set. Raises ConfigError where no policy could be compared."""
+def leaderboard(found: Sweep, of: Set = QUICK) -> Leaderboard:
+    """The board of a run of the set `of`. Raises ConfigError where no policy could be compared."""
     frame = found.frame()
     workloads = ", ".join(sorted(frame["workload"].unique()))
+    loads = " and ".join(f"{load:g}" for load in of.loads)
+    under = "; ".join(str(one["name"]) for one in of.settings)
     lead = (
-        f"slurmsim {__version__}, {found.done} cells: {SEEDS} seeds of {workloads}, each at twice its load. Baseline: "
-        f"{BASELINE}. Differences are ratios over all workloads with their 95 % intervals by bootstrap, paired by "
-        "workload and seed. *p* is corrected by Holm over all pairs of policies; policies no test tells apart share a "
-        "place (docs/campaigns.md)."
+        f"slurmsim {__version__}, {found.done:,} cells: {of.seeds} seeds of {workloads}, {of.jobs} jobs each, at "
+        f"{loads} times their load{f'; {under}' if under else ''}. Baseline: {BASELINE}. Differences are ratios over "
+        "all workloads with their 95 % intervals by bootstrap, paired by workload and seed. *p* is corrected by Holm "
+        "over all pairs of policies; policies no test tells apart share a place (docs/campaigns.md)."
     )
     missing = _missing(frame)
     frame = _whole(frame)
@@ -109,13 +148,19 @@ def leaderboard(found: Sweep) -> Leaderboard:
     every = [*rankings(frame, BASELINE), boards[0]]
     losses = [(row.policy, _losses(row, every)) for row in boards[0].rows]
     return Leaderboard(
-        lead, missing, [(f"{one.cell}: {one.error}", one.command) for one in found.failed], note, boards, losses
+        of.title,
+        lead,
+        missing,
+        [(f"{one.cell}: {one.error}", one.command) for one in found.failed],
+        note,
+        boards,
+        losses,
     )
 
 
 def markdown(found: Leaderboard) -> str:
     """The page in Markdown."""
-    lines = [f"# {TITLE}", "", found.lead, ""]
+    lines = [f"# {found.title}", "", found.lead, ""]
     if found.missing:
         lines += ["Jobs no mean shows:", "", *(f"- {line}" for line in found.missing), ""]
     if found.failures:
@@ -133,7 +178,7 @@ def markdown(found: Leaderboard) -> str:
 
 def html(found: Leaderboard) -> str:
     """The page as one HTML document."""
-    blocks = [page.heading(TITLE, found.lead.replace("*p*", "p"))]
+    blocks = [page.heading(found.title, found.lead.replace("*p*", "p"))]
     blocks += [page.banner(found.note)] if found.note else []
     blocks.append(page.section("Jobs no mean shows", page.bullets(found.missing)))
     failed = page.bullets(f"{what} ({command})" for what, command in found.failures)
@@ -143,7 +188,7 @@ def html(found: Leaderboard) -> str:
         blocks.append(page.section(_heading(board).replace("`", ""), rows, differences(board)))
     losses = page.table(("policy", "loses"), found.losses, left=(0, 1))
     blocks.append(page.section("Where each policy loses", page.paragraph(LOSES), losses))
-    return page.page(TITLE, blocks)
+    return page.page(found.title, blocks)
 
 
 def _whole(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The same tasks on Dask's workers: on this machine, or where a scheduler of Dask has some (extra ``dask``).
+"""The same tasks on Dask's workers: on this machine, in jobs of Slurm, or where a scheduler of Dask has some.
 
 Workers write results themselves, so they must see the folder of the sweep under the same name; nothing but a few
 numbers a cell goes through the scheduler. Dask starts a task anew whose worker dies, three times.
@@ -10,24 +10,28 @@ import ipaddress
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from slurmsim.campaign.dask_slurm import SlurmWorkers
 from slurmsim.campaign.memory import cores
 from slurmsim.campaign.tasks import Done, Spent, Task
 from slurmsim.campaign.worker import answer
 from slurmsim.errors import ConfigError, SlurmSimError
 
-LOCAL = "local"
-_EXPECTED = "local, tcp://127.0.0.1:PORT or tls://HOST:PORT"
+LOCAL, SLURM = "local", "slurm"
+_EXPECTED = "local, slurm, tcp://127.0.0.1:PORT or tls://HOST:PORT"
 WAIT_S = "10s"
+LOOK_S = 1.0  # between two looks at how many workers there are, and at whether to stop
 
 
 def check_address(address: str) -> None:
-    """Raises ConfigError unless it is ``local``, on this machine, or encrypted; or Dask is not installed."""
-    if address != LOCAL:
+    """Raises ConfigError unless it is ``local``, ``slurm``, on this machine, or encrypted; or Dask is not installed."""
+    if address not in (LOCAL, SLURM):
         parts = urlsplit(address)
         if parts.scheme not in ("tcp", "tls") or not parts.hostname:
             raise ConfigError(repr(address), field="--dask", expected=_EXPECTED)
@@ -41,29 +45,45 @@ def check_address(address: str) -> None:
 
 
 def run_on_dask(
-    tasks: Iterable[Task], *, address: str, workers: int = 0, stopping: Callable[[], bool] = lambda: False
-) -> Generator[Done, None, None]:
-    """As `run_tasks`, by the workers at `address`; `workers` counts for ``local`` only.
+    tasks: Iterable[Task], *, address: str, workers: int = 0, folder: Path = Path(),
+    stopping: Callable[[], bool] = lambda: False,
+) -> Generator[Done, None, None]:  # fmt: skip
+    """As `run_tasks`, by the workers at `address`.
+
+    Parameters
+    ----------
+    workers
+        Of ``local`` (0 for one a core) and ``slurm``; an address has as many as it has.
+    folder
+        Of the sweep, which workers see, too.
 
     Raises
     ------
     ConfigError
-        Nobody answers at the address.
+        Nobody answers at the address, Slurm would refuse the jobs, or a worker has several threads.
     """
     import distributed
 
+    slurm, local = None, None
     try:
-        cluster = _local(workers or cores()) if address == LOCAL else None
+        if address == SLURM:
+            slurm = SlurmWorkers(
+                workers, shared=(folder / "scratch").absolute(), logs=(folder / "logs" / "dask").absolute()
+            )
+        elif address == LOCAL:
+            local = _local(workers or cores())
+        cluster = slurm.cluster if slurm is not None else local
         client = distributed.Client(cluster or address, timeout=WAIT_S)
     except OSError as error:
         raise ConfigError(f"nobody answers at {address}: {' '.join(str(error).split())}", field="--dask",
                           expected=_EXPECTED) from None  # fmt: skip
     try:
-        yield from _work(client, iter(tasks), stopping)
+        yield from _work(client, iter(tasks), stopping, slurm)
     finally:
         client.close()
-        if cluster is not None:
-            cluster.close()
+        for one in (slurm, local):
+            if one is not None:
+                one.close()
 
 
 def _local(workers: int) -> Any:
@@ -80,26 +100,39 @@ def _local(workers: int) -> Any:
             signal.signal(signal.SIGINT, before)
 
 
-def _work(client: Any, tasks: Iterable[Task], stopping: Callable[[], bool]) -> Generator[Done, None, None]:
-    """Twice as many tasks as threads are with the scheduler at a time, so that none of these waits for the next."""
+def _work(
+    client: Any, tasks: Iterator[Task], stopping: Callable[[], bool], slurm: SlurmWorkers | None
+) -> Generator[Done, None, None]:
+    """Twice as many tasks as workers are with the scheduler at a time, so that no worker waits for its next."""
     import distributed
 
-    ahead = iter(tasks)
-    given: dict[str, Task] = {}
+    given: dict[Any, Task] = {}
+    workers, looked = 0, -LOOK_S
+    while True:
+        if time.monotonic() - looked >= LOOK_S:
+            workers, looked = _workers(client), time.monotonic()
+            if slurm is not None:
+                slurm.look()
+        stop = stopping()
+        for task in islice(tasks, 0 if stop else max(0, 2 * max(1, workers) - len(given))):
+            given[client.submit(answer, pickle.dumps(task), key=task.name, pure=False)] = task
+        if not given or (stop and not workers):
+            return
+        try:
+            over = distributed.wait(list(given), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            continue
+        for future in over:
+            yield _done(given.pop(future), future)
 
-    def submit(n: int) -> list[Any]:
-        futures = []
-        for task in islice(ahead, n) if not stopping() else ():
-            given[task.name] = task
-            futures.append(client.submit(answer, pickle.dumps(task), key=task.name, pure=False))
-        return futures
 
-    first = submit(2 * max(1, sum(client.nthreads().values())))
-    running = distributed.as_completed(first)
-    for future in running:
-        yield _done(given.pop(future.key), future)
-        for new in submit(1):
-            running.add(new)
+def _workers(client: Any) -> int:
+    """How many there are. Raises ConfigError where one does several tasks at a time: what they print would mix."""
+    threads = client.nthreads()
+    if many := [address for address, n in threads.items() if n > 1]:
+        raise ConfigError(f"the worker at {many[0]} has {threads[many[0]]} threads", field="--dask",
+                          expected="workers of one thread: dask worker --nthreads 1 --nworkers N")  # fmt: skip
+    return len(threads)
 
 
 def _done(task: Task, future: Any) -> Done:

@@ -123,7 +123,7 @@ def sweep(
     workers
         Processes at most; 0 for as many as cores.
     dask
-        ``local`` or the address of a Dask scheduler, whose workers see the same folders; see `dask_workers`.
+        ``local``, ``slurm`` (with `workers` jobs) or the address of a Dask scheduler; its workers see the same folders.
     progress
         Called with cells done and cells in all.
 
@@ -132,11 +132,11 @@ def sweep(
     SlurmSimError
         Something is wrong with the grid or the folder. Cells that fail do not raise; they are in `Sweep.failed`.
     """
-    return make(plan(read_grid(grid)), Path(out), runner(workers, dask), progress=progress)
+    return make(plan(read_grid(grid)), Path(out), runner(workers, dask, Path(out)), progress=progress)
 
 
-def runner(workers: int = 0, dask: str | None = None) -> Runner:
-    """What does tasks: worker processes of our own, or those of Dask. Raises ConfigError."""
+def runner(workers: int = 0, dask: str | None = None, folder: Path = Path()) -> Runner:
+    """What does the tasks of the sweep in `folder`: processes of our own, or Dask's workers. Raises ConfigError."""
     if workers < 0:
         raise ConfigError(f"{workers} is negative", field="--workers", expected="a number of processes")
     if dask is None:
@@ -144,7 +144,7 @@ def runner(workers: int = 0, dask: str | None = None) -> Runner:
     from slurmsim.campaign.dask_workers import check_address, run_on_dask
 
     check_address(dask)
-    return partial(run_on_dask, address=dask, workers=workers)
+    return partial(run_on_dask, address=dask, workers=workers, folder=folder)
 
 
 def plan(grid: Grid) -> Plan:

@@ -21,6 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     p.add_argument("--policy", metavar="NAME[:key=value,…]", action="append", default=[],
                    help="a policy to run beside the baseline, once or more (default: all installed ones)")  # fmt: skip
+    p.add_argument("--full", action="store_true", help="the full set instead of the quick one")
     add_running(p)
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no page")
@@ -30,15 +31,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Run the set and write the page. Raises SlurmSimError; exit codes as of ``slurmsim sweep``."""
-    from slurmsim.campaign.arena import grid, html, leaderboard, markdown
+    from slurmsim.campaign.arena import FULL, QUICK, grid, html, leaderboard, markdown
     from slurmsim.campaign.grid import read_grid
     from slurmsim.campaign.results import put_text
     from slurmsim.campaign.sweep import plan
     from slurmsim.cli.sweep import run_planned
 
-    found = run_planned(plan(read_grid(grid(args.policy))), args)
+    of = FULL if args.full else QUICK
+    found = run_planned(plan(read_grid(grid(args.policy, of))), args)
     if not found.interrupted:
-        board = leaderboard(found)
+        board = leaderboard(found, of)
         put_text(args.out / "leaderboard.md", text := markdown(board))
         put_text(args.out / "leaderboard.html", html(board))
         if not args.quiet and not args.json:

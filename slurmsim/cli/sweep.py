@@ -36,9 +36,9 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     """Where cells run, and what counts as an error."""
     parser.add_argument("--workers", type=int, default=0, metavar="N",
                         help="processes at most (default: one a core)")  # fmt: skip
-    parser.add_argument("--dask", metavar="local|ADDRESS",
-                        help="run on Dask (extra dask): on this machine, or by the scheduler at tcp://127.0.0.1:… or "
-                        "tls://…, whose workers see the same folders")  # fmt: skip
+    parser.add_argument("--dask", metavar="local|slurm|ADDRESS",
+                        help="run on Dask (extra dask): on this machine, in N jobs of the Slurm on PATH, or by the "
+                        "scheduler at tcp://127.0.0.1:… or tls://…; workers see the same folders")  # fmt: skip
     parser.add_argument("--strict", action="store_true",
                         help="exit code 1 where in some cell most jobs never started")  # fmt: skip
 
@@ -70,7 +70,7 @@ def run_planned(planned: Plan, args: argparse.Namespace) -> Sweep:
     from slurmsim.campaign.sweep import make, runner
     from slurmsim.cli.progress import counting_bar
 
-    do = runner(args.workers, args.dask)
+    do = runner(args.workers, args.dask, args.out)
     shown = not args.quiet and not args.json and sys.stderr.isatty()
     with stopping_gently() as stopping, counting_bar(len(planned.cells), "cells", shown=shown) as progress:
         return make(planned, args.out, do, progress=progress, stopping=stopping)

@@ -10,27 +10,11 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 SCRIPTS = Path(os.environ.get("SLURMSIM_CLIENTS") or Path(__file__).with_name("scripts"))
-SECONDS = 280
-
-
-@pytest.fixture
-def environ(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
-    """The environment of a shell on a new cluster; its clock runs as fast as the test asks."""
-    state = tmp_path / "cluster"
-    found = {
-        **os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "SLURMSIM_CLUSTER_DIR": str(state),
-        "PATH": f"{Path(sys.executable).parent}:{state / 'bin'}:{os.environ['PATH']}", "SMOKE_TIMEOUT": str(SECONDS),
-    }  # fmt: skip
-    command = [sys.executable, "-m", "slurmsim", "up", "--state", str(state), "--jobs", "run", *request.param]
-    subprocess.run(command, env=found, check=True, capture_output=True)
-    yield found
-    subprocess.run([*command[:3], "down", "--state", str(state)], env=found, check=False, capture_output=True)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +35,7 @@ def test_a_real_client(module: str, script: str, words: list[str], environ: dict
         pytest.skip(f"{module} is not installed: pip install .[clients]")
     done = subprocess.run(
         [sys.executable, str(SCRIPTS / script), *words], env=environ, cwd=tmp_path, capture_output=True, text=True,
-        timeout=SECONDS + 20, check=False,
+        timeout=int(environ["SMOKE_TIMEOUT"]) + 20, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     assert done.stdout.splitlines()[-1].startswith("OK ")

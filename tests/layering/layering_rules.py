@@ -154,8 +154,8 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.strategy",
         ),
         ALL,
-        _set("numpy pandas pyarrow matplotlib tqdm scipy distributed argcomplete"),
-        late=_set("pandas pyarrow matplotlib tqdm scipy distributed argcomplete"),
+        _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
+        late=_set("pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
     ),
     # A process of its own beside the daemon, which asks it as any client does.
     "web": Layer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,10 +18,21 @@ def test_the_set_has_every_installed_policy() -> None:
     grid = read_grid(arena.grid())
     assert sorted(policy.name for policy in grid.policies) == policy_names()
     assert grid.baseline == "easy" and len(grid) == 3 * 6 * len(policy_names())
+    assert len(read_grid(arena.grid(of=arena.FULL))) == 4 * 2 * 2 * 10 * len(policy_names())
+
+
+def test_the_full_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "FULL", replace(arena.FULL, seeds=1, jobs=20))
+    assert main(["arena", "--full", "--out", str(tmp_path / "a"), "--policy", "fcfs", "--quiet"]) == 0
+    page = (tmp_path / "a" / "leaderboard.md").read_text()
+    assert page.startswith("# Arena 1 (full)\n\nslurmsim ") and "at 1 and 2 times their load; plain; failing." in page
+    frame = pd.read_parquet(tmp_path / "a" / "summaries.parquet")
+    cells = frame.groupby(["workload", "load", "settings"]).size()
+    assert len(cells) == 16 and set(cells) == {2}
 
 
 def test_a_leaderboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(arena, "SEEDS", 2)
+    monkeypatch.setattr(arena, "QUICK", replace(arena.QUICK, seeds=2))
     words = ["arena", "--out", str(tmp_path / "a"), "--policy", "fcfs", "--policy", "bins:table=nonsense"]
     assert main(words) == 2  # known before anything runs
     assert "bins" in capsys.readouterr().err
