@@ -304,10 +304,7 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
     core, plugin = row.core, cluster.controller.priority
     if core.state != JobState.PENDING or core.queued or not core.priority or not isinstance(plugin, Multifactor):
         return int(core.priority)
-    if plugin.period_s is None:
-        return int(core.priority)
-    start = cluster.network.start_time
-    return min(plugin.recalculate(core, cluster.now - (cluster.now - start) % plugin.period_s))
+    return min(cluster.controller.waiting.priorities(core))
 
 
 def _tasks(row: Row, cluster: LiveCluster) -> int:
