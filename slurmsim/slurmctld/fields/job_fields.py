@@ -201,8 +201,9 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
 
 
 def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
+    """Where it was last planned; one that ends without having started keeps that."""
     core = row.core
-    if core.state != JobState.PENDING or not core.planned_nodes:
+    if core.alloc is not None or not core.planned_nodes:
         return ""
     table = cluster.controller.state.table
     return compress([table.names[i] for i in range(table.n) if core.planned_nodes >> i & 1])
