@@ -321,7 +321,7 @@ class _Cycle:
                 continue
             if self.view.limit_reason(record) is not None:
                 if job.planned_start is not None and job.id not in self.estimates:
-                    yield Plan(record, None)
+                    yield Plan(record, None, job.planned_nodes)  # not looked at: it shows where, but not when
                 continue
             if (bar := self.view.qos_bar(record)) is not None:
                 yield Reject(record, bar)

@@ -70,6 +70,11 @@ class ResourceRequest:
         return self.tasks * self.cpus_per_task
 
     @property
+    def tasks_apart(self) -> int:
+        """Tasks of a node that need CPUs of their own: with --overcommit they share those of one."""
+        return 1 if self.overcommit else max(self.tasks_per_node, 1)
+
+    @property
     def tasks(self) -> int:
         """Tasks the job will have: as given, else what its nodes imply."""
         return self.n_tasks or max(self.min_nodes, 1) * max(self.tasks_per_node, 1)

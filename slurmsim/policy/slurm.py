@@ -25,7 +25,7 @@ class SlurmJob(JobView, Protocol):
         --time-min in seconds, None without.
     deadline
         --deadline, None without.
-    planned_start
+    planned_start, planned_nodes
         As last decided by a `Plan`.
     holds_whole_nodes
         Running, on nodes it has to itself.
@@ -43,6 +43,8 @@ class SlurmJob(JobView, Protocol):
     def deadline(self) -> int | None: ...
     @property
     def planned_start(self) -> int | None: ...
+    @property
+    def planned_nodes(self) -> Bitmap: ...
     @property
     def holds_whole_nodes(self) -> bool: ...
 

@@ -41,23 +41,26 @@ def show(asked: Asked, io: Io) -> int:
             io.error(f"sacct: error: slurmsim: the log of ended jobs has no {field.name}")
             raise Stop(1)
     heads = [Head(field.name, width, field.kind) for field, width in asked.columns]
-    jobs = list(_jobs(asked.log, io))
+    jobs = [job for job in _jobs(asked, io) if _wanted(job, asked)]
     io.out(heading(heads, asked.style))
     for job in jobs:
-        if _wanted(job, asked):
-            cells = [_cell(job, field.name.lower()) for field, _ in asked.columns]
-            io.out(line(heads, cells, asked.style))
+        cells = [_cell(job, field.name.lower()) for field, _ in asked.columns]
+        io.out(line(heads, cells, asked.style))
     return 0
 
 
-def _jobs(path: str, io: Io) -> Iterator[dict[str, str]]:
+def _jobs(asked: Asked, io: Io) -> Iterator[dict[str, str]]:
+    """The jobs that were named, or all; what is not known of them is told."""
+    ids = {str(number) for number, *_ in asked.steps}
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(asked.log, encoding="utf-8", errors="replace") as file:
             lines = file.readlines()
     except FileNotFoundError:  # nothing has ended yet
         return
     for text in lines:
         job = dict(_word.findall(text))
+        if ids and job["JobId"] not in ids:
+            continue
         for key in _UNKNOWN:
             if key in job:
                 io.error(f"sacct: error: Unknown type {key}: {job[key]}")
@@ -65,9 +68,8 @@ def _jobs(path: str, io: Io) -> Iterator[dict[str, str]]:
 
 
 def _wanted(job: dict[str, str], asked: Asked) -> bool:
-    ids = [str(number) for number, *_ in asked.steps]
     partitions = asked.cond.get("partitions")
-    return (not ids or job["JobId"] in ids) and (not partitions or job["Partition"] in partitions)
+    return not partitions or job["Partition"] in partitions
 
 
 def _cell(job: dict[str, str], name: str) -> str:

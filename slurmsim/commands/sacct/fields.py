@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Record = Mapping[str, Any]
 if TYPE_CHECKING:
     Maker = Callable[["Show", Record], str | None]
-_NEVER = 0xFFFFFFFE  # what stands for the start of a job that never did
+_NEVER = 0xFFFFFFFE  # what stands for the start of a job that never did, and for an exit status nobody knows
 
 
 class Show(NamedTuple):
@@ -96,7 +96,9 @@ def state_text(record: Record) -> str:
 
 
 def exit_text(status: int, release: str) -> str:
-    """``code:signal`` of a wait status; sacct took 128 off high codes before 26.05."""
+    """``code:signal`` of a wait status; sacct took 128 off high codes before 26.05. Nothing where there is none."""
+    if status == _NEVER:
+        return ""
     signal, code = status & 0x7F, status >> 8 & 0xFF
     if signal:
         code = 0

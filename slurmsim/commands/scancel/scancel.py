@@ -281,6 +281,7 @@ def _send_chosen(asked: Asked, io: Io) -> int:
     rows = [{name: columns[name][k] for name in _FIELDS} for k in range(answer["n"])]
     rows = [row for row in rows if row["job_state"] not in _FINAL]
     known, code = _known(asked, rows, io)
+    twice = _asked_twice(known, rows)
     rows = [row for row in rows if _wanted(row, asked)]
     if not rows and asked.verbose:
         filters = dict(asked.filters)
@@ -289,7 +290,8 @@ def _send_chosen(asked: Asked, io: Io) -> int:
         told = "".join(f"{name}={filters[key]} " for key, name in _NAMED if key in filters)
         if told:
             io.error(f"scancel: error: No active jobs match ALL job filters, including: {told}")
-    for row, word in _of_ids(known, rows) if asked.ids else _of_rows(rows):
+    chosen = [*_of_ids(twice, rows), *_of_ids(known, rows)] if asked.ids else _of_rows(rows)
+    for row, word in chosen:
         if not asked.interactive or _confirmed(row, word, io):
             code = max(_send(asked, word, io, row["job_id"]), code)
     return code
@@ -307,6 +309,17 @@ def _known(asked: Asked, rows: Sequence[Row], io: Io) -> tuple[list[str], int]:
             kind = "job step id" if "." in word else "job id"
             io.error(f"scancel: error: Kill job error on {kind} {word}: {_NO_JOB}")
     return known, code
+
+
+def _asked_twice(ids: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Steps of jobs that have one behind them in the list that waits: they are asked for with those that wait, too."""
+    waits = [row["job_state"] == "PENDING" for row in rows]
+    found = []
+    for word in ids:
+        base, _, step = word.partition(".")
+        if step and base.isdigit() and any(_names(word, row) and True in waits[at:] for at, row in enumerate(rows)):
+            found.append(word)
+    return found
 
 
 def _of_rows(rows: Sequence[Row]) -> Iterator[tuple[Row, str]]:

@@ -144,6 +144,8 @@ class LifeCycle(RunWay):
         if was_running:
             seconds = self._give_back(job, state, over=True)
         else:
+            if job.priority and not job.queued:
+                job.priority = min(self._waiting.priorities(job))
             self._waiting.withdraw(job)
             self.state.usage.pending(job, -1)
         job.move(state)

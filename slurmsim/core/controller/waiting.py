@@ -86,7 +86,7 @@ class Waiting(QueueWay):
         elif job.priority == 0:
             values = self._plugin.submit(job, state.now)
         else:
-            values = self._plugin.recalculate(job, state.now)
+            values = self.priorities(job)
         job.priority = min(values)
         limits = self._accounting.limits
         if state.event_driven and limits is not None and limits.withhold(job):
@@ -167,6 +167,22 @@ class Waiting(QueueWay):
         standing = Standing(self.state.queue.priorities(job), self._found_cpus.counted(job))
         self.step_out(job)
         return standing
+
+    def priorities(self, job: Job) -> tuple[int, ...]:
+        """What `job`, which waits outside the queue and is not held, has in each of its partitions.
+
+        As of the priority thread's last run since it came, or came back; before the next one what it had then.
+        """
+        now, period_s = self.state.now, self._plugin.period_s
+        if period_s is None:
+            last = None
+        else:
+            last = now - (now - self.state.start_time) % period_s
+        if last is not None and last > job.submit_time:
+            return self._plugin.recalculate(job, last)
+        if len(job.partitions) == 1:
+            return (job.priority,)
+        return self._plugin.recalculate(job, now)
 
     def rank_requeued(self, job: Job) -> None:
         """`job`, which ran, waits again: since 24.11 behind all others where they come in order."""

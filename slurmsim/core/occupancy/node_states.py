@@ -103,6 +103,9 @@ class NodeStates:
         """
         mask = self.state.nodes_named(fact.nodes)
         self.down |= mask
+        if fact.alone:
+            self.drained &= ~mask
+            self.failing &= ~mask
         self.silent = self.silent | mask if fact.reason == SILENT else self.silent & ~mask
         self.booting &= ~mask
         self.to_reboot &= ~mask

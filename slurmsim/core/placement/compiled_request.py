@@ -135,7 +135,7 @@ class CompiledRequest:
         self.cpus_per_task = request.cpus_per_task
         self.tasks_per_node = request.tasks_per_node
         self.least_cpus = max(
-            self.memory.least_cpus, max(request.tasks_per_node, 1) * request.cpus_per_task, request.min_cpus_per_node
+            self.memory.least_cpus, request.tasks_apart * request.cpus_per_task, request.min_cpus_per_node
         )
         # num_tasks is known to the selector only when -n was given, or follows from --ntasks-per-node and the nodes
         known = not request.overcommit and (request.n_tasks or request.tasks_per_node)

@@ -68,7 +68,7 @@ def fit_memory(
     request: ResourceRequest, partition: Partition, table: NodeTable, default: MemoryBounds, limit: MemoryBounds
 ) -> Fitted:
     """`request` as the memory limit of `partition` leaves it. Memory asked for per GPU is not limited."""
-    least = request.cpus_per_task * max(request.tasks_per_node, 1)
+    least = request.cpus_per_task * request.tasks_apart
     as_it_is = Fitted(request, least, False, request.cpus_per_task)
     if not (limit.per_cpu or limit.per_node) or request.mem_per_gpu_mib is not None or not partition.mask:
         return as_it_is

@@ -131,10 +131,8 @@ class Multifactor:
         `tried` are the CPUs a test has found, if not those of today.
         """
         found = job.tried_cpus if tried is None else tried
-        if job.alloc is not None:
-            n, c = job.n_nodes, job.n_cpus
-        else:
-            n, c = job.nodes_asked, found or job.n_cpus
+        n = job.nodes_asked  # also of one that runs
+        c = job.n_cpus if job.alloc is not None else found or job.n_cpus
         if self.relative_to_time:
             minutes = max(job.time_limit_s // 60, 1) if job.time_limit_s < ONE_YEAR_S else UNLIMITED_MIN
             value = max(n * self.n_cpus / self.n_nodes, c) / minutes / self.n_cpus

@@ -26,11 +26,15 @@ class JobEnded:
 
 @dataclass(slots=True)
 class NodesDown:
-    """Nodes stop answering or are set DOWN: their jobs end or are requeued. `nodes` by name."""
+    """Nodes stop answering or are set DOWN: their jobs end or are requeued. `nodes` by name.
+
+    `alone`: they are nothing else any more, neither drained nor failing.
+    """
 
     order: ClassVar[int] = 0
     nodes: tuple[str, ...]
     reason: str = "Not responding"
+    alone: bool = False
 
 
 @dataclass(slots=True)

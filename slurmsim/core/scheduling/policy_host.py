@@ -187,8 +187,10 @@ class PolicyHost:
         """Mark what is kept now; of nodes with jobs only those with idle CPUs."""
         mask = 0
         for records in self.state.queue.jobs.values():
-            if any(record.partition.state in ("UP", "DRAIN") for record in records):  # else no cycle plans it
-                mask |= records[0].job.planned_nodes
+            job = records[0].job
+            open_ = any(record.partition.state in ("UP", "DRAIN") for record in records)  # else no cycle plans it
+            if open_ and job.planned_start is not None:
+                mask |= job.planned_nodes
         table = self.state.table
         self.planned, self.planned_busy = mask & table.idle, mask & table.mixed & table.with_free_cpus()
 
@@ -234,7 +236,7 @@ class PolicyHost:
             if self._late and job.state != JobState.PENDING:
                 return None
             if decision.start is None:
-                job.planned_start, job.planned_nodes = None, 0
+                job.planned_start, job.planned_nodes = None, decision.nodes
                 return None
             self._check_time(decision, decision.start, self.state.now)
             if job.planned_start != decision.start:

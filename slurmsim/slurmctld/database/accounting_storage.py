@@ -127,7 +127,7 @@ class Storage:
     def ended(self, live: LiveJob) -> None:
         """A job is over."""
         if self.completed is not None:
-            self.completed(record_of(self.cluster, Row(live)))
+            self.completed(record_of(self.cluster, Row(live, live.record_of)))
 
     def dropped(self, live: LiveJob) -> None:
         """A task left its array's row without one of its own."""

@@ -201,8 +201,9 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
 
 
 def _planned_nodes(row: Row, cluster: LiveCluster) -> str:
+    """Where it was last planned; one that ends without having started keeps that."""
     core = row.core
-    if core.state != JobState.PENDING or not core.planned_nodes:
+    if core.alloc is not None or not core.planned_nodes:
         return ""
     table = cluster.controller.state.table
     return compress([table.names[i] for i in range(table.n) if core.planned_nodes >> i & 1])
@@ -304,10 +305,7 @@ def _priority(row: Row, cluster: LiveCluster) -> int:
     core, plugin = row.core, cluster.controller.priority
     if core.state != JobState.PENDING or core.queued or not core.priority or not isinstance(plugin, Multifactor):
         return int(core.priority)
-    if plugin.period_s is None:
-        return int(core.priority)
-    start = cluster.network.start_time
-    return min(plugin.recalculate(core, cluster.now - (cluster.now - start) % plugin.period_s))
+    return min(cluster.controller.waiting.priorities(core))
 
 
 def _tasks(row: Row, cluster: LiveCluster) -> int:

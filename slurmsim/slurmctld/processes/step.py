@@ -10,6 +10,8 @@ from slurmsim.states import JobState
 
 BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
 """Numbers of the steps that have names; srun's count from 0."""
+NO_STATUS = 0xFFFFFFFE
+"""The wait status of a step whose end nobody could tell."""
 NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
 
 
@@ -28,7 +30,7 @@ class Step:
     state
         ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``.
     exit_code
-        A wait status.
+        A wait status, or `NO_STATUS`.
     cancelled_by
         The uid that cancelled it alone.
     run
@@ -65,7 +67,7 @@ class Step:
             return
         self.supposed = False
         self.end, self.exit_code = now if self.end is None else self.end, status
-        if status & 0x7F:
+        if status == NO_STATUS or status & 0x7F:
             self.state = JobState.CANCELLED
         else:
             self.state = JobState.FAILED if status else JobState.COMPLETED

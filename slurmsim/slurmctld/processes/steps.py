@@ -15,7 +15,7 @@ from slurmsim.hostlist import compress, expand
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.processes.step import BATCH, EXTERN, Step
+from slurmsim.slurmctld.processes.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
 from slurmsim.slurmctld.requests.submit_request import MOST_NAMES
 from slurmsim.slurmctld.server.people import Person
@@ -185,6 +185,8 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
                 step.finish(cluster.now, status)
                 if run.state == JobState.OUT_OF_MEMORY:
                     step.state = JobState.OUT_OF_MEMORY
+            elif run.state == JobState.NODE_FAIL and cluster.controller.node_states.down >> step.nodes[0] & 1:
+                step.finish(cluster.now, NO_STATUS)  # nobody is left there to tell how it ended
             elif not (cluster.runs_jobs and is_real(live.asked)):
                 step.finish(cluster.now, TERMINATED)
         elif step.number == EXTERN:

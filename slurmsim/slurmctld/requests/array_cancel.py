@@ -34,7 +34,11 @@ def take_out(cluster: LiveCluster, named: Sequence[LiveJob], whole: bool) -> Non
                 cluster.drop(live)
         if kept is None:
             continue
-        kept.record_of, kept.order = tuple(going), array.order
+        kept.order = array.order
+        if len(going) == 1:  # the record of one task is the task's once it ends
+            cluster.keep(kept)
+            continue
+        kept.record_of = tuple(going)
         cluster.keep(kept)
         if whole:
             array.tasks |= {live.task: kept for live in going if live.task is not None}

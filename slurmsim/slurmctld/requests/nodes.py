@@ -182,7 +182,7 @@ class _Nodes:
         match state:
             case "FUTURE" if not future and self.cluster.controller.state.table.idle & bit:
                 self.cluster.node_texts.setdefault(i, {})["future"] = True
-                return [NodesResume(only), NodesDown(only, "")]
+                return [NodesDown(only, "", alone=True)]
             case "RESUME" if future:
                 self.cluster.node_texts[i]["future"] = None
                 return [NodesResume(only), NodesMute(only)]
