@@ -207,6 +207,7 @@ REQUESTS: dict[str, Shape] = {
         "step": _fields("seconds", seconds=Real(-1e9, 1e11)), "until-idle": _fields(limit_s=Whole(0, 10**11)),
     }),
     "down": _NONE,
+    "snapshot": _fields("path", path=TEXT),
     "status": _NONE,
     "log_call": _fields("argv", argv=_WORDS, rc=Whole(-(1 << 31), 0xFFFFFFFF), seconds=Real(0, 1e12),
                         faults=ListOf(Text(200), 1000)),
