@@ -39,7 +39,12 @@ _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "e
 
 
 def is_real(asked: Mapping[str, Any]) -> bool:
-    """Whether a batch job of a cluster that runs jobs is to run, and not to be simulated."""
+    """Whether a batch job of a cluster that runs jobs is to run, and not to be simulated.
+
+    The script of a heterogeneous job is its first component's.
+    """
+    if asked.get("het_offset"):
+        return False
     script = asked.get("script")
     environment = asked.get("environment") or {}
     return bool(script) and not _DIRECTIVE.search(str(script)) and "SLURMSIM_RUNTIME" not in environment
