@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.campaign.sweep import sweep
-    from slurmsim.live.cluster import Cluster, cluster
+    from slurmsim.live.cluster import Cluster, cluster, restore
     from slurmsim.replaying.replay import run
     from slurmsim.trace.reader import Trace, read_trace
 
 
-__all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "run", "sweep"]
+__all__ = ["Cluster", "Trace", "__version__", "cluster", "compiled", "read_trace", "restore", "run", "sweep"]
 
 
 def compiled() -> bool:
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
         from slurmsim.trace import reader
 
         return getattr(reader, name)
-    if name in ("cluster", "Cluster"):
+    if name in ("cluster", "Cluster", "restore"):
         from slurmsim.live import cluster as live
 
         return getattr(live, name)

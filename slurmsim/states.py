@@ -88,6 +88,7 @@ class Reason:
     NODE_DOWN: Final = "NodeDown"
     DEADLINE: Final = "DeadLine"
     OUT_OF_MEMORY: Final = "OutOfMemory"
+    LAUNCH_FAILURE: Final = "JobLaunchFailure"
 
 
 # reasons of jobs that wait for their release

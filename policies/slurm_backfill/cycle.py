@@ -33,6 +33,7 @@ from slurmsim.policy import (
     SlurmRecord,
     SlurmView,
     Start,
+    StartTogether,
     Tested,
 )
 from slurmsim_policies.slurm_backfill.atom_plans import (
@@ -46,9 +47,10 @@ from slurmsim_policies.slurm_backfill.atom_plans import (
     Known,
     Watched,
 )
+from slurmsim_policies.slurm_backfill.het_jobs import Component, HetJobs
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill.node_plans import NodePlans
-from slurmsim_policies.slurm_backfill.search import Search
+from slurmsim_policies.slurm_backfill.search import Found, Search
 
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
 
@@ -104,6 +106,7 @@ class SlurmBackfill(Policy):
         self.plans_go_on = self.watched  # every plan is made, and counts in `_left_idle`
         self.walks = not (counted or tests_only)  # a walk of the kernel's may pass over records
         self.every_cycle = self.options["every_cycle"]
+        self.het_at_once = "bf_hetjob_immediate" in p
         self.known = Known()
         self._last_cycle = self._start_time = start_time
         self.last_cycle = 0  # when one was made, for whoever shows it
@@ -167,6 +170,7 @@ class SlurmBackfill(Policy):
                 if cycle is None:
                     cycle = _Cycle(self, view, now, parts)
                 yield from cycle.plan(records[: last + 1])
+                yield from cycle.start_het_jobs()
                 reached = cycle.reached
             if view.limits is not None:
                 yield from self._show_limits(view.limits, records[reached:])
@@ -239,6 +243,7 @@ class _Cycle:
         res = policy.resolution
         self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
         self.search = Search(view, now, res, policy.window, self.licenses)
+        self.het = HetJobs(now)
         self.begin = now // res * res
         self.end = (now + policy.window) // res * res
         self.atoms = self._on_atoms(parts)
@@ -268,6 +273,8 @@ class _Cycle:
         """The plans on atoms: where counting equal whole nodes decides for all records, or all ask for plain shares."""
         p, view = self.p, self.view
         if not p.options["atoms"] or view.reserved or view.tests_from_try or self.licenses is not None:
+            return None
+        if any(record.job.het is not None for records in parts for record in records):
             return None
         requests = {record.request for records in parts for record in records}
         whole, shares = view.whole_nodes(), None
@@ -442,7 +449,7 @@ class _Cycle:
 
     def _place(self, record: SlurmRecord) -> Generator[Decision, Outcome, str]:
         """Start or plan one record; returns "started", "planned", "limited" (a limit holds it) or "" (neither)."""
-        p, job, limits = self.p, record.job, self.view.limits
+        job, limits = record.job, self.view.limits
         now_only = self._test_now_only(record)
         limit = self._limit(record)
         self.tests += 1
@@ -453,6 +460,8 @@ class _Cycle:
         begin = 0
         if limits is not None and self.blocked:
             begin = max(self.blocked.get(name, 0) for name in limits.qos_of(record))
+        if job.het is not None:
+            return (yield from self._plan_component(record, limit, begin, now_only))
         found = self.plans.find(record, limit, begin=begin, now_only=now_only)
         if found is not None and found.start <= self.now:
             started = yield Start(record, found.within, time_limit_s=self._granted(record, limit))
@@ -479,6 +488,12 @@ class _Cycle:
             yield Plan(record, found.start, promise=False)
             yield Reject(record, held)
             return "limited"
+        yield from self._keep(record, found)
+        return "planned"
+
+    def _keep(self, record: SlurmRecord, found: Found) -> Decisions:
+        """Keep the nodes of a plan for its job, and show it."""
+        p, job = self.p, record.job
         index = record.partition.index
         if p.part_reserve:
             self.reserved_part[index] = self.reserved_part.get(index, 0) + 1
@@ -488,7 +503,44 @@ class _Cycle:
         self.plans.take(found.first, found.last, found.nodes)
         if self.licenses is not None:
             self.licenses.take(record, found.first, found.last)
-        return "planned"
+
+    # -- heterogeneous jobs -------------------------------------------------------------------------------------------
+
+    def _plan_component(
+        self, record: SlurmRecord, limit: int, begin: int, now_only: bool
+    ) -> Generator[Decision, Outcome, str]:
+        """As `_place`, of a component: it is planned also where it could start now."""
+        job, limits = record.job, self.view.limits
+        begin = max(begin, self.het.not_before(record))
+        found = self.plans.find(record, limit, begin=begin, now_only=now_only, put_off=0)
+        if found is None or not found.nodes:
+            if job.planned_start is not None and job.id not in self.estimates:
+                yield Plan(record, None)
+            return ""
+        if limits is not None and not limits.stop and (held := limits.after(record, None, found.nodes)) is not None:
+            yield Plan(record, max(found.start, self.now), promise=False)
+            yield Reject(record, held)
+            return "limited"
+        found.start = max(found.start, self.now)
+        yield from self._keep(record, found)
+        yield Reject(record, "Resources")
+        self.het.note(record, self.search.first, found.nodes)
+        if self.p.het_at_once and job.het is not None:
+            yield from self.start_het_jobs(job.het[0])
+        return "planned" if job.queued else "started"
+
+    def start_het_jobs(self, leader: int | None = None) -> Decisions:
+        """Start the heterogeneous jobs (or that of `leader`) whose components all can start now."""
+        p = self.p
+        for components in list(self.het.ready(leader)):
+            if p.max_start and self.started >= p.max_start:
+                return
+            if (yield StartTogether([self._start_of(one) for one in components])):
+                self.started += len(components)
+                p._started = True
+
+    def _start_of(self, one: Component) -> Start:
+        return Start(one.record, one.nodes, time_limit_s=self._granted(one.record, self._limit(one.record)))
 
     def _plan_throttled(self, record: SlurmRecord) -> None:
         """Plan the tasks of an array that ``%N`` keeps out of the queue, like `record`, the last of those in it.

@@ -46,7 +46,7 @@ class NodePlans:
     ) -> Found | None:
         """Where the record's job goes (`Search.find`)."""
         view = self.view
-        bound = self.now if now_only else view.earliest_possible(record)
+        bound = self.now if now_only or record.job.het is not None else view.earliest_possible(record)
         return self.search.find(record, limit, self.space, bound, begin=begin, now_only=now_only, put_off=put_off)
 
     def take(self, begin: int, end: int, nodes: Bitmap) -> None:

@@ -61,6 +61,7 @@ class Search:
         self._free_to = view.free_to
         self.from_try: bool = view.tests_from_try
         self._too_late = view.kill_wait + view.over_limit
+        self.first = 0  # when the future test of the last search first let the job start, whatever is planned
         self.put_behind = False  # a plan has to begin later than the future test says, because of another plan
 
     def find(
@@ -82,6 +83,8 @@ class Search:
             the next opening, or that many seconds from now.
         """
         now, resolution, request = self.now, self.resolution, record.request
+        self.first = 0
+        alone = record.job.het is None
         base = self._free_to(record, self.available & record.partition.mask)
         trying = max(now, begin)  # from here on; a plan that collides with another is tried again from its own start
         while trying:
@@ -91,7 +94,7 @@ class Search:
                 tries = space.openings(base, trying, limit, request.min_nodes, bound, goes_on=self.from_try)
             trying = 0
             for tried, following, within in tries:
-                if following and not now_only and self.view.too_few_by(record, within, following):
+                if following and alone and not now_only and self.view.too_few_by(record, within, following):
                     continue  # whatever the future test says, it cannot say as early as the next opening
                 if now_only and tried > now:
                     return None
@@ -107,6 +110,7 @@ class Search:
                     return None
                 expected = self._overdue(forecast.start)
                 start = max(tried, expected)
+                self.first = self.first or start
                 self.put_behind |= tried > max(expected, now)
                 if self.from_try and start > now and not self._is_open(space, start, limit, forecast.nodes):
                     trying = start if start > tried else start + resolution

@@ -39,9 +39,13 @@ COMMANDS = (
     "inject",
     "web",
     "live",
+    "copies",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")
 """The commands of the module ``live``."""
+COPIES = ("snapshot", "restore", "fork")
+"""The commands of the module ``copies``."""
+MODULE_OF = {**dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies")}
 OF_RUN = ("jinja2", "matplotlib", "pandas", "pyarrow", "scipy", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
 OF_WEB = ("starlette", "uvicorn")
@@ -63,8 +67,8 @@ def build_parser(asked: str | None = None) -> argparse.ArgumentParser:
     kind = "compiled" if compiled() else "pure Python"
     parser.add_argument("--version", action="version", version=f"slurmsim {__version__} ({kind})")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    names = COMMANDS if asked not in COMMANDS or asked == "live" else (asked,)
-    for name in ("live",) if asked in LIVE else names:
+    named = MODULE_OF.get(asked or "") or (asked if asked in COMMANDS and asked not in MODULE_OF.values() else None)
+    for name in COMMANDS if named is None else (named,):
         import_module(f"slurmsim.cli.{name}").add_parser(subparsers)
     return parser
 
@@ -76,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complete()
     args = build_parser(words[0] if words else None).parse_args(words)
     atexit.register(gc.freeze)  # no search for dead cycles in a process that ends (0.15 s after a report)
-    if words and words[0] in LIVE:  # they start daemons and become other programs, and end as those do
+    if words and words[0] in MODULE_OF:  # they start daemons and become other programs, and end as those do
         return _run(args)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait, busily: 4 % of a run of KTH
     with ending() as how:

@@ -14,7 +14,7 @@ from slurmsim.config.option import Option, Status, nearest, split_words
 
 _KEY = "SchedulerParameters"
 _NO_CLOCK = "a pass takes no time in a simulation, so nothing interrupts it"
-_HETJOB = "heterogeneous jobs are not modelled"
+_HETJOB = "components of heterogeneous jobs"
 _STEPS = "job steps are not simulated"
 _NEVER = ("bf_interval", "sched_interval")  # -1 switches these off
 
@@ -73,8 +73,8 @@ _ROWS: tuple[Option, ...] = (
     _idle("bf_yield_interval", "count", _NO_CLOCK),
     _idle("bf_yield_sleep", "count", _NO_CLOCK),
     _idle("bf_yield_rpc_cnt", "count", _NO_CLOCK, since="26.05"),
-    _absent("bf_hetjob_immediate", "set", _HETJOB, master="heterogeneous jobs"),
-    _absent("bf_hetjob_prio", "text", _HETJOB, master="heterogeneous jobs"),
+    _flag("bf_hetjob_immediate"),
+    _absent("bf_hetjob_prio", "text", f"{_HETJOB} keep priorities of their own", master="heterogeneous jobs"),
     _absent("bf_allow_magnetic_slot", "set", "a magnetic reservation is used only once it has begun"),
     _absent("bf_topopt_enable", "set", "backfill plans a job on the first nodes it finds", since="24.11"),
     _absent("bf_topopt_iterations", "count", "as without bf_topopt_enable", since="24.11", master="bf_topopt_enable"),
@@ -124,7 +124,7 @@ _ROWS: tuple[Option, ...] = (
     _idle("sbatch_wait_nodes", "set", "launching a job takes no time"),
     _idle("step_retry_count", "count", _STEPS),
     _idle("step_retry_time", "count", _STEPS),
-    _idle("whole_hetjob", "set", _HETJOB),
+    _idle("whole_hetjob", "set", f"{_HETJOB} are held, released and cancelled one by one where one is named"),
 )  # fmt: skip
 
 SUB_OPTIONS: Mapping[str, Option] = {row.name.lower(): row for row in _ROWS}

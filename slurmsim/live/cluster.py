@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.daemon import environment, prepare
 from slurmsim.live.faults import Fault, inject
-from slurmsim.live.settings import Settings, seconds_of
+from slurmsim.live.settings import Settings, exists, seconds_of
 from slurmsim.protocol import FOLDER_VARIABLE, USER_VARIABLE, Client, Refusal, Unreachable
 from slurmsim.releases import RELEASES
 
@@ -51,6 +52,25 @@ class Record(dict[str, Any]):
             raise AttributeError(name) from None
 
 
+@dataclass(slots=True)
+class Origin:
+    """The file a cluster is made of, the clock it has then (None: as it was), and what goes with the file."""
+
+    path: Path
+    mode: str | None = None
+    rate: float | None = None
+    scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def make(self, folder: Path) -> None:
+        """Make the cluster, unless it has been."""
+        from slurmsim.slurmctld.history.copies import make
+
+        if not exists(folder):
+            make(self.path, folder, mode=self.mode, rate=self.rate)
+        if self.scratch is not None:
+            self.scratch.cleanup()
+
+
 class Cluster:
     """One running cluster; a context manager.
 
@@ -60,6 +80,8 @@ class Cluster:
         What it is like.
     folder
         Where it lives; None: a temporary folder, which is removed when the cluster is closed.
+    origin
+        A file another cluster was written to, of which this one is made.
 
     Attributes
     ----------
@@ -69,10 +91,10 @@ class Cluster:
         A connection to the daemon as the cluster's owner, for calls that have no method here.
     """
 
-    def __init__(self, settings: Settings, folder: Path | None = None) -> None:
+    def __init__(self, settings: Settings, folder: Path | None = None, origin: Origin | None = None) -> None:
         self.settings = settings
         self._temporary = folder is None
-        self._given = folder
+        self._given, self._origin = folder, origin
         self._before: dict[str, str | None] = {}
         self.client = Client("")  # `start` has the folder
         self._thread: threading.Thread | None = None
@@ -85,6 +107,8 @@ class Cluster:
     def __enter__(self) -> Cluster:
         self.folder = Path(tempfile.mkdtemp(prefix="slurmsim-")) if self._given is None else self._given.absolute()
         try:
+            if self._origin is not None:
+                self._origin.make(self.folder)
             self.start()
         except BaseException:
             self._remove()
@@ -160,6 +184,26 @@ class Cluster:
         last = time.monotonic() + _GONE_S
         while self._temporary and self.folder.exists() and time.monotonic() < last:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    # -- copies -----------------------------------------------------------------------------------------------------
+
+    def snapshot(self, path: str | os.PathLike[str]) -> int:
+        """Write the whole cluster as it is into a file, for `slurmsim.restore`; the instant.
+
+        Raises ConfigError when the file cannot be written.
+        """
+        return int(self._call("snapshot", path=os.path.abspath(path))["now"])
+
+    def fork(self) -> Cluster:
+        """A copy of the cluster as it is at this moment, with a frozen clock; to be entered by ``with``.
+
+        It answers the same commands and has a future of its own: whatever happens to it, this cluster does not know.
+        What really runs here goes on here and is simulated there.
+        """
+        scratch = tempfile.TemporaryDirectory(prefix="slurmsim-fork-")
+        path = Path(scratch.name) / "cluster"
+        self.snapshot(path)
+        return Cluster(replace(self.settings, mode="frozen"), None, Origin(path, "frozen", scratch=scratch))
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
@@ -396,9 +440,7 @@ def cluster(
     ConfigError
         An argument is wrong.
     """
-    if frozen + fast + (rate is not None) > 1:
-        raise ConfigError("frozen, fast and rate exclude each other", field="clock", expected="one of them")
-    mode = "frozen" if frozen else "fast" if fast else "running" if rate is not None else "real"
+    mode = _mode(frozen, fast, rate) or "real"
     settings = Settings(
         nodes=nodes, cpus_per_node=cpus_per_node, gpus_per_node=gpus_per_node,
         conf=None if conf is None else os.fspath(conf), accounting=tuple(os.fspath(path) for path in accounting),
@@ -408,3 +450,34 @@ def cluster(
         power={name: str(value) for name, value in (power or {}).items()},
     )  # fmt: skip
     return Cluster(settings, None if folder is None else Path(folder))
+
+
+def restore(
+    path: str | os.PathLike[str], *, frozen: bool = False, fast: bool = False, rate: float | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> Cluster:  # fmt: skip
+    """The cluster that `Cluster.snapshot` or ``slurmsim snapshot`` wrote to `path`, for ``with``.
+
+    Parameters
+    ----------
+    frozen, fast, rate
+        Its clock, as `cluster` has them; without any of them it goes on as the first one's went.
+    folder
+        Where it lives; without it a temporary folder that is removed at the end.
+
+    Raises
+    ------
+    ConfigError
+        An argument is wrong, or there is a cluster in `folder`.
+    OutputError, WorkloadError
+        The file cannot be read, is damaged, or is a newer slurmsim's.
+    """
+    origin = Origin(Path(path).absolute(), _mode(frozen, fast, rate), rate)
+    return Cluster(Settings(), None if folder is None else Path(folder), origin)
+
+
+def _mode(frozen: bool, fast: bool, rate: float | None) -> str | None:
+    """The clock these mean; None for none of them. Raises ConfigError for more than one."""
+    if frozen + fast + (rate is not None) > 1:
+        raise ConfigError("frozen, fast and rate exclude each other", field="clock", expected="one of them")
+    return "frozen" if frozen else "fast" if fast else "running" if rate is not None else None

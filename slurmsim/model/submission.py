@@ -22,6 +22,7 @@ class Submission:
     `exempt`: TRES, and ``time``, whose limits do not count because an operator gave the job what it asks for.
     `site_factor` is what an administrator adds to its priority (priority/multifactor).
     `profile` is its application, where one is known.
+    `het` are the id of the leader and the number of components of the heterogeneous job it is part of.
     `reservation` is one name or several (``a,b``), `licenses` ``-L``'s ``mat:2,flu``, `deadline` an absolute time.
     """
 
@@ -51,3 +52,4 @@ class Submission:
     exempt: str = ""
     site_factor: int = 0
     profile: Profile | None = None
+    het: tuple[int, int] | None = None

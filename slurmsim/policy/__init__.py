@@ -36,6 +36,7 @@ from slurmsim.policy.decisions import (
     Resize,
     Solve,
     Start,
+    StartTogether,
     Tested,
     WakeAt,
 )
@@ -69,6 +70,6 @@ __all__ = [
     "LimitsView", "Outcome", "PartitionView", "Plan", "PlannedRecord", "PlansView", "Policy",
     "PolicyOption", "Pool", "PoolsView", "PowerFacts", "PowerView", "Predictor", "Reconfigure", "RecordView",
     "Reject", "RequestView", "Resize", "ShapeView", "SharedNodes", "Sight", "SlurmJob", "SlurmRecord", "SlurmView",
-    "Solve", "Start", "Tested", "Unit", "WakeAt", "WholeNodes", "configured_policy", "installed_policies",
-    "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
+    "Solve", "Start", "StartTogether", "Tested", "Unit", "WakeAt", "WholeNodes", "configured_policy",
+    "installed_policies", "load_policy", "load_predictor", "parse_policy", "policy_names", "predictor_names",
 ]  # fmt: skip

@@ -37,6 +37,16 @@ class Start:
 
 
 @dataclass(slots=True)
+class StartTogether:
+    """Start all of these jobs now, each on nodes of its own, or none. Outcome: whether they started; None for a limit.
+
+    Of each `Start` the record, `within` and `time_limit_s` count. What forbids them is shown by the one it forbids.
+    """
+
+    starts: Sequence[Start]
+
+
+@dataclass(slots=True)
 class Plan:
     """Show that `job` is planned to start at `start` (on `nodes`), as squeue --start does; None: nobody can tell.
 
@@ -121,6 +131,6 @@ class Solve:
     solver: str
 
 
-Decision = Start | Plan | Reject | Tested | WakeAt | Resize | Reconfigure | Solve
+Decision = Start | StartTogether | Plan | Reject | Tested | WakeAt | Resize | Reconfigure | Solve
 Outcome = bool | None
 Decisions = Generator[Decision, Outcome, None]  # what is sent back is the outcome

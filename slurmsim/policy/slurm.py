@@ -25,6 +25,8 @@ class SlurmJob(JobView, Protocol):
         --time-min in seconds, None without.
     deadline
         --deadline, None without.
+    het
+        The id of the leader and the number of components of its heterogeneous job; None: it is none's.
     planned_start, planned_nodes
         As last decided by a `Plan`.
     holds_whole_nodes
@@ -41,6 +43,8 @@ class SlurmJob(JobView, Protocol):
     def time_min_s(self) -> int | None: ...
     @property
     def deadline(self) -> int | None: ...
+    @property
+    def het(self) -> tuple[int, int] | None: ...
     @property
     def planned_start(self) -> int | None: ...
     @property

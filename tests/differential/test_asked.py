@@ -8,7 +8,8 @@ killed, `edits` and `factors` what updates of jobs, partitions and nodes do with
 `minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries,
 `hidden` who is shown nodes, `skip` which periods of reservations can be skipped, `sharing` and `empty` what becomes of
 jobs an update told not to share, `requeues` what updates leave of requeued jobs and small answers, `sharedcores`
-reservations of cores where partitions share cores.
+reservations of cores where partitions share cores, `hetjobs`, `hetends`, `hetids`, `hetlimits` and `hetplans` (of the
+rule `hetjob`) heterogeneous jobs.
 """
 
 from __future__ import annotations
@@ -56,8 +57,12 @@ DIFFER: dict[str, set[int]] = {
     "requeues-22.05": {49}, "requeues-24.11": {19, 49, 50}, "requeues-26.05": {10},
     # nodes named as unavailable; a job that grows over what a reservation gave back
     "sharedcores-22.05": {14, 18, 19, 23},
+    # whether a cycle came before or after a command within its second, and eligible times of jobs that were held again
+    "hetjobs-22.05": {26, 48, 58, 70, 75}, "hetlimits-22.05": {15, 19},
+    # measured times of cycles; steps of several components, and srun and salloc with `:`
+    "hetplans-22.05": {17}, "hetends-22.05": {9, 10, 49, 50, 51, 52, 53}, "hetids-22.05": set(),
 }  # fmt: skip
-QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
+QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in DIFFER])

@@ -20,7 +20,7 @@ from coverage_tables import options_of
 from doc_examples import blocks
 
 from slurmsim.cli import COMMANDS as MODULES
-from slurmsim.cli import LIVE, build_parser
+from slurmsim.cli import MODULE_OF, build_parser
 from slurmsim.commands import MODULES as PROGRAMS
 from slurmsim.commands.submit.batch_script import BadScript, directives
 from slurmsim.config.option import nearest
@@ -238,8 +238,8 @@ def _wrong_call(words: list[str]) -> str | None:
     name = words[0]
     if name not in our_commands():
         return f"slurmsim has no command {name}" if re.fullmatch(r"[a-z]+", name) else None
-    assert name in LIVE or name in MODULES
-    if name == "as" and "--" in words:
+    assert name in MODULE_OF or name in MODULES
+    if name in ("as", "fork") and "--" in words:
         return _wrong_command(words[words.index("--") + 1 :])
     return _unknown(words[1:], frozenset(our_options(our_commands()[name])), f"slurmsim {name}")
 

@@ -114,12 +114,15 @@ def submissions(draw: st.DrawFn) -> str:
         words.append(
             f"--dependency={draw(st.sampled_from(['afterok', 'afterany', 'after', 'afternotok']))}:{draw(jobs)}"
         )
+    if draw(st.integers(0, 4)) == 0 and not any("--array" in word for word in words):
+        words.append(draw(st.sampled_from([": -N2 -t5", ": -n2 -phigh : -N1", ": -N1 --exclusive"])))
     code = draw(st.sampled_from(["", "; exit 1"]))
     return f"{' '.join(words)} --wrap 'sleep {draw(st.integers(1, 900))}{code}'"
 
 
 changes = st.one_of(
-    st.builds("scancel {}".format, jobs), st.builds("scontrol hold {}".format, jobs),
+    st.builds("scancel {}".format, jobs), st.builds("scancel {}+1".format, jobs),
+    st.builds("scontrol hold {}".format, jobs),
     st.builds("scontrol release {}".format, jobs), st.builds("scontrol requeue {}".format, jobs),
     st.builds("scontrol requeuehold {}".format, jobs), st.builds("scontrol suspend {}".format, jobs),
     st.builds("scontrol resume {}".format, jobs), st.builds("scontrol top {}".format, jobs),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ZERO = frozenset(
     ["agent_queue_size", "agent_count", "agent_thread_count", "dbd_agent_queue_size", "gettimeofday_latency",
      "schedule_cycle_max", "schedule_cycle_last", "schedule_cycle_sum", "schedule_cycle_mean",
-     "schedule_cycle_mean_depth", "schedule_cycle_per_minute", "schedule_cycle_depth", "bf_backfilled_het_jobs",
+     "schedule_cycle_mean_depth", "schedule_cycle_per_minute", "schedule_cycle_depth",
      "bf_cycle_mean", "bf_depth_mean", "bf_depth_mean_try", "bf_cycle_sum", "bf_cycle_last", "bf_cycle_max",
      "bf_last_depth", "bf_last_depth_try", "bf_depth_sum", "bf_depth_try_sum", "bf_queue_len", "bf_queue_len_mean",
      "bf_queue_len_sum", "bf_table_size", "bf_table_size_sum", "bf_table_size_mean"]
@@ -97,7 +97,8 @@ def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: li
         "schedule_cycle_total": s["main_cycles"], "schedule_exit": dict.fromkeys(_MAIN_EXIT, 0),
         "schedule_queue_length": s["queue_length"], "jobs_pending": s["pending"], "jobs_running": s["running"],
         "job_states_ts": number(s["states_at"]), "bf_backfilled_jobs": s["backfilled"],
-        "bf_last_backfilled_jobs": s["backfilled"], "bf_cycle_counter": s["bf_cycles"],
+        "bf_last_backfilled_jobs": s["backfilled"], "bf_backfilled_het_jobs": s["backfilled_het"],
+        "bf_cycle_counter": s["bf_cycles"],
         "bf_exit": dict.fromkeys(_BF_EXIT, 0), "bf_when_last_cycle": number(s["bf_last"]), "bf_active": False,
         "rpcs_by_message_type": [
             {"type_id": kind, "message_type": name, "count": count, "queued": 0, "dropped": 0, "cycle_last": 0,

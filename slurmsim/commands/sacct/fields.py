@@ -85,6 +85,8 @@ def job_id_text(job: Record) -> str:
         return f"{job['array_job_id']}_[{array_text.shown(job['array_task_str'], array_text.DEFAULT_LENGTH)}]"
     if job["array_task_id"] is not None:
         return f"{job['array_job_id']}_{job['array_task_id']}"
+    if job.get("het"):
+        return f"{job['het'][0]}+{job['het'][1]}"
     return str(job["job_id"])
 
 

@@ -62,6 +62,8 @@ class Reader:
         self.end: int | None = None
         self.completion, self.log = False, ""
         self.clusters: list[str] | None = None
+        self.whole: str | None = None
+        self.components: dict[int, tuple[int, int]] = {}  # by their ids: leader and place
         self.verbose = 0
         self.parsable, self.delimiter, self.header = PADDED, "|", True
         self.me: dict[str, Any] = {"now": int(io.now()), "uid": -1, "cluster": ""}
@@ -153,8 +155,10 @@ class Reader:
             self.log = os.path.join(self.io.cwd, text)
         elif key in ("json", "yaml"):
             asked.dump, asked.parser = key, value
-        elif key == "whole" and value is not None and text.lower() not in ("yes", "y", "no", "n"):
-            self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
+        elif key == "whole":
+            self.whole = "no" if text.lower() in ("no", "n") else "yes"
+            if value is not None and text.lower() not in ("yes", "y", "no", "n"):
+                self.error(f'Invalid --whole-hetjob value "{text}". Valid values: [yes|no].')
 
     def date(self, text: str) -> int:
         """A point in time."""
@@ -198,6 +202,9 @@ class Reader:
             base, _, offset = name.partition("+")
             if not is_number(offset[:1]):
                 self.fatal(f"Bad hetjob offset specified: {base}")
+            leader, place = leading_number(base)[0], leading_number(offset)[0]
+            self.components[leader + place] = (leader, place)
+            return leader + place, task, step
         return leading_number(base)[0], task, step
 
     def state(self, word: str) -> str:
@@ -282,7 +289,10 @@ class Reader:
         if low is not None:
             cond["time_limit"] = (low, high)
         if asked.steps:
-            cond["jobs"] = [(job, task) for job, task, _ in asked.steps]
+            cond["jobs"] = [(job, task) for job, task, _ in asked.steps if job not in self.components]
+            cond["components"] = list(self.components.values())
+            if self.whole is not None:
+                cond["whole_hetjob"] = self.whole
         self.choose_fields()
         asked.style = Style(self.parsable, self.delimiter, self.header)
         if asked.help:

@@ -74,6 +74,10 @@ def _identity(row: Row, view: View) -> str:
     return " ".join([*parts, f"JobName={null(row['name'])}"])
 
 
+def _het_set(row: Row, view: View) -> str | None:
+    return f"HetJobIdSet={row['het_job_id_set']}" if row["het_job_id"] else None
+
+
 def _sluid(row: Row, view: View) -> str | None:
     return f"SLUID={row['sluid']}" if view.details and row["sluid"] else None
 
@@ -333,7 +337,8 @@ def _oom(row: Row, view: View) -> str | None:
 
 
 LINES: tuple[tuple[str, str, Line], ...] = (
-    ("", "", _identity), ("26.05", "", _sluid), ("", "", _owner), ("", "", _priority), ("", "", _state),
+    ("", "", _identity), ("", "", _het_set), ("26.05", "", _sluid),
+    ("", "", _owner), ("", "", _priority), ("", "", _state),
     ("", "", _requeue), ("", "", _derived), ("", "", _durations), ("", "", _submitted), ("", "", _accrues),
     ("", "", _resized), ("", "", _times), ("", "", _preemption), ("", "", _suspension), ("", "", _partition),
     ("", "", _asked_nodes), ("", "", _nodes), ("", "", _optional("BatchHost", "batch_host")), ("", "", _sizes),
@@ -359,6 +364,7 @@ LINES: tuple[tuple[str, str, Line], ...] = (
 
 FIELDS: tuple[str, ...] = (
     "job_id", "array_job_id", "array_task_id", "array_task_str", "array_max_tasks", "het_job_id", "het_job_offset",
+    "het_job_id_set",
     "name", "sluid", "user_name", "user_id", "group_name", "group_id", "mcs_label", "priority", "nice", "account",
     "qos", "wckey", "track_wckey", "job_state", "state_flags", "state_reason", "state_desc", "failed_node",
     "dependency", "requeue", "restart_cnt", "batch_flag", "reboot", "exit_code", "derived_ec", "start_time",

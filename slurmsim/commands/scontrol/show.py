@@ -71,7 +71,9 @@ def _jobs(session: Session, value: str | None, words: Words) -> None:
     _say_update(session, dates, len(rows))
     shown = 0
     for row in rows:
-        if component is not None or (task is not None and not _has_task(row, task)):
+        if (component is not None and row["het_job_offset"] != component) or (
+            task is not None and not _has_task(row, task)
+        ):
             continue
         if task is not None and row["array_task_str"]:
             row["array_task_str"], row["array_task_id"] = None, task

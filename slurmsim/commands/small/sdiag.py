@@ -182,7 +182,7 @@ def _backfill(s: Mapping[str, Any], release: str) -> list[str]:
     cycles = s["bf_cycles"]
     lines = ["Backfilling stats", f"\tTotal backfilled jobs (since last slurm start): {s['backfilled']}"]
     lines.append(f"\tTotal backfilled jobs (since last stats cycle start): {s['backfilled']}")
-    lines += ["\tTotal backfilled heterogeneous job components: 0", f"\tTotal cycles: {cycles}"]
+    lines += [f"\tTotal backfilled heterogeneous job components: {s['backfilled_het']}", f"\tTotal cycles: {cycles}"]
     lines.append(f"\tLast cycle when: {_when(s['bf_last']) if s['bf_last'] else 'N/A'}")
     lines += ["\tLast cycle: 0", "\tMax cycle:  0"]
     lines += ["\tMean cycle: 0"] if cycles else []

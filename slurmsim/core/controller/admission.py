@@ -108,15 +108,17 @@ class Admission:
                 self._waiting.enqueue(job)
             else:
                 self._waiting.consider(job)
-            asked = job.queued and sub.array_task_id is None and not self.state.event_driven
+            asked = job.queued and sub.array_task_id is None and sub.het is None and not self.state.event_driven
             if asked and job.reason == Reason.NONE and not is_top(self.state.queue, job):
                 self.state.set_reason(job, Reason.PRIORITY)
             if limits is not None and job.queued:
                 limits.show(job)
-            if self.state.unusable and job.queued and sub.array_task_id is None and not self.state.event_driven:
+            plain = sub.array_task_id is None and sub.het is None  # sbatch looks for nodes for no others
+            if self.state.unusable and job.queued and plain and not self.state.event_driven:
                 self._pending_reasons.show_unavailable(job)
             if not self.state.event_driven:
-                self._pending_reasons.show_busy(job)
+                if sub.het is None:
+                    self._pending_reasons.show_busy(job)
                 down = self._goes_to_a_partition_that_is_down(job)
                 if down and (job.queued or job.reason in (Reason.NONE, Reason.BEGIN_TIME, Reason.DEPENDENCY)):
                     self.state.set_reason(job, Reason.PARTITION_DOWN)

@@ -418,6 +418,7 @@ class Controller:
             while running and state.next_limit_time() <= now:
                 job = next(job for end, _, job in running if state.limit_time(end, job) <= now)
                 state.actions.append(Kill(job))
+                self.life_cycle.end_components(job, JobState.FAILED, "0:15", Reason.LAUNCH_FAILURE)
                 self.life_cycle.finish(job, JobState.TIMEOUT, Reason.TIME_LIMIT)
         if limits is not None:
             limits.enforcement.scan(now)

@@ -93,7 +93,7 @@ class LifeCycle(RunWay):
         state.selector.forget_future()
         state.usage.change(job, +1, newly)
         insort(state.running, (job.end_limit, job.id, job))
-        if job.depth and scheduler != "Main":
+        if job.depth and scheduler != "Main" and job.sub.het is None:
             state.backfilled += 1
         state.events.append(
             (now, "START", job.id, job.state, job.reason, job.partition.name, state.cluster.node_list(alloc), job.depth,
@@ -133,9 +133,19 @@ class LifeCycle(RunWay):
         state = fact.state
         if state == JobState.FAILED and self.requeues.after_exit(job, fact.exit_code):
             return
+        reason = Reason.NON_ZERO_EXIT if state == JobState.FAILED else Reason.NONE
+        self.end_components(job, state, fact.exit_code, reason)
         job.exit_code = fact.exit_code
         kept = job.reason if is_held(job.reason) else Reason.NONE  # held while it ran: nothing takes that back
         self.finish(job, state, Reason.NON_ZERO_EXIT if state == JobState.FAILED else kept)
+
+    def end_components(self, leader: Job, state: str, exit_code: str, reason: str) -> None:
+        """The script of a heterogeneous job is over: what runs of its other components ends as is told here."""
+        for job in self.state.components(leader):
+            if job.alloc is not None:
+                job.exit_code = exit_code
+                self.state.actions.append(Kill(job))
+                self.finish(job, state, reason)
 
     def finish(self, job: Job, state: str, reason: str) -> None:
         """`job` reaches a final state now; its nodes are free as soon as they are clean."""

@@ -150,6 +150,11 @@ class Job:
         return self.sub.array_task_id
 
     @property
+    def het(self) -> tuple[int, int] | None:
+        """The id of the leader and the number of components of its heterogeneous job; None: it is none's."""
+        return self.sub.het
+
+    @property
     def holds_whole_nodes(self) -> bool:
         """Whether it runs on nodes it has to itself."""
         return self.alloc is not None and self.alloc.whole

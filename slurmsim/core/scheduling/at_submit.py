@@ -33,6 +33,8 @@ class AtSubmit:
         job = state.jobs.get(fact.job_id)
         if job is None or job.state != JobState.PENDING or not job.queued or state.triggers.defer:
             return
+        if job.sub.het is not None:
+            return  # components start together, by backfill
         ahead = not is_top(state.queue, job)
         for record in state.queue.jobs.get(job.id, ()):
             rule, text = self._test.refusal(record, SUBMISSION, ahead=ahead)

@@ -107,6 +107,9 @@ class MainPass:
         plain = not (self.s.part_depth or self.reordered or self.test.preemption is not None)
         for at, record in enumerate(self.records):
             job, own = record.job, record.reservation
+            if job.sub.het is not None and job.queued and job.state == JobState.PENDING:
+                self._block(record, exempt=True)  # only backfill starts it; it says nothing of it
+                continue
             if plain and record.partition.index in blocked and job.id not in fresh and self._stays_behind(record):
                 if self.limit is not None and self.examined > self.limit:
                     return False
@@ -175,6 +178,8 @@ class MainPass:
 
     def _behind(self, record: Record) -> None:
         job = record.job
+        if job.sub.het is not None:
+            return  # nobody but backfill looks at it
         single = len(job.partitions) == 1
         kept_out = job.reason in _PARTITION_KEPT_IT or job.reason.startswith(NOT_IN_GROUP)
         if job.reason in _MAY_BECOME_PRIORITY or (kept_out and single):

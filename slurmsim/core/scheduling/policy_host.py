@@ -13,9 +13,21 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.scheduling.may_start import BACKFILL, DEADLINE, LIMITS, MAY, POLICY, StartTest
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.solves import Solves
+from slurmsim.core.scheduling.together import Refusal, Wanted, find_all
 from slurmsim.core.scheduling.wishes import Wishes
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Plan, Reconfigure, Reject, Resize, SlurmView, Solve, Start, Tested, WakeAt
+from slurmsim.policy import (
+    Plan,
+    Reconfigure,
+    Reject,
+    Resize,
+    SlurmView,
+    Solve,
+    Start,
+    StartTogether,
+    Tested,
+    WakeAt,
+)
 from slurmsim.states import JobState, Reason
 
 if TYPE_CHECKING:
@@ -257,6 +269,8 @@ class PolicyHost:
             else:
                 self._test.found_cpus.test(decision.record)
             return None
+        if kind is StartTogether:
+            return self._start_together(decision)
         if kind is Resize:
             if not isinstance(decision.job, Job):
                 raise PolicyError(self.policy.name, f"resized {decision.job!r}, which is no job of the view")
@@ -321,6 +335,26 @@ class PolicyHost:
             self._forbidden(job, target, held)
             return None
         return False
+
+    def _start_together(self, decision: StartTogether) -> bool | None:
+        """Start all, or none: False where one finds no nodes, None where a limit forbids one."""
+        wanted: list[Wanted] = []
+        for start in decision.starts:
+            record = start.job
+            if not isinstance(record, Record) or record.job.state != JobState.PENDING or not record.job.queued:
+                raise PolicyError(self.policy.name, f"started {record!r}, which is not waiting in the queue")
+            within = self.state.table.everything if start.within is None else start.within
+            wanted.append(Wanted(record, within, start.time_limit_s))
+        found = find_all(self._test, wanted)
+        if isinstance(found, Refusal):
+            if found.reason is None:
+                return False
+            self._forbidden(found.record.job, found.record, found.reason)
+            return None
+        for (record, _, limit), alloc in zip(wanted, found, strict=True):
+            seconds = self._test.granted(record, self._by) if limit is None else limit
+            self._runs.start(record, alloc, self._label, seconds)
+        return True
 
     def _laid_out(self, decision: Start, job: Job, records: Sequence[Record]) -> list[Record]:
         """Those of `records` for which the layout is one, whatever is free. Raises PolicyError if it is for none."""

@@ -134,6 +134,17 @@ class ControllerState:
             (self.now, event, job.id, job.state, job.reason, job.partition.name, nodes, value, scheduler)
         )
 
+    def components(self, leader: Job) -> list[Job]:
+        """The other components of a heterogeneous job that are there, by the leader's record; empty for any other.
+
+        Their ids follow the leader's.
+        """
+        het = leader.sub.het
+        if het is None or het[0] != leader.id:
+            return []
+        ids = range(leader.id + 1, leader.id + het[1])
+        return [job for job_id in ids if (job := self.jobs.get(job_id)) is not None]
+
     def set_reason(self, job: Job, reason: str) -> None:
         """Show `reason` for a pending job; recorded when it differs."""
         if job.reason != reason:

@@ -14,6 +14,7 @@ from slurmsim.slurmctld.database.job_record import JobRecord
 from slurmsim.slurmctld.engine.live_job import task_list
 from slurmsim.slurmctld.processes.step import BATCH, EXTERN, NAMES, Step
 from slurmsim.slurmctld.processes.steps import node_list
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.states import FINAL_STATES, JobState, Reason
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         resv_name=(core.reservation_name or core.sub.reservation or None), resv_id=_resv_id(cluster, core),
         restarts=core.restarts, asked=live.asked, admin_comment=live.asked.get("admin_comment") or None,
         comment=live.asked.get("comment") or None, first_cpus=0 if alloc is None else _first(alloc.cpus),
-        first_mem=0 if alloc is None else _first(alloc.mem), steps=steps,
+        first_mem=0 if alloc is None else _first(alloc.mem), steps=steps, het=het_jobs.place(core),
     )  # fmt: skip
 
 

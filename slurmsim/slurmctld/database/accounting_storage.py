@@ -23,6 +23,7 @@ from slurmsim.slurmctld.engine.every_job import shown_of
 from slurmsim.slurmctld.engine.live_job import LiveJob, Row
 from slurmsim.slurmctld.faults.behind import as_of
 from slurmsim.slurmctld.processes.step import NAMES, Step
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.states import RESIZING
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ class Storage:
     def _jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         most = arguments.get("most")  # who does not name it takes everything at once
         after, cluster = int(arguments.get("after") or 0), self.cluster
+        arguments = self._with_components(arguments)
         found, further = self.page(arguments, person, after, None if most is None else int(most))
         columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in found] for name in _SENT}
         for name in _FROM_REQUEST:
@@ -246,7 +248,7 @@ class Storage:
         columns["qos_id"] = [cluster.database.qos_id(r.qos) for r in found]
         columns["qos_req"] = [r.asked.get("qos") for r in found]
         columns["killed_by_name"] = [_name(cluster, r.killed_by) for r in found]
-        columns["batch"] = [bool(r.asked.get("script")) for r in found]
+        columns["batch"] = [bool(r.asked.get("script")) and not (r.het and r.het[1]) for r in found]
         if not arguments.get("script"):
             del columns["script"]
         if not arguments.get("no_steps"):
@@ -259,6 +261,35 @@ class Storage:
         return {
             "now": cluster.now, "n": len(found), "columns": columns, "cluster": cluster.spec.name, "further": further,
         }  # fmt: skip
+
+    def _with_components(self, cond: dict[str, Any]) -> dict[str, Any]:
+        """Who names the leader of a heterogeneous job means all of it; ``whole_hetjob``: yes: any component, no: none.
+
+        `components` are jobs, too, by leader and place.
+        """
+        kind = str(cond.get("whole_hetjob") or "")
+        jobs: list[list[Any]] = []
+        for number, task in cond.get("jobs") or ():
+            jobs.append([number, task])
+            het = self._het(int(number)) if task is None and kind != "no" else None
+            if het is not None and (kind == "yes" or not het[1]):
+                jobs += [[het[0] + k, None] for k in range(het[2]) if k != het[1]]
+        for leader, offset in cond.get("components") or ():
+            het = self._het(int(leader) + int(offset))
+            if het is None or het[0] != int(leader):
+                jobs.append([-1, None])  # nobody
+            else:
+                jobs += [[het[0] + k, None] for k in (range(het[2]) if kind == "yes" else (het[1],))]
+        return {**cond, "jobs": jobs} if jobs else cond
+
+    def _het(self, number: int) -> tuple[int, int, int] | None:
+        """Leader, place and number of components of the heterogeneous job the job with that id is part of."""
+        live = self.cluster.shown(number)
+        if live is not None:
+            return het_jobs.place(live.core)
+        found = next(self.store.select("id_job = ?", [number], walk=False), None)
+        found = found or next((record for record in self.store.waiting() if record.job_id == number), None)
+        return None if found is None or found.het is None else found.het
 
     def _enabled(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         return {"enabled": self.enabled, "cluster": self.cluster.spec.name}

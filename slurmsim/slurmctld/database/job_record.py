@@ -58,6 +58,7 @@ class JobRecord:
     first_cpus: int
     first_mem: int
     steps: list[Step]
+    het: tuple[int, int, int] | None = None  # leader, place and number of the components of its heterogeneous job
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -194,6 +194,13 @@ class RecordStore:
     def execute(self, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Iterator[Any]:
         """What SQLite answers to a query on the written rows."""
         return iter(self._connection.execute(statement, values))
+
+    def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Carry out an INSERT for many rows at once. Raises sqlite3.Error."""
+        db = self._connection
+        db.execute("BEGIN")
+        db.executemany(statement, rows)
+        db.execute("COMMIT")
 
     # -- the file -----------------------------------------------------------------------------------------------------
 

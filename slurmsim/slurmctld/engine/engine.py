@@ -161,6 +161,7 @@ class Engine(LiveCluster):
         if what == "launched":
             self.storage.launched(live)
             self.statistics.started += 1
+            self.statistics.het_started += live.core.sub.het is not None
             steps.began(self, live)
             self.timers.warn_before_limit(live)
             if live.client_gone:

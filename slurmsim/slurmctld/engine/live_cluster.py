@@ -30,6 +30,7 @@ from slurmsim.slurmctld.engine.live_network import LiveNetwork
 from slurmsim.slurmctld.engine.raw_configuration import ConfFacts
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.step import Step
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.submit_request import array_tasks, job_number
 from slurmsim.slurmctld.server.people import People, Person
 from slurmsim.slurmd.script_runner import Executor
@@ -242,7 +243,10 @@ class LiveCluster:
         return self._shown.get(number)
 
     def find(self, text: str) -> list[LiveJob]:
-        """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``."""
+        """The jobs an id names: ``N`` (a job, or all tasks of an array), ``N_T``, ``N_[list]``, ``N+K``."""
+        if "+" in text:
+            live = het_jobs.component(self, text)
+            return [live] if live is not None else []
         base, underscore, tasks = text.removesuffix("_*").partition("_")
         number = job_number(base)
         array = self.arrays.get(number)
@@ -306,7 +310,7 @@ class LiveCluster:
 
     def behaviour_of(self, asked: Mapping[str, Any], task: int | None = None) -> Behaviour:
         """What a job of this request does once it runs."""
-        if asked.get("allocate") or (self.runs_jobs and is_real(asked)):
+        if asked.get("allocate") or asked.get("het_offset") or (self.runs_jobs and is_real(asked)):
             return Behaviour(-1, JobState.COMPLETED, "0:0", -1)
         return self._run_time(asked if task is None else {**asked, "array_task_id": task})
 

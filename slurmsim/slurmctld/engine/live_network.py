@@ -7,11 +7,12 @@ from typing import Any, Protocol
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, AskSolver, Fact, Refused, Resized, StartAtOnce
-from slurmsim.sim.network import Network
+from slurmsim.sim.network import Behaviour, Network
 from slurmsim.sim.sources import Sources
 from slurmsim.slurmctld.engine.forgetting import Forgetting
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.history.decisions import ended, requeued, resized, shaped, started, stopped
+from slurmsim.states import JobState
 
 
 class Streams(Protocol):
@@ -136,6 +137,16 @@ class LiveNetwork(Network):
     def _start_timer(self, job: Job, left: int) -> None:
         if not self.followed:
             super()._start_timer(job, left)
+
+    def stand_in(self, job: Job, behaviour: Behaviour, ran_s: int) -> None:
+        """`job`, which real processes did so far and which ran for `ran_s` seconds, does this from now on."""
+        self.behaviour[job.id] = behaviour
+        left = max(behaviour.run_time - ran_s, 1) if behaviour.run_time >= 0 else -1
+        if job.state == JobState.SUSPENDED:
+            self._left[job.id] = left
+        elif job.state == JobState.RUNNING:
+            self._void_timer(job)
+            Network._restart_timer(self, job, left)  # it was not suspended
 
     # -- what happens to jobs -----------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from slurmsim.slurmctld.fields.gres_ids import gres_details
 from slurmsim.slurmctld.fields.job_details import DETAILS, node_count
 from slurmsim.slurmctld.processes.output_files import shown_file
 from slurmsim.slurmctld.processes.simulated import is_real
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
@@ -441,9 +442,9 @@ FIELDS: dict[str, Getter] = {
     "cluster": lambda r, c: c.spec.name,
     "burst_buffer": _text("burst_buffer"),
     "container": _text("container"),
-    "het_job_id": lambda r, c: 0,
-    "het_job_offset": lambda r, c: None,
-    "het_job_id_set": lambda r, c: None,
+    "het_job_id": lambda r, c: 0 if r.core.sub.het is None else r.core.sub.het[0],
+    "het_job_offset": lambda r, c: None if r.core.sub.het is None else r.core.id - r.core.sub.het[0],
+    "het_job_id_set": lambda r, c: het_jobs.id_set(r.core),
     "assoc_id": lambda r, c: 0 if r.core.branch is None else c.database.id_of(r.core.branch.spec),
     "cpus_per_node": lambda r, c: (
         c.controller.state.cluster.cpus_per_node(r.core.alloc) if r.core.alloc is not None else None

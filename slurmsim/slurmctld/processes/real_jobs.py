@@ -19,6 +19,7 @@ from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.processes.output_files import file_name
 from slurmsim.slurmctld.processes.simulated import is_real
 from slurmsim.slurmctld.processes.step_places import lay_out
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.submit_request import array_tasks
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.script_runner import Executor
@@ -33,6 +34,8 @@ END_ROOM = 1024
 """Bytes of the journal that are kept for the end of each run: a full disk does not keep ends from being recorded."""
 Run = tuple[int, int]
 """Core id and restarts of one run of a job."""
+_PACK_TOO = {"22.05": True, "24.11": False}
+"""Whether variables of components have their old names, too."""
 _NAMED_BY_NODE = {"22.05": False, "26.05": True}
 
 
@@ -227,7 +230,34 @@ class RealJobs:
                 "array_job_id": live.array.id, "array_task_id": live.task, "array_count": len(indices),
                 "array_min": indices[0], "array_max": indices[-1], "array_step": step[-1] if step else 1,
             }  # fmt: skip
-        return batch_environment(facts, asked.get("environment") or {}, self.cluster.release)
+        found = batch_environment(facts, asked.get("environment") or {}, self.cluster.release)
+        return found | self._of_components(live, found)
+
+    def _of_components(self, live: LiveJob, found: dict[str, str]) -> dict[str, str]:
+        """What the script of a heterogeneous job is told of each component, under names of its own."""
+        components = het_jobs.whole(self.cluster, [live])
+        if live.core.sub.het is None or not het_jobs.leads(live):
+            return {}
+        state, more = self.cluster.controller.state.cluster, {"SLURM_HET_SIZE": str(live.core.sub.het[1])}
+        for offset, one in enumerate(components):
+            core = one.core
+            if core.alloc is None:
+                continue
+            request = core.request
+            facts = {
+                "JOB_ID": one.id, "JOB_NAME": one.asked.get("name"), "JOB_PARTITION": core.partition.name,
+                "JOB_ACCOUNT": core.account, "JOB_QOS": core.qos, "JOB_NODELIST": state.node_list(core.alloc),
+                "JOB_NUM_NODES": core.n_nodes, "JOB_CPUS_PER_NODE": state.cpus_per_node(core.alloc),
+                "TASKS_PER_NODE": _tasks_per_node(core, self.cluster.release),
+                "MEM_PER_CPU": request.mem_cpu, "MEM_PER_NODE": request.mem_node,
+            }  # fmt: skip
+            more |= {f"SLURM_{name}_HET_GROUP_{offset}": str(value) for name, value in facts.items() if value}
+            own = one.asked.get("environment") or {}
+            more |= {name: str(own[name]) for name in own if name.endswith(f"_HET_GROUP_{offset}")}
+        if row(_PACK_TOO, self.cluster.release):
+            both = found | more
+            more |= {name.replace("_HET_", "_PACK_"): value for name, value in both.items() if "_HET_" in name}
+        return more
 
     def _gpus(self, core: Job) -> dict[str, Any]:
         """How many GPUs the job has on its first node; which they are is not modelled, so they count from 0."""

@@ -39,14 +39,22 @@ _QUIET = ("true", ":", "echo ", "printf ", "hostname", "date", "pwd", "set ", "e
 
 
 def is_real(asked: Mapping[str, Any]) -> bool:
-    """Whether a batch job of a cluster that runs jobs is to run, and not to be simulated."""
+    """Whether a batch job of a cluster that runs jobs is to run, and not to be simulated.
+
+    The script of a heterogeneous job is its first component's.
+    """
+    if asked.get("het_offset"):
+        return False
     script = asked.get("script")
     environment = asked.get("environment") or {}
     return bool(script) and not _DIRECTIVE.search(str(script)) and "SLURMSIM_RUNTIME" not in environment
 
 
-def behaviour(asked: Mapping[str, Any]) -> Behaviour:
-    """What the job of this request does once it runs. Raises Refusal for a line or variable that cannot be read."""
+def behaviour(asked: Mapping[str, Any], otherwise: int = DEFAULT_S) -> Behaviour:
+    """What the job of this request does once it runs; of one that does not tell how long, `otherwise` seconds.
+
+    Raises Refusal for a line or variable that cannot be read.
+    """
     seconds, status = _of_script(_with_task(str(asked.get("script") or ""), asked.get("array_task_id")))
     for where, name, value in _said(asked):
         try:
@@ -59,7 +67,7 @@ def behaviour(asked: Mapping[str, Any]) -> Behaviour:
         except ValueError:
             raise Refusal(f"Invalid {where} ({EXPECTED})") from None
     state = JobState.COMPLETED if status == 0 else JobState.FAILED
-    return Behaviour(seconds, state, f"{status}:0", -1)
+    return Behaviour(otherwise if seconds is None else seconds, state, f"{status}:0", -1)
 
 
 def application(asked: Mapping[str, Any]) -> tuple[str, bool] | None:
@@ -112,8 +120,8 @@ def _seconds(text: str) -> int:
     return -1 if limit is None else limit
 
 
-def _of_script(script: str) -> tuple[int, int]:
-    """Seconds and exit status of a script of sleeps; the default where it does anything that may take time."""
+def _of_script(script: str) -> tuple[int | None, int]:
+    """Seconds and exit status of a script of sleeps; None where it does anything that may take time."""
     total, status = 0.0, 0
     for line in script.splitlines():
         for command in filter(None, (part.strip() for part in re.split(r";|&&", line.partition(" #")[0]))):
@@ -126,5 +134,5 @@ def _of_script(script: str) -> tuple[int, int]:
             elif match := _EXIT.fullmatch(command):
                 return int(total), int(match[1]) & 0xFF
             elif command not in ("true", ":"):
-                return DEFAULT_S, 0
+                return None, 0
     return int(total), status

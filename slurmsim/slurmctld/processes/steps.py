@@ -168,7 +168,7 @@ def began(cluster: LiveCluster, live: LiveJob) -> None:
             Step(EXTERN, "extern", cluster.now, members, (1,) * len(members), (0,) * len(members), (0,) * len(members),
                  core.restarts, {})
         )  # fmt: skip
-    if live.asked.get("script"):
+    if live.asked.get("script") and not live.asked.get("het_offset"):
         live.steps.append(Step(BATCH, "batch", cluster.now, members[:1], (1,), (0,), (0,), core.restarts, {}))
 
 

@@ -14,7 +14,7 @@ from slurmsim.slurmctld.fields.job_fields import waits_for
 from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.simulated import is_real
-from slurmsim.slurmctld.requests import array_cancel
+from slurmsim.slurmctld.requests import array_cancel, het_jobs
 from slurmsim.slurmctld.server.people import Person
 from slurmsim.states import JobState
 
@@ -37,7 +37,7 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
 
     What waits hears none: for slurmctld it is on its way to a state in which it could.
     """
-    found = cluster.find(str(arguments["job_id"]))
+    found = het_jobs.whole(cluster, cluster.find(str(arguments["job_id"])))
     if not found:
         raise Refusal(INVALID_JOB, 2017)
     number, running = arguments.get("signal"), False
@@ -63,6 +63,8 @@ def _kill(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
         if number != signal.SIGKILL or not unheard_of:
             return {}
         running, alive = len(alive) > len(unheard_of), unheard_of  # whose script cannot hear it is cancelled
+    if any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive) and len(found) == 1:
+        raise Refusal(*het_jobs.NOT_WHOLE)
     waited = {live: waits_for(live, cluster) for live in alive if live.core.state == JobState.PENDING}
     array_cancel.take_out(cluster, alive, whole="_" not in str(arguments["job_id"]) and not running)
     for live in alive:

@@ -14,6 +14,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import LiveJob, task_ranges
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.submit_request import array_tasks, job_number
 
 if TYPE_CHECKING:
@@ -42,12 +43,22 @@ class Named:
     array: int | None = None
     missing: tuple[int, ...] = ()
 
+    @property
+    def part_of_het_job(self) -> bool:
+        """Whether it is a component of a heterogeneous job, and not its leader."""
+        return self.array is None and not het_jobs.leads(self.records[0].first)
+
 
 def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
     """The records of ``N``, ``N_T``, ``N_list`` or ``N_*``. Raises Refusal.
 
     With `split` tasks that are named apart from others leave the array's record; without, that record is meant.
     """
+    if "+" in text:
+        live = het_jobs.component(cluster, text)
+        if live is None:
+            raise Refusal(INVALID_JOB, 2017)
+        return Named([Record([live])])
     base, underscore, tasks = text.partition("_")
     number = job_number(base)
     array = cluster.arrays.get(number)
@@ -56,7 +67,7 @@ def records_of(cluster: LiveCluster, text: str, *, split: bool) -> Named:
             found = cluster.find(base)
             if not found or underscore:
                 raise Refusal(INVALID_JOB, 2017)
-            return Named([Record(found)])
+            return Named([Record([live]) for live in het_jobs.whole(cluster, found)])
         unsplit = array.unsplit()
         apart = sorted({t for t in array.tasks.values() if t.own_id is not None}, key=lambda t: t.order)
         return Named(([Record(unsplit)] if unsplit else []) + [Record([task]) for task in apart], number)
@@ -89,9 +100,19 @@ def _tasks(cluster: LiveCluster, number: int, wanted: Sequence[int], split: bool
 
 
 def for_each(cluster: LiveCluster, named: Named, act: Callable[[Record], None]) -> dict[str, Any]:
-    """Do something to every record; a refusal of one leaves the others. Raises Refusal for a plain job."""
+    """Do something to every record; a refusal of one leaves the others. Raises Refusal for a plain job.
+
+    Of a heterogeneous job the first refusal is raised once all components have been asked.
+    """
     if named.array is None:
-        act(named.records[0])
+        refused: list[Refusal] = []
+        for record in named.records:
+            try:
+                act(record)
+            except Refusal as refusal:
+                refused.append(refusal)
+        if refused:
+            raise refused[0]
         return {}
     outcomes: dict[str, set[int]] = {}
     if named.missing:

@@ -11,6 +11,7 @@ from slurmsim.core.records.messages import Requeue, RequeueHold, Resume, Submit,
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import LiveJob
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.requests.job_change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.job_holds import hold_record
 from slurmsim.slurmctld.requests.job_ids import Record, for_each, records_of
@@ -112,6 +113,8 @@ class _Jobs:
                 raise Refusal(DENIED, 2002)
         if named.array not in self.cluster.arrays and not named.records:
             raise unreadable
+        if named.part_of_het_job:
+            raise Refusal(*het_jobs.NOT_WHOLE)
         return for_each(self.cluster, named, lambda record: self._suspend(record, stop))
 
     def _suspend(self, record: Record, stop: bool) -> None:
@@ -128,7 +131,11 @@ class _Jobs:
 
     def requeue(self, arguments: Arguments, person: Person) -> Arguments:
         """Requeue and requeuehold."""
+        if "+" in str(arguments["job_id"]):
+            raise Refusal(INVALID_JOB, 2017)
         named = records_of(self.cluster, str(arguments["job_id"]), split=False)
+        if named.part_of_het_job:
+            raise Refusal(*het_jobs.NOT_LEADER)
         return for_each(self.cluster, named, lambda record: self._requeue(record, arguments, person))
 
     def _requeue(self, record: Record, arguments: Arguments, person: Person) -> None:

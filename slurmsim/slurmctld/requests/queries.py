@@ -13,6 +13,7 @@ from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, is_future
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
+from slurmsim.slurmctld.requests import het_jobs
 from slurmsim.slurmctld.server.people import Person
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ class _Queries:
         """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
         rows = list(self.cluster.rows())
         if arguments.get("job_id") is not None:
-            wanted = {id(live) for live in self.cluster.find(str(arguments["job_id"]))}
+            found = het_jobs.whole(self.cluster, self.cluster.find(str(arguments["job_id"])))
+            wanted = {id(live) for live in found}
             rows = [row for row in rows if id(row.job) in wanted]
             if not rows:
                 raise Refusal(INVALID_JOB)
-            rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, then the newest task
+            if rows[0].core.sub.het is None:
+                rows.sort(key=lambda row: (not row.tasks, -row.job.order))  # an array's own record, the newest task …
         elif not arguments.get("show_all", True) and not self.cluster.is_operator(person):
             seen = {p.index for p in self.cluster.controller.state.partitions if self.cluster.visible(p, person)}
             rows = [row for row in rows if any(p.index in seen for p in row.core.partitions)]

@@ -34,7 +34,7 @@ class Statistics:
     def __init__(self, cluster: LiveCluster) -> None:
         self.cluster = cluster
         self.since = cluster.network.start_time
-        self.submitted = self.started = self.completed = self.canceled = self.failed = 0
+        self.submitted = self.started = self.completed = self.canceled = self.failed = self.het_started = 0
         self.requests: Counter[str] = Counter()
         self.users: Counter[int] = Counter()
 
@@ -51,7 +51,7 @@ class Statistics:
     def reset(self) -> None:
         """Begin anew."""
         self.since = self.cluster.now
-        self.submitted = self.started = self.completed = self.canceled = self.failed = 0
+        self.submitted = self.started = self.completed = self.canceled = self.failed = self.het_started = 0
         self.requests.clear()
         self.users.clear()
 
@@ -84,7 +84,8 @@ class Statistics:
             "completed": self.completed, "canceled": self.canceled, "failed": self.failed, "states_at": counted,
             "pending": 0 if first else states[JobState.PENDING], "running": 0 if first else states[JobState.RUNNING],
             "main_cycles": int(getattr(main, "passes", 0)), "queue_length": len(controller.state.queue.jobs),
-            "backfilled": int(controller.state.backfilled), "bf_cycles": 0, "bf_last": 0,
+            "backfilled": int(controller.state.backfilled), "backfilled_het": self.het_started,
+            "bf_cycles": 0, "bf_last": 0,
             "dbd": cluster.database.exists, "rpcs": [list(one) for one in rpcs],
             "users": [[cluster.people.by_uid(uid).name, uid, count] for uid, count in self.users.items()],
         }  # fmt: skip

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
-from slurmsim.core.records.messages import Submit
+from slurmsim.core.records.messages import Cancel, Submit
 from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
 from slurmsim.protocol import DENIED, Refusal
@@ -17,7 +17,7 @@ from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.fields import likely_nodes
-from slurmsim.slurmctld.requests import allocations, size_limits
+from slurmsim.slurmctld.requests import allocations, het_jobs, size_limits
 from slurmsim.slurmctld.requests.applications import add_profile, check_cap
 from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
@@ -61,10 +61,35 @@ class Submissions:
 
     def submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """sbatch, or salloc and srun with ``allocate``; with ``will_run`` it is only tested. Raises Refusal."""
-        cluster = self._cluster
-        asked = self._same.share(arguments["job"])
         if arguments.get("components"):
-            raise Refusal("Requested operation not supported on this system")
+            return self._submit_het([arguments["job"], *arguments["components"]], arguments, person)
+        return self._submit(arguments["job"], person, will=bool(arguments.get("will_run")))
+
+    def _submit_het(
+        self, asked: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], person: Person
+    ) -> dict[str, Any]:
+        """The components of a heterogeneous job, one by one; where one is refused those before it are cancelled."""
+        cluster, size = self._cluster, len(asked)
+        het_jobs.check(cluster, asked, will_run=bool(arguments.get("will_run")))
+        leader = cluster.next_id()
+        answer: dict[str, Any] = {}
+        for offset, one in enumerate(het_jobs.requests(asked)):
+            try:
+                if cluster.next_id() != leader + offset:
+                    raise Refusal("Unable to create job record, try again")
+                found = self._submit(one, person, het=(leader, size))
+            except Refusal:
+                cluster.network.tell(cluster.now, [Cancel(leader + before) for before in range(offset)])
+                raise
+            answer = answer or found
+        return answer
+
+    def _submit(
+        self, request: Mapping[str, Any], person: Person, *, will: bool = False, het: tuple[int, int] | None = None
+    ) -> dict[str, Any]:  # fmt: skip
+        """One job, array or component. Raises Refusal."""
+        cluster = self._cluster
+        asked = self._same.share(dict(request))
         if asked.get("user_name"):
             if person.uid != cluster.owner:
                 raise Refusal(DENIED)
@@ -75,7 +100,7 @@ class Submissions:
         try:
             size_limits.check(cluster, asked)
             check(cluster, asked, person)
-            if arguments.get("will_run"):
+            if will:
                 found = will_run(cluster, self._make(shown, asked, person)[0], shown)
                 cluster.use_up(shown)
                 return found
@@ -84,6 +109,7 @@ class Submissions:
                 made = self._array(shown, asked, person)
             else:
                 made = [(*self._make(shown, asked, person), None)]
+                made[0][0].het = het
             self._enter(shown, asked, person, made)
         except SubmitError as error:
             if takes_id(cluster, error, asked):

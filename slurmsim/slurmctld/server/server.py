@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from slurmsim.core.records.messages import AskSolver
@@ -25,6 +26,7 @@ from slurmsim.protocol import DENIED, Refusal
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.engine.live_job import LiveJob
 from slurmsim.slurmctld.history.compaction import Compaction
+from slurmsim.slurmctld.history.copies import save
 from slurmsim.slurmctld.history.decisions import outcome
 from slurmsim.slurmctld.history.history import History
 from slurmsim.slurmctld.history.noting import note_decisions
@@ -109,7 +111,8 @@ class Server:
         self.log, self.trouble, self._fault_mark = CallLog(folder), TroubleLog(), FaultMark(folder)
         self._fault_mark.show(engine.faults.for_commands)
         self._own = {"clock": self._set_clock, "down": self._down, "log_call": self._log_call, "calls": self._calls,
-                     "reconfigure": self._reconfigure, "status": self._status, "news": self._tell_news}  # fmt: skip
+                     "reconfigure": self._reconfigure, "status": self._status, "snapshot": self._snapshot,
+                     "news": self._tell_news}  # fmt: skip
         self._news = 1  # grows with all that happens, for those who watch
         self._began = time.monotonic()
         self.holders = Holders(engine, self._client_gone)
@@ -572,6 +575,17 @@ class Server:
         self._owner_only(person)
         asyncio.get_running_loop().call_later(0.02, self.stop)
         return {}
+
+    def _snapshot(self, arguments: dict[str, Any], person: Person) -> Answer:
+        """Write the whole cluster into a file, while everybody waits (0.09 ms for each job that slurmctld has)."""
+        self._owner_only(person)
+        try:
+            note_decisions(self.engine, self.journal)
+            save(Path(arguments["path"]), self.engine, self._history, self.clock.now(), self.clock.mode,
+                 self.clock.rate)  # fmt: skip
+        except OutputError as error:
+            raise Refusal(str(error)) from None
+        return {"now": self.clock.now()}
 
     def _status(self, arguments: dict[str, Any], person: Person) -> Answer:
         return daemon_status(self.folder.path, self.engine, self.clock, self.journal, time.monotonic() - self._began)

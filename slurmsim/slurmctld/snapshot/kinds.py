@@ -175,7 +175,7 @@ KINDS: tuple[Kind, ...] = (
         """
         job_id request time_limit_s time_min_s name user account qos partitions begin nice priority hold dependency
         requeue array_job_id array_task_id array_limit reservation licenses deadline no_kill kill_invalid
-        exempt site_factor profile
+        exempt site_factor profile het
     """,
     ),
     _kind("profile", Profile, "application min_nodes max_nodes malleable points_s", _found=dict),
@@ -281,7 +281,7 @@ KINDS: tuple[Kind, ...] = (
         db_index original_index job_id array_job_id array_task_id array_task_str array_max_tasks assoc_id account
         user uid gid group partition qos name state exit_code derived_ec killed_by submit eligible start end
         suspended time_limit nodes alloc_nodes req_cpus mem_cpu mem_node tres_req tres_alloc priority flags reason
-        constraints resv_name resv_id restarts asked admin_comment comment first_cpus first_mem steps
+        constraints resv_name resv_id restarts asked admin_comment comment first_cpus first_mem steps het
     """,
     ),
     _kind("account facts", AccountFacts, "description organization coordinators"),

@@ -37,7 +37,11 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "database", engine.database, "draft ids qos_ids accounts users transactions _next_id _next_qos"
     yield "storage", engine.storage, "earlier _first _metered _next_index _last_ms"
     yield "completion log", engine.storage.completed, "written"
-    yield "statistics", engine.statistics, "since submitted started completed canceled failed requests users"
+    yield (
+        "statistics",
+        engine.statistics,
+        "since submitted started completed canceled failed het_started requests users",
+    )
     yield "timers", engine.timers, ""
     yield "faults", engine.faults, "rules last_id"
     yield "job outcomes", engine.faults.outcomes, ""

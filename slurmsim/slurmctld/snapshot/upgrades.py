@@ -39,7 +39,8 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
         "pool view": {"state": ["p", "controller"], "_test": ["p", "start test"]},
         "allocation": {"layout": None},
         "live job": {"client_gone": False},
-        "submission": {"profile": None, "site_factor": 0},
+        "job record": {"het": None},
+        "submission": {"profile": None, "site_factor": 0, "het": None},
         "request": {"unshared": False, "min_cpus_per_node": 0},
         "reservation": {"core_bits": LATER},
         "queue entry": {"single": False},  # looked at one by one

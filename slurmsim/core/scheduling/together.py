@@ -1,0 +1,65 @@
+"""Several starts at once, all or none: the components of a heterogeneous job.
+
+Nodes and limits are tried for all of them before the first starts; each counts in the limits the next is judged by
+(_het_job_limit_check and _het_job_start_now of backfill.c, 22.05). Nobody makes room for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from slurmsim.bitmap import Bitmap
+from slurmsim.core.records.job_queue import Record
+from slurmsim.core.records.node_table import Allocation
+from slurmsim.core.scheduling.may_start import BACKFILL, LIMITS, MAY
+
+if TYPE_CHECKING:
+    from slurmsim.core.scheduling.may_start import StartTest
+
+TOGETHER = BACKFILL._replace(makes_room=False)
+
+
+class Wanted(NamedTuple):
+    """One of the starts: of which record, inside which nodes, for how many seconds (None: its own limit)."""
+
+    record: Record
+    within: Bitmap
+    limit: int | None
+
+
+class Refusal(NamedTuple):
+    """Who keeps all from starting, and the limit that does; None: it finds no nodes, or is not to start."""
+
+    record: Record
+    reason: str | None
+
+
+def find_all(test: StartTest, wanted: Sequence[Wanted]) -> list[Allocation] | Refusal:
+    """What each of `wanted` gets if they start now, on nodes of its own."""
+    limits, now = test.accounting.limits, test.state.now
+    found: list[Allocation] = []
+    kept: list[tuple[Record, Allocation | None, int | None]] = []
+    used: Bitmap = 0
+    try:
+        for record, within, limit in wanted:
+            job = record.job
+            rule, text = test.refusal(record, TOGETHER)
+            if rule != MAY:
+                return Refusal(record, text if rule == LIMITS else None)
+            seconds = test.granted(record, TOGETHER) if limit is None else limit
+            alloc, held = test.find(record, within & ~used, seconds, TOGETHER)
+            if alloc is None:
+                return Refusal(record, held)
+            used |= alloc.mask
+            found.append(alloc)
+            if limits is not None:
+                kept.append((record, job.alloc, job.end_limit))
+                job.alloc, job.end_limit = alloc, now + (test.time_limit(record) if seconds is None else seconds)
+                limits.counters.began(job, now)
+        return found
+    finally:
+        if limits is not None:
+            for record, before, end in reversed(kept):
+                limits.counters.released(record.job)
+                record.job.alloc, record.job.end_limit = before, end
