@@ -187,6 +187,7 @@ CHANGES: dict[str, Change] = {
     "no_storage_user": Change("26.05", "sacctmgr", "`show config` has no AccountingStorageUser."),
     "nothing_deleted_deeper": Change("26.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
     # -- scontrol show ----------------------------------------------------------------------------------------------
+    "configuration_as_document": Change("26.05", "scontrol", "`show config --json` writes a document; it wrote text."),
     "no_factors_hidden": Change(
         "24.11", "scontrol", "`show config` lists the options of priority/multifactor under priority/basic, too."
     ),
