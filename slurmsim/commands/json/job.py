@@ -13,7 +13,7 @@ from slurmsim.numerals import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Record
+    from slurmsim.commands.json.versions import Number, Record
     from collections.abc import Iterable
     from typing import Any
 
@@ -31,33 +31,25 @@ def _states(base: str, flags: list[str]) -> list[str]:
     return [base, *flags]
 
 
-def _minutes(value: int | None) -> Record:
+def _minutes(value: int | None) -> Number:
     return limit(value) if value is None or value >= 0 else number(None)
 
 
-def _unset(value: int | None) -> Record:
-    """Number fields whose NO_VAL is "not set"."""
-    return number(value)
-
-
-def _endless(value: int | None) -> Record:
-    """Of tasks a core or socket: no limit where nothing was asked for."""
-    return limit(value)
 
 
 def _hold(priority: int) -> bool:
     return priority == 0
 
 
-def _memory_a_cpu(mib: int | None, per_cpu: bool | None) -> Record:
+def _memory_a_cpu(mib: int | None, per_cpu: bool | None) -> Number:
     return number(mib if per_cpu else None)
 
 
-def _memory(mib: int | None, per_cpu: bool | None) -> Record:
+def _memory(mib: int | None, per_cpu: bool | None) -> Number:
     return number(None if per_cpu else mib or 0)
 
 
-def _billing(tres: str | None) -> Record:
+def _billing(tres: str | None) -> Number:
     for word in words(tres):
         key, _, value = word.partition("=")
         if key == "billing" and is_number(value):
@@ -80,9 +72,6 @@ def _profile(value: str | None) -> list[str]:
 def _priorities(rows: list[list[Any]]) -> list[Record]:
     return [{"partition": name, "priority": value} for name, value in rows]
 
-
-def _per_task(told: str | None) -> str:
-    return told or ""
 
 
 def _shared(word: str | None, exclusive: str, oversubscribed: str | None) -> list[str]:
@@ -143,10 +132,6 @@ def _step_id(sluid: str, job: int) -> Record:
     return {"sluid": sluid, "job_id": number(job), "step_het_component": number(None), "step_id": "entire"}
 
 
-def _pattern(path: str | None, folder: str | None, default: str) -> str:
-    """A file as it was asked for, below the working folder."""
-    return default if path is None else path
-
 
 def _asked_out(path: str | None, batch: int, array: int) -> str:
     return path or (("slurm-%A_%a.out" if array else "slurm-%j.out") if batch else "")
@@ -156,16 +141,7 @@ def _gres(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, (list, tuple)) else []
 
 
-def _sched_nodes(value: str | None) -> str:
-    return value or ""
 
-
-def _frequency(value: int | None) -> Record:
-    return number(value)
-
-
-def _command(path: str | None, arguments: str | None) -> str:
-    return f"{path} {arguments}" if path and arguments else path or ""
 
 
 F = field

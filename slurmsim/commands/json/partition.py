@@ -6,7 +6,7 @@ from slurmsim.commands.json.versions import always, count, field, limit, number,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Record
+    from slurmsim.commands.json.versions import Number, Record
     from typing import Any
 
 
@@ -34,7 +34,7 @@ def _cpus(binding: Any) -> Any:
     return lambda total: {"task_binding": [] if binding == [] else binding, "total": total}
 
 
-def _minutes(value: int | None) -> Record:
+def _minutes(value: int | None) -> Number:
     return limit(value) if value is None or value >= 0 else number(None)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.io import Io
 
     Record = dict[str, Any]
+    Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`
 
 FIRST, LAST = 40, 99
 SERVED = {"24.11": (42,), "26.05": (45, 44, 43, 42)}
@@ -63,17 +64,17 @@ def name(version: int) -> str:
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
-def number(value: int | float | None, *, infinite: bool = False) -> Record:
+def number(value: int | float | None, *, infinite: bool = False) -> Number:
     """A number that may be unset or without end."""
     return {"set": value is not None and not infinite, "infinite": infinite, "number": value or 0}
 
 
-def limit(value: int | None) -> Record:
+def limit(value: int | None) -> Number:
     """A number, without end where there is none."""
     return number(value, infinite=value is None)
 
 
-def at_least_zero(value: int | None) -> Record:
+def at_least_zero(value: int | None) -> Number:
     """A number that is always set."""
     return number(value or 0)
 
