@@ -110,9 +110,9 @@ CHANGES: dict[str, Change] = {
     # -- JSON and YAML ----------------------------------------------------------------------------------------------
     "data_parsers": Change(
         "24.11",
-        "sacct, sacctmgr, sdiag, sinfo, squeue, sshare",
-        "`--json` and `--yaml` take a data parser's name and write its form, in sacctmgr, sdiag and sshare, too (not"
-        " modelled in squeue and sinfo, which refuse them).",
+        "sacct, sacctmgr, scontrol, sdiag, sinfo, squeue, sshare",
+        "`--json` and `--yaml` take a data parser's name and write its form, in sacctmgr, scontrol, sdiag and sshare,"
+        " too.",
     ),
     "data_parser_v0_0_45": Change(
         "26.05", _DUMPING, "JSON and YAML have the form of `data_parser/v0.0.45`, with some fields more and some less."
@@ -187,6 +187,14 @@ CHANGES: dict[str, Change] = {
     "no_storage_user": Change("26.05", "sacctmgr", "`show config` has no AccountingStorageUser."),
     "nothing_deleted_deeper": Change("26.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
     # -- scontrol show ----------------------------------------------------------------------------------------------
+    "refusals_are_unprocessable": Change("26.05", "slurmrestd", "What Slurm refuses is status 422; it was 500."),
+    "unknown_partition_is_a_warning": Change(
+        "26.05", "slurmrestd", "A partition there is not makes a warning; it was an error of status 422."
+    ),
+    "environment_named_in_error": Change(
+        "26.05", "slurmrestd", "A job without environment is refused as such; it was an error of writing its files."
+    ),
+    "configuration_as_document": Change("26.05", "scontrol", "`show config --json` writes a document; it wrote text."),
     "no_factors_hidden": Change(
         "24.11", "scontrol", "`show config` lists the options of priority/multifactor under priority/basic, too."
     ),

@@ -15,7 +15,7 @@ from slurmsim.commands import MODULES
 
 NAMES = (
     "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "sdiag", "sinfo",
-    "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
+    "slurmrestd", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
 )  # fmt: skip
 """The commands of a Slurm installation."""
 
@@ -27,6 +27,18 @@ protocol.HOME = {folder!r}
 from slurmsim.commands import main
 sys.exit(main({name!r}))
 """
+_SERVER = """#!{python}
+import sys
+sys.path[:0] = {path!r}
+from slurmsim import protocol
+protocol.HOME = {folder!r}
+try:
+    from slurmsim.rest.server import main
+except ModuleNotFoundError as error:
+    sys.exit(f"slurmrestd: error: {{error.name}} is not installed: pip install 'slurmsim[rest]'")
+sys.exit(main())
+"""
+"""What needs installed packages, unlike the commands."""
 _REFUSAL = "#!/bin/sh\necho '{name}: error: slurmsim does not have this command' >&2\nexit 1\n"
 
 
@@ -35,7 +47,8 @@ def write_programs(folder: Path) -> Path:
     place = folder / "bin"
     place.mkdir(mode=0o755, exist_ok=True)
     for name in NAMES:
-        text = (_PROGRAM if name in MODULES else _REFUSAL).format(
+        kind = _SERVER if name == "slurmrestd" else _PROGRAM if name in MODULES else _REFUSAL
+        text = kind.format(
             python=sys.executable, path=_import_path(), folder=str(folder), name=name
         )
         with suppress(OSError):

@@ -56,9 +56,10 @@ _PLAIN = pattern(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^\n:#]|:(?=\S)|(?<=\S)#)*")
 _CONTROL = pattern(r"[\x00-\x08\x0a-\x1f\x7f\\]")
 
 
-def as_yaml(value: Any) -> str:
-    """The whole document, every key and value with its tag."""
-    return f"%YAML 1.1\n--- !!map\n{''.join(_yaml_map(value, ''))}...\n"
+def as_yaml(value: Any, brief: bool = False) -> str:
+    """The whole document, every key and value with its tag; `brief`: nothing for an empty text, as from 24.11."""
+    text = f"%YAML 1.1\n--- !!map\n{''.join(_yaml_map(value, ''))}...\n"
+    return text.replace(" !!str ''\n", " !!str\n") + "\n" if brief else text
 
 
 def _yaml_map(value: dict[str, Any], indent: str) -> list[str]:

@@ -1,9 +1,10 @@
-"""What surrounds a ``--json`` document of Slurm 24.11 and 26.05 (data_parser v0.0.42 and v0.0.45), and its numbers."""
+"""What surrounds a document of data_parser, from Slurm 24.11 on: who asked what of whom, errors and warnings."""
 
 from __future__ import annotations
 
 from slurmsim import releases
 from slurmsim.commands.json.data_text import as_json, as_yaml
+from slurmsim.commands.json.versions import SERVED, name, number
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -12,37 +13,42 @@ if TYPE_CHECKING:
 
     from slurmsim.commands.io import Io
 
+__all__ = ["document", "number", "plugin", "write"]
+DATABASE = "accounting_storage/slurmdbd"
 
-PARSERS = {"24.11": "data_parser/v0.0.42", "26.05": "data_parser/v0.0.45"}
+
+def plugin(kind: str, title: str, version: int, storage: str = DATABASE) -> dict[str, str]:
+    """Which plug-ins made a document."""
+    return {"type": kind, "name": title, "data_parser": name(version), "accounting_storage": storage}
 
 
-def number(value: int | float | None, *, infinite: bool = False) -> dict[str, Any]:
-    """A number that may be unset or without end."""
-    return {"set": value is not None and not infinite, "infinite": infinite, "number": value or 0}
+def document(
+    entries: dict[str, Any], release: str, made_by: dict[str, str], client: dict[str, str], command: list[str],
+    cluster: str, errors: list[Any] | None = None, warnings: list[Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The whole document."""
+    major, minor, micro = releases.VERSIONS[release].split(".")
+    version = {"major": major, "micro": micro.lstrip("0") or "0", "minor": minor}
+    slurm = {"version": version, "release": releases.VERSIONS[release], "cluster": cluster}
+    meta = {"plugin": made_by, "client": client, "command": command, "slurm": slurm}
+    return {**entries, "meta": meta, "errors": errors or [], "warnings": warnings or []}
 
 
 def write(
     io: Io, form: str, release: str, entries: dict[str, Any], command: list[str], cluster: str,
-    storage: str = "accounting_storage/slurmdbd", warnings: list[Any] | None = None,
+    storage: str = DATABASE, warnings: list[Any] | None = None, version: int | None = None,
+    errors: list[Any] | None = None,
 ) -> None:  # fmt: skip
-    """Print the document: `entries`, then who asked what of whom."""
-    major, minor, micro = releases.VERSIONS[release].split(".")
-    micro = micro.lstrip("0") or "0"
+    """Print the document of a command as "json" or "yaml"."""
     if not since(release, "meta_tells_whole_command"):
-        command = command[:1] + command[1:-1]  # it forgets the last word
+        command = command[:-1]  # it forgets the last word
     user = io.environ.get("SLURMSIM_USER") or io.environ.get("USER") or ""
-    document = {
-        **entries,
-        "meta": {
-            "plugin": {"type": "", "name": "", "data_parser": PARSERS[release], "accounting_storage": storage},
-            "client": {"source": "", "user": user, "group": user},
-            "command": command,
-            "slurm": {
-                "version": {"major": major, "micro": micro, "minor": minor}, "release": releases.VERSIONS[release],
-                "cluster": cluster,
-            },
-        },
-        "errors": [],
-        "warnings": warnings or [],
-    }  # fmt: skip
-    io.out(as_json(document, brief=True) + "\n" if form == "json" else as_yaml(document))
+    made_by = plugin("", "", SERVED[release][0] if version is None else version, storage)
+    client = {"source": "", "user": user, "group": user}
+    found = document(entries, release, made_by, client, command, cluster, errors, warnings)
+    io.out(as_json(found, brief=True) + "\n" if form == "json" else as_yaml(found, brief=True))
+
+
+def storage_of(hello: dict[str, Any]) -> str:
+    """The accounting plug-in of a cluster, by what the daemon says of itself; nothing without one."""
+    return DATABASE if hello.get("accounting", True) else ""

@@ -338,16 +338,58 @@ def addresses(session: Session, words: Words) -> None:
 
 
 def token(session: Session, words: Words) -> None:
-    """``token [lifespan=S] [username=U]``: there is no JWT."""
+    """``token [lifespan=S] [username=U]``: a token that slurmrestd takes, where the cluster makes any."""
+    lifespan, user = 1800, ""
     for word in words[1:]:
-        if not word.lower().startswith(("lifespan=", "username=")):
+        key, _, value = word.partition("=")
+        if key.lower() == "lifespan" and "=" in word:
+            if value.lower() == "infinite":
+                lifespan = 0x7FFFFFFF
+            elif not value.isdecimal() or not 0 < int(value) < 1 << 31:
+                session.fail(f"Invalid option: `{word}`")
+                return
+            else:
+                lifespan = int(value)
+        elif key.lower() == "username" and "=" in word:
+            user = value
+        else:
             session.fail(f"Invalid option: `{word}`")
             return
-    session.code = 1
-    if not since(session.release, "token_disabled"):
-        session.io.error("Error fetching token")
-    else:
-        session.error("slurm_fetch_token: error with request: Required plugin type not loaded or initialized")
+    folder, me = session.io.client.folder, str(session.hello.get("user") or "")
+    if not _makes_tokens(session, folder):
+        session.code = 1
+        if not since(session.release, "token_disabled"):
+            session.io.error("Error fetching token")
+        else:
+            session.error("slurm_fetch_token: error with request: Required plugin type not loaded or initialized")
+        return
+    if user and user != me and not session.privileged:
+        session.code = 1
+        session.error("slurm_fetch_token: error with request: Access/permission denied")
+        return
+    from slurmsim.jwt_key import key_of, sign
+
+    try:
+        key = key_of(folder)
+    except OSError:
+        session.code = 1
+        session.error("slurm_fetch_token: error with request: Access/permission denied")
+        return
+    began = int(session.io.now())
+    session.io.out(f"SLURM_JWT={sign({'exp': began + lifespan, 'iat': began, 'sun': user or me}, key)}\n")
+
+
+def _makes_tokens(session: Session, folder: str) -> bool:
+    """Whether slurm.conf asks for tokens, or a server has made the key for them."""
+    from slurmsim.jwt_key import KEY_FILE
+
+    if os.path.exists(os.path.join(folder, KEY_FILE)):
+        return True
+    try:
+        given = session.io.client.call("show_config")["given"]
+    except FAILED_CALLS:
+        return False
+    return any(name.lower() == "authalttypes" and "auth/jwt" in str(value) for name, value in given.items())
 
 
 def caller_id(session: Session, words: Words) -> None:

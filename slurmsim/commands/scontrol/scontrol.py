@@ -33,6 +33,8 @@ _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
     ("yaml", OPTIONAL, "yaml", "24.11", ""),
 )  # fmt: skip
 """Long name, argument, key, first release and the first one without it."""
+DUMPED = frozenset({"show", "ping", "quit", "exit", "quiet", "verbose", "version", "help"})
+"""Keywords that may follow --json: those that make documents, and those that print none."""
 MOST_WORDS = 128  # of one line of a session
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 def run(argv: Sequence[str], io: Io) -> int:
     """Carry out the words, or a session; the exit code."""
     session = Session(io, release_of(io), usage)
+    session.argv = ["scontrol", *argv]
     words = list(argv)
     try:
         rest = _options(session, words)
@@ -117,7 +120,9 @@ def _apply(session: Session, key: str, value: str) -> None:
                 session.error(f'--uid="{value}" invalid')
                 raise Quit(session.code)
             session.acting_uid = uid
-        case "json" | "yaml" | "autocomplete":
+        case "json" | "yaml":
+            session.dump, session.parser = key, value
+        case "autocomplete":
             session.error(f"--{key} is not modelled")
             raise Quit(1)
 
@@ -192,6 +197,9 @@ def process(session: Session, words: Words) -> None:
     tag = words[0]
     for name, least, since, until, handler in KEYWORDS:
         if has(session.release, since, until) and matches(tag, name, least):
+            if session.dump and name not in DUMPED:
+                session.fail(f"--{session.dump} is not modelled for {name}")
+                return
             handler(session, words)
             return
     session.fail(f"invalid keyword: {tag}")

@@ -39,12 +39,16 @@ class Session:
         A session is to end.
     usage
         Prints what may be asked.
+    dump, parser, argv
+        ``--json`` or ``--yaml``, what follows it, and all words as they came.
     """
 
     def __init__(self, io: Io, release: str, usage: Callable[[Session], None]) -> None:
         self.io, self.release, self.usage = io, release, usage
         self.all = self.details = self.one_line = self.future = self.leave = False
         self.quiet = self.code = 0
+        self.dump = self.parser = ""
+        self.argv: list[str] = ["scontrol"]
         self.acting_uid: int | None = None
         self._hello: dict[str, Any] | None = None
 

@@ -37,10 +37,22 @@ def show(session: Session, words: Words) -> None:
     for entity, least, first, gone, handler in ENTITIES:
         size = max(len(name), least)
         if has(session.release, first, gone) and name.lower()[:size] == entity.lower()[:size]:
-            handler(session, value, words)
+            if session.dump and entity not in text_anyway(session.release):
+                from slurmsim.commands.scontrol import dump  # rarely wanted
+
+                dump.show(session, entity, value, words)
+            else:
+                handler(session, value, words)
             return
     blank = "" if since(session.release, "invalid_entity_without_blank") else " "
     session.warn(f"invalid entity:{tag} for keyword:{words[0]}{blank}")
+
+
+def text_anyway(release: str) -> frozenset[str]:
+    """Entities that are shown as text whatever form was asked for."""
+    from slurmsim.commands.scontrol.dump import ANYWAY
+
+    return ANYWAY if since(release, "configuration_as_document") else ANYWAY | {"config"}
 
 
 NO_TASK = "4294967294"  # in the file names of an array's own record
@@ -266,6 +278,10 @@ def ping(session: Session, words: Words) -> None:
     """``ping``."""
     if len(words) > 1:
         session.fail(f"too many arguments for keyword:{words[0]}")
+    elif session.dump:
+        from slurmsim.commands.scontrol import dump  # rarely wanted
+
+        dump.ping(session, words)
     else:
         _ping(session)
 

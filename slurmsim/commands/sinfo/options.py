@@ -103,7 +103,8 @@ class Asked:
         self.format: str | None = None
         self.long_names = False
         self.fit_partition = self.fit_nodes = False
-        self.dump = ""
+        self.dump = self.parser = ""  # --json or --yaml, and what follows it
+        self.argv: list[str] = []
         self.all_given = self.partition_given = False
 
     @property
@@ -188,10 +189,7 @@ def _take(asked: Asked, io: Io, key: str, text: str) -> None:
     elif key == "v":
         asked.verbose += 1
     elif key in ("json", "yaml"):
-        asked.dump = key
-        if since(asked.release, "data_parsers"):
-            io.error(f"sinfo: error: --{key} is not modelled for Slurm {asked.release}")
-            raise Stop(1)
+        asked.dump, asked.parser = key, text
     else:
         io.out(_told(key, asked.release))
         raise Stop(0)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
+    from slurmsim.commands.sinfo.groups import Group
     from slurmsim.commands.sinfo.options import Asked
     from slurmsim.commands.text.print_fields import Layout, Table
 
@@ -41,13 +42,14 @@ def run(argv: list[str], io: Io) -> int:
     """One sinfo call in the world `io`; the exit code."""
     try:
         asked = read(argv, io, release_of(io))
+        asked.argv = list(argv)
         return _print(asked, io)
     except Stop as stop:
         return stop.code
 
 
 def _print(asked: Asked, io: Io) -> int:
-    if asked.dump:
+    if asked.dump and not since(asked.release, "data_parsers"):
         from slurmsim.commands.json.openapi_node import dump_nodes  # rarely wanted
 
         return dump_nodes(asked.dump, io, asked.release)
@@ -101,21 +103,45 @@ def _layout(asked: Asked, io: Io) -> Layout:
 
 
 def _print_nodes(asked: Asked, layout: Layout, io: Io) -> int:
+    shown = layout.fields() | ({"list:name"} if asked.fit_nodes else set())
+    found = _grouped(asked, layout, shown, io)
+    if found is None:
+        return 1
+    groups, values, partitions, nodes, now = found
+    if asked.dump:
+        from slurmsim.commands.json.command import Dump
+        from slurmsim.commands.json.sinfo import lines
+
+        dump = Dump(io, asked.release, asked.dump, asked.parser, ["sinfo", *asked.argv])
+        dump.write(lines(groups, values, partitions, nodes, dump.version))
+        return 0
+    labels = [partition_label(partitions, group.partition) for group in groups]
+    _print_table(asked, layout, values, labels, io, now)
+    return 0
+
+
+def _grouped(
+    asked: Asked, layout: Layout, shown: set[str], io: Io
+) -> tuple[list[Group], Table, Table, Table, int] | None:
+    """The lines in order: their nodes, what is shown of them, both tables and the present; None: it failed."""
     from slurmsim.commands.sinfo import groups as node_groups
 
     kinds = frozenset(column.group for column in layout.columns() if column.group)
     letters = node_groups.sort_letters(asked.sort if asked.sort is not None else "N" if asked.by_node else "#P,-t")
-    shown = layout.fields() | node_groups.sort_fields(letters)
-    if asked.fit_nodes:
-        shown.add("list:name")
+    shown = shown | node_groups.sort_fields(letters)
     apart_nodes, apart_partitions = node_groups.apart_fields(kinds, asked.exact)
     node_fields, partition_fields = _needed(shown)
+    if asked.dump:
+        from slurmsim.commands.json.sinfo import COUNTS, NODE_FIELDS, PARTITION_FIELDS
+
+        shown, node_fields = shown | COUNTS, node_fields | NODE_FIELDS
+        partition_fields |= PARTITION_FIELDS
     partitions = _load(io, "partitions", {"name", "nodes", "default", *partition_fields, *apart_partitions}, asked.all)
     if partitions is None:
-        return 1
+        return None
     nodes = _load(io, "nodes", {*node_groups.NODE_FIELDS, *node_fields, *apart_nodes}, asked.all)
     if nodes is None:
-        return 1
+        return None
     table = nodes["columns"]
     _mark_mixed(table)
     names = None if asked.nodes is None else frozenset(asked.nodes)
@@ -132,9 +158,7 @@ def _print_nodes(asked: Asked, layout: Layout, io: Io) -> int:
     values = node_groups.group_table(groups, shown, partitions["columns"], table)
     order = node_groups.sort_groups(groups, values, letters, kinds)
     values = {field: [column[row] for row in order] for field, column in values.items()}
-    part_names = [partition_label(partitions["columns"], groups[row].partition) for row in order]
-    _print_table(asked, layout, values, part_names, io, nodes["now"])
-    return 0
+    return [groups[row] for row in order], values, partitions["columns"], table, int(nodes["now"])
 
 
 def partition_label(partitions: Table, row: int) -> str:

@@ -130,6 +130,8 @@ class Asked:
         self.nodes: str | None = None
         self.iterate = self.verbose = 0
         self.dump = ""
+        self.parser: str | None = None  # what follows --json=
+        self.argv: list[str] = []
         self.help_format = ""
         self.given: dict[str, str] = {}  # some options' texts as they were given
 
@@ -236,10 +238,7 @@ def _take(asked: Asked, io: Io, key: str, value: str | None) -> None:
         io.out("\n".join(accepted(asked.release)) + "\n")
         raise Stop(0)
     elif key in ("json", "yaml"):
-        asked.dump = key
-        if since(asked.release, "data_parsers"):
-            io.error(f"squeue: error: --{key} is not modelled for Slurm {asked.release}")
-            raise Stop(1)
+        asked.dump, asked.parser = key, text
 
 
 _FLAGS: dict[str, tuple[str, object]] = {

@@ -59,6 +59,7 @@ def run(argv: list[str], io: Io) -> int:
     """One squeue call in the world `io`; the exit code."""
     try:
         asked = read(argv, io, release_of(io))
+        asked.argv = list(argv)
         return _print(asked, io)
     except Stop as stop:
         return stop.code
@@ -68,7 +69,7 @@ def _print(asked: Asked, io: Io) -> int:
     nodes = _known_nodes(asked, io)
     users = _user_ids(asked, io)
     _check_clusters(asked, io)
-    if asked.dump:
+    if asked.dump and not since(asked.release, "data_parsers"):
         from slurmsim.commands.json.openapi_job import dump_jobs  # long, and rarely wanted
 
         return dump_jobs(asked.dump, io, asked.release)
@@ -78,12 +79,33 @@ def _print(asked: Asked, io: Io) -> int:
         accounts=_folded(asked.accounts), qos=_folded(asked.qos), names=_folded(asked.names),
         licenses=_set(asked.licenses), reservation=asked.reservation, nodes=nodes,
     )  # fmt: skip
+    if asked.dump:
+        return _dump(asked, wanted, io)
     if asked.verbose:
         from slurmsim.commands.squeue.verbose import options_text
 
         io.out(options_text(asked))
     once = _print_steps if asked.steps else _print_jobs
     return print_repeatedly(asked, io, partial(once, asked, wanted, io))
+
+
+def _dump(asked: Asked, wanted: Wanted, io: Io) -> int:
+    """--json and --yaml: the jobs or steps that pass, in the controller's order."""
+    from slurmsim.commands.json import documents  # long, and rarely wanted
+    from slurmsim.commands.json.command import Dump
+
+    dump = Dump(io, asked.release, asked.dump, asked.parser, ["squeue", *asked.argv])
+    if asked.steps:
+        io.error(f"squeue: error: --steps with --{asked.dump} is not modelled")
+        return 1
+    fields = {*documents.job_fields(), *wanted.fields(), *job_rows.ALWAYS}
+    try:
+        answer = _load_jobs(asked, wanted, fields, io)
+    except FAILED_CALLS as error:
+        io.error(f"slurm_load_jobs error: {text_of(error)}")
+        return 1
+    dump.jobs(job_rows.choose_jobs(answer["columns"], answer["n"], wanted), answer["now"], answer["last_backfill"])
+    return 0
 
 
 def _set(words: list[str] | None) -> frozenset[str] | None:

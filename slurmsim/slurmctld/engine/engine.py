@@ -34,6 +34,7 @@ from slurmsim.slurmctld.requests import (
     array_cancel,
     association_requests,
     cancels,
+    job_counts,
     jobs,
     nodes,
     partitions,
@@ -53,7 +54,7 @@ from slurmsim.workload import Streams
 
 REQUESTS = (
     queries, cancels, test_controls, every_job, priority_info, usage_report, association_requests, steps, script_ends,
-    solver_answers, allocations, jobs, nodes, partitions, reservations, shows,
+    solver_answers, allocations, jobs, nodes, partitions, reservations, shows, job_counts,
 )  # fmt: skip
 KEPT_REQUESTS = 1000
 """Compiled requests that are kept, beside those of jobs."""

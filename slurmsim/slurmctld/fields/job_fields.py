@@ -16,6 +16,8 @@ from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.engine.live_job import Array, LiveJob, Row, task_list
+from slurmsim.slurmctld.fields.data_parser_fields import FIELDS as DATA_PARSER_FIELDS
+from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
 from slurmsim.slurmctld.fields.gpu_fields import FIELDS as GPU_FIELDS
 from slurmsim.slurmctld.fields.gres_ids import gres_details
@@ -452,5 +454,7 @@ FIELDS: dict[str, Getter] = {
     "gres_detail": lambda r, c: gres_details(r.core, c),
     **GPU_FIELDS,
     **DETAILS,
+    **DATA_PARSER_FIELDS,
+    "job_flags": lambda r, c: job_flags(r, c, _scheduler(r, c), DETAILS["bitflags"](r, c)),
 }
 """Field -> its value for a row."""

@@ -353,6 +353,7 @@ PARTITION_FIELDS: dict[str, PartitionGetter] = {
     "power_save": lambda p, c: c.controller.power is not None,
     "grace_time": lambda p, c: p.spec.grace_time_s,
     "preempt_mode": _preempt_mode,
+    "preempt_mode_given": lambda p, c: bool(p.spec.preempt_mode),
     "qos": lambda p, c: p.spec.qos or None,
     "allow_accounts": lambda p, c: ",".join(p.spec.allow_accounts) or None,
     "deny_accounts": lambda p, c: ",".join(p.spec.deny_accounts) or None,

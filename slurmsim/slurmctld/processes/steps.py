@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim import sluid
 from slurmsim.core.records.job import Job
 from slurmsim.hostlist import compress, expand
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
@@ -292,6 +293,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "name": lambda c, j, s: s.name,
     "user_id": lambda c, j, s: j.person.uid,
     "user_name": lambda c, j, s: j.person.name,
+    "sluid": lambda c, j, s: sluid.text(c.storage.first(j).db_index),
     "partition": lambda c, j, s: j.core.partition.name,
     "nodes": lambda c, j, s: node_list(c, s),
     "num_nodes": lambda c, j, s: len(s.nodes),

@@ -55,7 +55,7 @@ class _Queries:
             rows = self._told(rows, arguments)
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
-        return self._table(JOB_FIELDS, rows, arguments)
+        return self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": self.cluster.last_cycle}
 
     def _told(self, rows: list[Row], arguments: dict[str, Any]) -> list[Row]:
         """Those submitted a while ago: who is behind knows no others. Raises Refusal where one was named."""

@@ -167,6 +167,7 @@ REQUESTS: dict[str, Shape] = {
     "statistics": _NONE,
     "reset_statistics": _NONE,
     "licenses": _NONE,
+    "job_counts": _NONE,
     "topology": _NONE,
     "show_config": _NONE,
     "assoc_mgr": _fields(accounts=_WORDS, flags=_WORDS, qos=_WORDS, users=_WORDS),

@@ -1,0 +1,115 @@
+"""What data_parser documents hold, asked of the daemon: for ``--json`` of the commands and for slurmrestd alike.
+
+Each function returns the entries of one document, in order, without what surrounds them (`frame`).
+"""
+
+from __future__ import annotations
+
+from slurmsim.commands.json import versions
+from slurmsim.commands.json.versions import number
+from slurmsim.commands.text import array_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from slurmsim.commands.json.versions import Field, Record
+    from slurmsim.protocol import Client
+
+
+def rows(answer: Record, fields: Iterable[str]) -> list[Record]:
+    """The columns of an answer as records."""
+    columns = answer["columns"]
+    return [{name: columns[name][k] for name in fields} for k in range(answer["n"])]
+
+
+def _listed(client: Client, call: str, table: Sequence[Field], version: int, **asked: Any) -> tuple[Record, list[Any]]:
+    fields = versions.needed(table)
+    answer = client.call(call, fields=fields, **asked)
+    return answer, [versions.record(table, row, version) for row in rows(answer, fields)]
+
+
+def job_fields() -> list[str]:
+    """The daemon's fields that jobs are made of."""
+    from slurmsim.commands.json.job import JOB
+
+    return versions.needed(JOB)
+
+
+def job_entries(table: Sequence[Record], now: int, last_backfill: int, version: int) -> Record:
+    """Jobs that were loaded already."""
+    from slurmsim.commands.json.job import JOB
+
+    found = []
+    for row in table:
+        told = row["array_task_str"]
+        row["array_task_str"] = told and array_text.shown(told, array_text.DEFAULT_LENGTH)
+        found.append(versions.record(JOB, row, version))
+    return {"jobs": found, "last_backfill": number(last_backfill), "last_update": number(now)}
+
+
+def jobs(client: Client, version: int, **asked: Any) -> Record:
+    """All jobs, or with ``job_id`` one, its array's tasks among it. Raises Refusal and Unreachable."""
+    fields = job_fields()
+    answer = client.call("jobs", fields=fields, **asked)
+    return job_entries(rows(answer, fields), answer["now"], answer["last_backfill"], version)
+
+
+def nodes(client: Client, version: int, names: Sequence[str] | None = None, **asked: Any) -> Record:
+    """All nodes, or those named."""
+    from slurmsim.commands.json.node import NODE
+
+    answer, found = _listed(client, "nodes", NODE, version, **asked)
+    chosen = found if names is None else [one for one in found if one["name"] in names]
+    return {"nodes": chosen, "last_update": number(answer["now"])}
+
+
+def partitions(client: Client, version: int, name: str | None = None, **asked: Any) -> Record:
+    """All partitions, or the one named."""
+    from slurmsim.commands.json.partition import PARTITION
+
+    answer, found = _listed(client, "partitions", PARTITION, version, **asked)
+    chosen = found if name is None else [one for one in found if one["name"] == name]
+    return {"partitions": chosen, "last_update": number(answer["now"])}
+
+
+def reservations(client: Client, version: int, name: str | None = None) -> Record:
+    """All reservations, or the one named."""
+    from slurmsim.commands.json.small_records import RESERVATION
+
+    answer, found = _listed(client, "reservations", RESERVATION, version)
+    chosen = found if name is None else [one for one in found if one["name"] == name]
+    return {"reservations": chosen, "last_update": number(answer["now"])}
+
+
+def licenses(client: Client, version: int) -> Record:
+    """All licenses."""
+    from slurmsim.commands.json.small_records import LICENSE
+
+    now = client.call("ping")["now"]
+    told = client.call("licenses")["licenses"]
+    if version < versions.BY_PLACE:
+        told = sorted(told, key=lambda row: str(row["name"]))
+    return {"licenses": [versions.record(LICENSE, row, version) for row in told], "last_update": number(now)}
+
+
+def steps(client: Client, version: int, **asked: Any) -> Record:
+    """Steps that run."""
+    from slurmsim.commands.json.small_records import STEP
+
+    answer, found = _listed(client, "steps", STEP, version, **asked)
+    return {"steps": found, "last_update": number(answer["now"])}
+
+
+def ping(hello: Record | None, version: int, latency_us: int) -> Record:
+    """Whether the controller answers; `hello` is what it said."""
+    host = (hello or {}).get("host") or "localhost"
+    up = hello is not None
+    if version >= 45:
+        status = "No error" if up else "Unable to contact slurm controller (connect failure)"
+        one: Record = {"hostname": host, "responding": up, "latency": latency_us, "primary": True, "status": status}
+    else:
+        one = {"hostname": host, "pinged": "UP" if up else "DOWN", "responding": up, "latency": latency_us,
+               "mode": "primary", "primary": True}  # fmt: skip
+    return {"pings": [one]}

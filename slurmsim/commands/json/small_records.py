@@ -1,0 +1,109 @@
+"""Reservations, licenses and steps as data_parser documents have them."""
+
+from __future__ import annotations
+
+from slurmsim.commands.json.versions import always, at_least_zero, count, field, limit, number, text, words
+from slurmsim.commands.scontrol.step_text import STEP_NAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.commands.json.versions import Record
+    from typing import Any
+
+F = field
+
+
+def _specializations(rows: list[list[str]] | None) -> list[Record]:
+    return [{"node": name, "core": cores} for name, cores in rows or ()]
+
+
+def _resv_flags(told: str | None) -> list[str]:
+    return [word.partition("=")[0] for word in words(told)]
+
+
+def _purge(told: str | None) -> Record:
+    """PURGE_COMP's time, seconds; five minutes stand where the flag does not."""
+    for word in words(told):
+        if word.startswith("PURGE_COMP="):
+            hours, minutes, seconds = (int(part) for part in word.partition("=")[2].split(":"))
+            return {"time": number(hours * 3600 + minutes * 60 + seconds)}
+    return {"time": number(300)}
+
+
+RESERVATION = (
+    F("accounts", text), F("burst_buffer", always("")), F("core_count", count, "core_cnt"),
+    F("core_specializations", _specializations, "core_spec"), F("end_time", at_least_zero), F("features", text),
+    F("flags", _resv_flags, "flag_text"), F("groups", text), F("licenses", text), F("max_start_delay", count),
+    F("name", text), F("node_count", count, "node_cnt"), F("node_list", text), F("partition", text),
+    F("purge_completed", _purge, "flag_text"), F("start_time", at_least_zero), F("watts", always({}), last=44),
+    F("tres", text, "tres_str"), F("users", text),
+)  # fmt: skip
+
+
+def _free(total: int, used: int) -> int:
+    return total - used
+
+
+LICENSE = (
+    F("LicenseName", text, "name"), F("Total", count, "total"), F("Used", count, "used"),
+    F("Free", _free, "total", "used"), F("Remote", always(False)), F("Reserved", count, "reserved"),
+    F("LastConsumed", always(0)), F("LastDeficit", always(0)), F("LastUpdate", always(0)),
+    F("Nodes", always(""), first=44),
+)  # fmt: skip
+
+
+def _array(job: int | None, task: int | None) -> Record:
+    return {"job_id": job or 0, "task_id": 0xFFFFFFFE if task is None else task}
+
+
+def _frequency(step: int, low: int | None, high: int | None, governor: int | None) -> Record:
+    unset = 0 if step >= 0xFFFFFFF0 else None  # nobody asks for a batch step's
+    values = (unset if value is None else value for value in (low, high, governor))
+    return {"frequency": dict(zip(("min", "max", "governor"), map(number, values), strict=True))}
+
+
+def _tres(
+    allocation: str | None, cpu: str | None, memory: str | None, step: str | None, node: str | None,
+    socket: str | None, task: str | None, bind: str | None, frequency: str | None,
+) -> Record:  # fmt: skip
+    listed = ",".join(word for word in words(step) if not word.startswith("cpu:"))  # CPUs are told elsewhere
+    per = {"cpu": text(cpu), "memory": text(memory), "step": listed, "node": text(node), "socket": text(socket),
+           "task": text(task)}  # fmt: skip
+    return {"per": per, "allocation": text(allocation), "binding": text(bind), "frequency": text(frequency)}
+
+
+def _time(run: int, start: int, minutes: int | None) -> Record:
+    return {"running": number(run), "start": number(start), "limit": limit(minutes)}
+
+
+def _srun(host: str | None, pid: int | None) -> Record:
+    return {"host": text(host), "pid": pid or 0}
+
+
+def _id(job: int, step: int) -> str:
+    return f"{job}.{STEP_NAMES.get(step, step)}"
+
+
+def _state(state: Any) -> list[str]:
+    return [str(state)]
+
+
+def _task(distribution: str | None) -> Record:
+    return {"distribution": distribution or "Unknown"}
+
+
+STEP = (
+    F("array", _array, "array_job_id", "array_task_id"), F("cluster", text), F("container", text),
+    F("container_id", always("")), F("container_type", always(""), first=45),
+    F("cpu", _frequency, "step_id", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov"),
+    F("tres", _tres, "tres_alloc_str", "cpus_per_tres", "mem_per_tres", "tres_per_step", "tres_per_node",
+      "tres_per_socket", "tres_per_task", "tres_bind", "tres_freq"),
+    F("name", text), F("network", text), F("nodes", text), F("number_cpus", count, "num_cpus"),
+    F("number_tasks", count, "num_tasks"), F("partition", text), F("reserved_ports", text, "resv_ports"),
+    F("time", _time, "run_time", "start_time", "time_limit"), F("srun", _srun, "srun_host", "srun_pid"),
+    F("state", _state), F("sluid", text, first=45), F("id", _id, "job_id", "step_id"),
+    *(F(key, always(""), first=43) for key in ("stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
+                                               "stderr_expanded")),
+    F("submit_line", text), F("task", _task, "task_dist"), F("user", text, "user_name"),
+)  # fmt: skip
+"""Key, how it is made of which of the daemon's fields, and its versions; in the order of the recordings."""

@@ -1,0 +1,150 @@
+"""Which data_parser versions a release has, and tables of fields that tell in which of them a field is there."""
+
+from __future__ import annotations
+
+from slurmsim.commands.text.messages import Stop
+from slurmsim.light import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from slurmsim.commands.io import Io
+
+    Record = dict[str, Any]
+    Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`
+
+FIRST, LAST = 40, 99
+SERVED = {"24.11": (42,), "26.05": (45, 44, 43, 42)}
+"""Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42."""
+REFUSED = {"24.11": (41, 40), "26.05": ()}
+"""Those it has in Slurm besides, which are not modelled."""
+LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}
+"""The order in which ``--json=list`` names them."""
+
+
+class Field(NamedTuple):
+    """A key of a record: how its value is made of which fields of the daemon's, and in which versions it is there."""
+
+    key: str
+    make: Callable[..., Any]
+    needs: tuple[str, ...]
+    first: int
+    last: int
+
+
+def field(key: str, make: Callable[..., Any], *needs: str, first: int = FIRST, last: int = LAST) -> Field:
+    """A row of a table; without `needs` the value is made of the daemon's field of the same name."""
+    constant = isinstance(make, Always)
+    return Field(key, make, () if constant else needs or (key,), first, last)
+
+
+def needed(table: Sequence[Field]) -> list[str]:
+    """The daemon's fields that a table is made of."""
+    return sorted({name for row in table for name in row.needs})
+
+
+def record(table: Sequence[Field], values: Record, version: int) -> Record:
+    """One record, of what the daemon told.
+
+    >>> record([field("a", str, "x"), field("b", str, "x", first=44)], {"x": 1}, 42)
+    {'a': '1'}
+    """
+    return {
+        row.key: row.make(*(values[name] for name in row.needs)) for row in table if row.first <= version <= row.last
+    }
+
+
+def name(version: int) -> str:
+    """``data_parser/v0.0.42``."""
+    return f"data_parser/v0.0.{version}"
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+def number(value: int | float | None, *, infinite: bool = False) -> Number:
+    """A number that may be unset or without end."""
+    return {"set": value is not None and not infinite, "infinite": infinite, "number": value or 0}
+
+
+def limit(value: int | None) -> Number:
+    """A number, without end where there is none."""
+    return number(value, infinite=value is None)
+
+
+def at_least_zero(value: int | None) -> Number:
+    """A number that is always set."""
+    return number(value or 0)
+
+
+def text(value: object) -> str:
+    """A text, empty where there is none."""
+    return "" if value is None else str(value)
+
+
+def count(value: int | None) -> int:
+    """A plain number, 0 where there is none."""
+    return int(value or 0)
+
+
+def truth(value: object) -> bool:
+    return bool(value)
+
+
+def words(value: str | None) -> list[str]:
+    """The words of a comma list."""
+    return [word for word in (value or "").split(",") if word]
+
+
+class Always:
+    """Makes what depends on nothing; nobody changes it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        return self.value
+
+
+always = Always
+
+
+# -- which one was asked for -----------------------------------------------------------------------------------------
+
+BY_PLACE = 44
+"""From this version on licenses come in the order of slurm.conf; they came by name."""
+
+
+def chosen(command: str, told: str | None, release: str, io: Io) -> int:
+    """The version that ``--json=TOLD`` asks for. Raises Stop, everything said, for ``list`` and what there is not."""
+    own = SERVED[release][0]
+    if not told:
+        return own
+    if told == "list":
+        io.error("Possible data_parser plugins:")
+        io.out("".join(f"{name(version)}\n" for version in LISTED[release]))
+        raise Stop(0)
+    plugin, plus, flags = told.removeprefix("data_parser/").partition("+")
+    if plus and flags:
+        io.error(f"{command}: error: data_parser flags are not modelled: +{flags}")
+        raise Stop(1)
+    served = {f"v0.0.{version}": version for version in SERVED[release]}
+    if plugin in served:
+        return served[plugin]
+    if plugin in {f"v0.0.{version}" for version in REFUSED[release]}:
+        io.error(f"{command}: error: data_parser/{plugin} is not modelled; {name(own)} is")
+        raise Stop(1)
+    io.error(f"{command}: error: load_plugins: unable to find plugin: data_parser/{plugin}")
+    io.error(f"{command}: error: data_parser_g_new: failure loading plugins: "
+             "Plugin has invalid format or unable to be loaded")
+    io.error(f"{command}: error: application/json output not supported by {name(own)}")
+    raise Stop(1)
+
+
+def rows_of_job(jobs: list[Record], task: str) -> list[Record]:
+    """Those of an array's jobs that are the task of that number; all where none is named."""
+    if not task:
+        return jobs
+    return [job for job in jobs if job["array_task_id"]["set"] and str(job["array_task_id"]["number"]) == task]

@@ -1,0 +1,120 @@
+"""``scontrol --json`` and ``--yaml``: show of jobs, nodes, partitions, reservations, licenses and steps, and ping."""
+
+from __future__ import annotations
+
+import time
+
+from slurmsim.commands.io import FAILED_CALLS, text_of
+from slurmsim.commands.json import documents
+from slurmsim.commands.json.command import Dump
+from slurmsim.commands.json.versions import number
+from slurmsim.commands.scontrol.session import Quit, Session
+from slurmsim.commands.text.messages import Stop
+from slurmsim.protocol import Refusal
+from slurmsim.release_changes import since
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from slurmsim.commands.json.versions import Record
+
+    Shown = tuple[Record, list[Any]]
+_NONE_TEXT = "No nodes to dump"
+_PLACEHOLDER = {"description": "Dumping (0xfffffffe) as place holder for null", "source": ""}
+ANYWAY = frozenset({"assoc_mgr", "cache", "topology", "hostnames", "hostlist", "hostlistsorted"})
+"""Entities that are shown as text whatever was asked for."""
+
+
+def show(session: Session, entity: str, value: str | None, words: Sequence[str]) -> None:
+    """``show ENTITY [VALUE]`` as a document. Raises Quit for an entity that is not modelled in this form."""
+    make = _ENTITIES.get(entity)
+    if make is None:
+        session.code = 1
+        session.error(f"show {entity} with --{session.dump} is not modelled")
+        raise Quit(1)
+    _write(session, words, lambda dump: make(session, value, dump.version))
+
+
+def ping(session: Session, words: Sequence[str]) -> None:
+    """``ping`` as a document."""
+
+    def asked(dump: Dump) -> Shown:
+        begin = time.monotonic()
+        hello = session.io.client.call("ping")
+        return documents.ping(hello, dump.version, int((time.monotonic() - begin) * 1e6)), []
+
+    _write(session, words, asked)
+
+
+def _write(session: Session, words: Sequence[str], make: Callable[[Dump], Shown]) -> None:
+    whole = since(session.release, "meta_tells_whole_command")
+    try:
+        dump = Dump(session.io, session.release, session.dump, session.parser,
+                    session.argv if whole else ["scontrol", *words])  # fmt: skip
+        if not whole:
+            dump.argv = list(words)
+        dump.write(*make(dump))
+    except Stop as stop:
+        raise Quit(stop.code) from None
+    except FAILED_CALLS as error:
+        session.code = 1
+        session.io.error(f"scontrol: error: {text_of(error)}")
+
+
+def _jobs(session: Session, value: str | None, version: int) -> Shown:
+    from slurmsim.commands.json.versions import rows_of_job
+
+    if value is None:
+        return documents.jobs(session.io.client, version, show_all=session.all), []
+    base, _, task = value.partition("_")
+    try:
+        found = documents.jobs(session.io.client, version, show_all=True, job_id=base)
+    except Refusal:
+        return {"jobs": [], "last_backfill": number(0), "last_update": number(0)}, []
+    found["jobs"] = rows_of_job(found["jobs"], task)
+    found["last_update"] = number(0)  # it is told of all jobs only
+    return found, []
+
+
+def _nodes(session: Session, value: str | None, version: int) -> Shown:
+    from slurmsim.commands.text.typed_hosts import typed_hosts
+
+    names = None if value is None else typed_hosts(value, session.error)
+    found = documents.nodes(session.io.client, version, names, show_all=session.all)
+    members = session.load("partitions", ["name", "node_names"], show_all=session.all)
+    for node in found["nodes"]:  # partitions that are hidden from who asks are not named
+        node["partitions"] = [one["name"] for one in members if node["name"] in one["node_names"]]
+    return found, [] if found["nodes"] else [{"description": _NONE_TEXT, "source": ""}]
+
+
+def _partitions(session: Session, value: str | None, version: int) -> Shown:
+    return documents.partitions(session.io.client, version, value, show_all=session.all), []
+
+
+def _reservations(session: Session, value: str | None, version: int) -> Shown:
+    return documents.reservations(session.io.client, version, value), []
+
+
+def _licenses(session: Session, value: str | None, version: int) -> Shown:
+    found = documents.licenses(session.io.client, version)
+    if value is not None:
+        found["licenses"] = [one for one in found["licenses"] if one["LicenseName"] == value]
+    return found, []
+
+
+def _steps(session: Session, value: str | None, version: int) -> Shown:
+    from slurmsim.commands.scontrol.step_text import parse_step
+
+    wanted = parse_step(value)
+    asked = {} if wanted.job is None else {"job_id": wanted.job, "step_id": wanted.step}
+    found = documents.steps(session.io.client, version, show_all=session.all, **asked)
+    whole = [one for one in found["steps"] if one["array"]["task_id"] == 0xFFFFFFFE]
+    return found, [dict(_PLACEHOLDER) for _ in whole] if since(session.release, "infinity_as_number") else []
+
+
+_ENTITIES: dict[str, Callable[[Session, str | None, int], Shown]] = {
+    "jobs": _jobs, "jobid": _jobs, "nodes": _nodes, "partitions": _partitions, "partitionname": _partitions,
+    "reservations": _reservations, "reservationname": _reservations, "licenses": _licenses, "steps": _steps,
+}  # fmt: skip

@@ -1,0 +1,35 @@
+"""Documents that a command makes already: it runs in this process, as whoever asks."""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.commands import MODULES
+from slurmsim.commands.io import Io
+from slurmsim.commands.json.versions import name
+from slurmsim.rest.messages import Rejected
+
+if TYPE_CHECKING:
+    from slurmsim.rest.routes import Call
+
+_AROUND = ("meta", "errors", "warnings")
+
+
+def entries_of(call: Call, words: list[str], source: str = "") -> dict[str, Any]:
+    """What the command's ``--json`` holds. Raises Rejected with what it complains about."""
+    out, errors = io.StringIO(), io.StringIO()
+    client = call.client
+    environ = {"SLURMSIM_USER": client.user or "", "SLURM_TIME_FORMAT": "%s"}
+    world = Io(client, stdin=io.StringIO(), stdout=out, stderr=errors, environ=environ, cwd="/")
+    run = import_module(MODULES[words[0]]).run
+    code = run([*words[1:], f"--json={name(call.version)}"], world)
+    try:
+        document = json.loads(out.getvalue())
+    except ValueError:
+        lines = errors.getvalue().strip().splitlines() or [f"{words[0]} fails ({code})"]
+        text = lines[-1].removeprefix(f"{words[0]}: ").removeprefix("error: ").strip()
+        raise Rejected(text, -1, "Unspecified error", source or words[0]) from None
+    return {key: value for key, value in document.items() if key not in _AROUND}

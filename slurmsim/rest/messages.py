@@ -1,0 +1,114 @@
+"""Requests and answers as `service` sees them, and what both releases say where no handler is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from slurmsim.commands.json.data_text import as_json, as_yaml
+from slurmsim.release_changes import since
+from slurmsim.releases import row
+
+JSON, YAML, TEXT = "application/json", "application/yaml", "text/plain"
+YAML_TYPES = frozenset({YAML, "application/x-yaml", "text/yaml"})
+BAD_QUERY = (9000, "Query empty or not RFC7320 compliant")
+NOT_FOUND = {
+    "24.11": "Unable find requested URL. Please view /openapi/v3 for API reference.",
+    "26.05": "Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit "
+             "'https://slurm.schedmd.com/rest_api.html' for the OpenAPI specification which includes a list of all "
+             "possible slurmrestd endpoints.",
+}  # fmt: skip
+UNPARSABLE = {"24.11": "Unable to parse query.", "26.05": "Failure during parsing"}
+UNKNOWN_ACCEPT = {
+    "24.11": "Accept content type is unknown", "26.05": "HTTP Accept header content type is unknown or unsupported",
+}  # fmt: skip
+UNKNOWN_CONTENT = {
+    "24.11": "Unsupported Content-Type", "26.05": "HTTP Content-Type header content type is unknown or unsupported",
+}  # fmt: skip
+UNAUTHORIZED = "Authentication failure"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request; names of headers in lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    local: bool = True
+    """Whether it came over the Unix socket, which only its owner can open."""
+    peer: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer."""
+
+    status: int
+    body: bytes
+    content_type: str
+
+    @property
+    def closes(self) -> bool:
+        """Whether the connection ends with it."""
+        return self.status >= 400
+
+
+class Failure(Exception):
+    """A request fails with `status` and a plain text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status, self.text = status, text
+
+
+class Rejected(Exception):
+    """A request fails with a document: Slurm's error number and text, which function says so, and what it says."""
+
+    def __init__(
+        self, description: str, number: int, error: str, source: str, status: int | None = None,
+        entries: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(description)
+        self.error = {"description": description, "error_number": number, "error": error, "source": source}
+        self.status, self.entries = status, entries or {}
+
+
+@dataclass
+class Found:
+    """What a handler found."""
+
+    entries: dict[str, Any]
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    status: int = 200
+
+
+def plain(status: int, text: str) -> Answer:
+    """An answer in plain text."""
+    return Answer(status, text.encode(), TEXT)
+
+
+def refused_status(release: str) -> int:
+    """The status of what Slurm itself refuses."""
+    return 422 if since(release, "refusals_are_unprocessable") else 500
+
+
+def form_of(accept: str, release: str) -> str:
+    """The content type of the answer. Raises Failure for one there is not."""
+    for part in accept.split(","):
+        kind = part.partition(";")[0].strip().lower()
+        if kind in ("", "*/*", "application/*", JSON):
+            return JSON
+        if kind in YAML_TYPES:
+            return YAML
+    raise Failure(415, row(UNKNOWN_ACCEPT, release))
+
+
+def written(document: dict[str, Any], form: str) -> bytes:
+    """A document as bytes."""
+    text = as_yaml(document, brief=True) if form == YAML else as_json(document, brief=True) + "\n"
+    return text.encode("utf-8", "surrogateescape")

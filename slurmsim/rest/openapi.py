@@ -1,0 +1,177 @@
+"""The OpenAPI document of the paths of `routes` and the records of the tables; every word of it is ours.
+
+What is a table is described field by field, in each version with the fields it has; other parts of a document are
+objects whose members are not named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from slurmsim import releases
+from slurmsim.commands.json.job import JOB
+from slurmsim.commands.json.node import NODE
+from slurmsim.commands.json.partition import PARTITION
+from slurmsim.commands.json.small_records import LICENSE, RESERVATION
+from slurmsim.commands.json.versions import Always, Field
+from slurmsim.rest import job_description, routes
+
+Schema = dict[str, Any]
+OBJECT: Schema = {"type": "object", "additionalProperties": True}
+_STRING: Schema = {"type": "string"}
+_STRINGS: Schema = {"type": "array", "items": _STRING}
+_TYPES: dict[str, Schema] = {
+    "str": _STRING, "int": {"type": "integer"}, "bool": {"type": "boolean"}, "float": {"type": "number"},
+    "list[str]": _STRINGS, "list": _STRINGS, "list[Record]": {"type": "array", "items": OBJECT}, "Record": OBJECT,
+}  # fmt: skip
+_RECORDS: dict[str, Sequence[Field]] = {
+    "job": JOB, "node": NODE, "partition": PARTITION, "reservation": RESERVATION, "license": LICENSE,
+}  # fmt: skip
+_LISTS = {"jobs": "job", "nodes": "node", "partitions": "partition", "reservations": "reservation",
+          "licenses": "license"}  # fmt: skip
+_DATABASE = {"db_jobs": "jobs", "qos": "qos", "accounts": "accounts", "users": "users",
+             "associations": "associations", "clusters": "clusters", "tres": "TRES", "db_pings": "pings",
+             "pings": "pings", "states": "jobs", "status": "status", "resources": "nodes"}  # fmt: skip
+_NUMERIC = frozenset({"number", "_minutes"})
+_TEXTUAL = frozenset({"text", "csv"})
+_DESCRIPTIONS = {
+    200: "What was asked for.", 401: "Nobody is known to ask.", 404: "There is no such thing.",
+    "default": "What went wrong, in `errors`.",
+}  # fmt: skip
+
+
+def specification(release: str, plugins: frozenset[str], versions: Iterable[int]) -> dict[str, Any]:
+    """The whole document."""
+    paths: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
+    for version in versions:
+        schemas |= _schemas(version)
+        for route in routes.of_version(version, plugins):
+            path = f"/{route.plugin}/v0.0.{version}/{route.path}"
+            path += "" if route.path.endswith("}") or route.method == "POST" or "job/" in route.path else "/"
+            paths.setdefault(path, {})[route.method.lower()] = _operation(route, version)
+    return {
+        "openapi": "3.0.3",
+        "info": {
+            "title": f"slurmsim as Slurm {release}", "version": releases.VERSIONS[release],
+            "description": "The paths of slurmrestd that a live cluster of slurmsim answers.",
+            "license": {"name": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{}, {"user": [], "token": []}, {"bearer": []}],
+        "tags": [{"name": "slurm", "description": "The controller."},
+                 {"name": "slurmdb", "description": "The database."}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "user": {"type": "apiKey", "in": "header", "name": "X-SLURM-USER-NAME"},
+                "token": {"type": "apiKey", "in": "header", "name": "X-SLURM-USER-TOKEN"},
+                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+            },
+        },
+    }  # fmt: skip
+
+
+def _ref(version: int, name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/v0.0.{version}_{name}"}
+
+
+def _of_field(row: Field, version: int) -> Schema:
+    """The schema of one field, by what its value is made with."""
+    make = row.make
+    if isinstance(make, Always):
+        return _of_value(make.value, version)
+    told = str(getattr(make, "__annotations__", {}).get("return", "")) or getattr(make, "__name__", "")
+    if told == "Number":
+        return _ref(version, "number")
+    if told == "Record | None":
+        return {**OBJECT, "nullable": True}
+    return dict(_TYPES.get(told, OBJECT))
+
+
+def _of_value(value: Any, version: int) -> Schema:
+    if isinstance(value, dict):
+        return _ref(version, "number") if "number" in value else dict(OBJECT)
+    if isinstance(value, list):
+        return dict(_STRINGS)
+    return dict(_TYPES[type(value).__name__])
+
+
+def _schemas(version: int) -> dict[str, Schema]:
+    found: dict[str, Schema] = {
+        "number": {
+            "type": "object", "description": "A number that may be unset, or without end.",
+            "properties": {"set": {"type": "boolean"}, "infinite": {"type": "boolean"}, "number": {"type": "number"}},
+        },
+        "error": {
+            "type": "object",
+            "properties": {"description": _STRING, "error_number": {"type": "integer"}, "error": _STRING,
+                           "source": _STRING},
+        },
+        "warning": {"type": "object", "properties": {"description": _STRING, "source": _STRING}},
+        "job_description": {"type": "object", "properties": {
+            name: _of_input(reader, version) for name, (_, reader) in sorted(job_description.FIELDS.items())
+        }},
+    }  # fmt: skip
+    found["submission"] = {
+        "type": "object", "required": ["script"],
+        "properties": {"script": _STRING, "job": _ref(version, "job_description")},
+    }  # fmt: skip
+    for name, table in _RECORDS.items():
+        properties = {row.key: _of_field(row, version) for row in table if row.first <= version <= row.last}
+        found[name] = {"type": "object", "properties": properties}
+    return {f"v0.0.{version}_{name}": schema for name, schema in found.items()}
+
+
+def _of_input(reader: Any, version: int) -> Schema:
+    name = getattr(reader, "__name__", "")
+    if name in _NUMERIC or name == "read":
+        return _ref(version, "number")
+    if name in ("_flag", "_hold"):
+        return {"type": "boolean"}
+    if name in ("_environment", "_argv", "_shared", "_mail"):
+        return dict(_STRINGS)
+    return dict(_STRING)
+
+
+def _operation(route: routes.Route, version: int) -> dict[str, Any]:
+    words = [route.method.lower(), route.plugin, f"v00{version}", *re.findall(r"\w+", route.path)]
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": _STRING}
+        for name in re.findall(r"\{(\w+)\}", route.path)
+    ] + [{"name": name, "in": "query", "required": False, "schema": _STRING} for name in route.query]
+    found: dict[str, Any] = {
+        "operationId": "_".join(words), "summary": route.summary, "tags": [route.plugin], "parameters": parameters,
+        "responses": {
+            "200": _response(route, version, _DESCRIPTIONS[200]),
+            "default": _response(None, version, _DESCRIPTIONS["default"]),
+        },
+    }  # fmt: skip
+    if route.body:
+        schema = {"submit": _ref(version, "submission"), "job": _ref(version, "job_description")}.get(
+            route.body, OBJECT
+        )
+        found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+    return found
+
+
+def _response(route: routes.Route | None, version: int, description: str) -> dict[str, Any]:
+    properties: dict[str, Schema] = {
+        "meta": OBJECT, "errors": {"type": "array", "items": _ref(version, "error")},
+        "warnings": {"type": "array", "items": _ref(version, "warning")},
+    }  # fmt: skip
+    key = "" if route is None else route.key
+    if key in _LISTS:
+        properties[key] = {"type": "array", "items": _ref(version, _LISTS[key])}
+        properties["last_update"] = _ref(version, "number")
+    elif key == "submitted":
+        properties |= {"job_id": {"type": "integer"}, "step_id": _STRING, "job_submit_user_msg": _STRING}
+    elif key in _DATABASE:
+        properties[_DATABASE[key]] = {"type": "array", "items": OBJECT}
+    elif key:
+        properties[key] = {**OBJECT, "nullable": True}
+    schema = {"type": "object", "properties": properties}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

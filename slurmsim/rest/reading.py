@@ -1,0 +1,158 @@
+"""GET below ``/slurm``: what the controller has."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.commands.json import documents
+from slurmsim.commands.json.versions import number, rows_of_job
+from slurmsim.commands.text.array_text import tasks_of
+from slurmsim.protocol import INVALID_JOB, Refusal, Unreachable
+from slurmsim.release_changes import since
+from slurmsim.rest.commands import entries_of
+from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+
+if TYPE_CHECKING:
+    from slurmsim.rest.routes import Call
+
+_JOB_ID = re.compile(r"([0-9]{1,10})(?:[_+]([0-9]{1,10}))?")
+
+
+def _unless_old(call: Call, entries: dict[str, Any], source: str) -> Found:
+    """304 where nothing is newer than what who asks has already."""
+    seen = call.number_in_query("update_time", source)
+    if seen is not None and entries["last_update"]["number"] <= seen:
+        return Found({}, status=304)
+    return Found(entries)
+
+
+def ping(call: Call) -> Found:
+    """The controller, and how long its answer took."""
+    from slurmsim.rest.service import _NOBODY
+
+    begin = time.monotonic()
+    hello: dict[str, Any] | None = None
+    if call.user != _NOBODY:
+        try:
+            hello = call.client.call("ping")
+        except Unreachable:
+            hello = None
+    return Found(documents.ping(hello, call.version, int((time.monotonic() - begin) * 1e6)))
+
+
+def diag(call: Call) -> Found:
+    return Found(entries_of(call, ["sdiag"]))
+
+
+def shares(call: Call) -> Found:
+    words = ["sshare", "-a"]
+    for name, option in (("accounts", "-A"), ("users", "-u")):
+        if call.query.get(name):
+            words += [option, call.query[name]]
+    return Found(entries_of(call, words))
+
+
+def licenses(call: Call) -> Found:
+    return Found(documents.licenses(call.client, call.version))
+
+
+def jobs(call: Call) -> Found:
+    return _unless_old(call, documents.jobs(call.client, call.version, show_all=True), "_handle_jobs_get")
+
+
+def job(call: Call) -> Found:
+    """One job: by its id, of an array all of it or one task."""
+    wanted = _JOB_ID.fullmatch(call.parts["job_id"])
+    if wanted is None:
+        raise call.rejected_parameters("op_handler_job")
+    try:
+        found = documents.jobs(call.client, call.version, show_all=True, job_id=wanted[1])
+    except Refusal:
+        found = {"jobs": []}
+    found["jobs"] = rows_of_job(found["jobs"], wanted[2] or "")
+    if not found["jobs"]:
+        empty = {"jobs": [], "last_backfill": number(0), "last_update": number(0)}
+        raise Rejected(f"Unable to query JobId={call.parts['job_id']}", 2017, INVALID_JOB, "_handle_job_get", 404, empty)
+    return Found(found)
+
+
+def job_states(call: Call) -> Found:
+    """Id and state of each job, an array's waiting tasks one by one."""
+    fields = ["job_id", "array_job_id", "array_task_id", "array_task_str", "job_state", "state_flags"]
+    rows = documents.rows(call.client.call("jobs", fields=fields, show_all=True), fields)
+    wanted = set((call.query.get("job_id") or "").split(",")) - {""}
+    found = []
+    for row in rows:
+        tasks = sorted(tasks_of(row["array_task_str"])) if row["array_task_str"] else [row["array_task_id"]]
+        for task in tasks:
+            name = f"{row['job_id']}" + ("" if task is None else f"_{task}")
+            mine = {name, str(row["job_id"]), str(row["array_job_id"]), f"{row['array_job_id']}_{task}"}
+            if not wanted or wanted & mine:
+                found.append({"job_id": name, "state": [row["job_state"], *row["state_flags"]]})
+    return Found({"jobs": found})
+
+
+def nodes(call: Call) -> Found:
+    return _unless_old(call, documents.nodes(call.client, call.version, show_all=True), "_dump_nodes")
+
+
+def node(call: Call) -> Found:
+    """One node; of one there is not only that it is not there is said, without a status of its own."""
+    name = call.parts["node_name"]
+    found = documents.nodes(call.client, call.version, [name], show_all=True)
+    if not found["nodes"]:
+        error = {"description": f"Failure to query node {name}", "error_number": 0, "error": "No error",
+                 "source": "_dump_nodes"}  # fmt: skip
+        return Found({}, [error])
+    return Found(found)
+
+
+def partitions(call: Call) -> Found:
+    found = documents.partitions(call.client, call.version, show_all=True)
+    return _unless_old(call, found, "op_handler_partitions")
+
+
+def partition(call: Call) -> Found:
+    name = call.parts["partition_name"]
+    found = documents.partitions(call.client, call.version, name, show_all=True)
+    if found["partitions"]:
+        return _unless_old(call, found, "op_handler_partition")
+    text = f"Unable to find partition {name}"
+    if since(call.release, "unknown_partition_is_a_warning"):
+        return Found({}, warnings=[{"description": text, "source": "_partition_get"}])
+    raise Rejected(text, *BAD_QUERY, "op_handler_partition", 422)
+
+
+def reservations(call: Call) -> Found:
+    return _unless_old(call, documents.reservations(call.client, call.version), "op_handler_reservations")
+
+
+def reservation(call: Call) -> Found:
+    name = call.parts["reservation_name"]
+    found = documents.reservations(call.client, call.version, name)
+    if not found["reservations"]:
+        raise Rejected(f"Unable to find reservation {name}", *BAD_QUERY, "op_handler_reservation", 422)
+    return _unless_old(call, found, "op_handler_reservation")
+
+
+def resources(call: Call) -> Found:
+    """What a job has on each of its nodes."""
+    wanted = _JOB_ID.fullmatch(call.parts["job_id"])
+    if wanted is None:
+        raise call.rejected_parameters("op_handler_resources")
+    answer = call.client.call("jobs", fields=["resources"], show_all=True, job_id=wanted[1])
+    found = []
+    for name, _, mem, _, _, cpus, sockets, cores, threads in (answer["columns"]["resources"] or [None])[0] or ():
+        mask = 0
+        for part in filter(None, cpus.split(",")):
+            low, _, high = part.partition("-")
+            for cpu in range(int(low), int(high or low) + 1):
+                mask |= 1 << cpu // threads
+        digits = max(2, -(-sockets * cores // 4))
+        found.append({
+            "node": name, "sockets_per_node": sockets, "cores_per_socket": cores, "mem_alloc": mem,
+            "core_bitmap": f"0x{mask:0{digits}X}", "channel": number(None), "gres": [],
+        })  # fmt: skip
+    return Found({"nodes": found})

@@ -1,0 +1,41 @@
+"""JSON Web Tokens of a cluster: one algorithm, HS256, and one key, in a file that its owner alone can read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import jwt
+
+from slurmsim.errors import ConfigError
+from slurmsim.jwt_key import ALGORITHM, KEY_FILE, key_of
+
+
+def load_key(folder: str) -> bytes:
+    """The key of the cluster in `folder`, made if there is none. Raises ConfigError for one that others can read."""
+    key = key_of(folder)
+    path = Path(folder) / KEY_FILE
+    if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+        raise ConfigError("others can read the key of tokens", file=str(path), expected="mode 0600")
+    return key
+
+
+def user_of(token: str, key: bytes, now: float) -> str | None:
+    """Whose token it is; None for one that is not valid (any more).
+
+    Parameters
+    ----------
+    now
+        The machine's time, seconds since the epoch: tokens run out by it.
+    """
+    try:
+        claims = jwt.decode(
+            token, key, algorithms=[ALGORITHM],
+            options={"require": ["exp", "sun"], "verify_exp": False, "verify_iat": False},
+        )  # fmt: skip
+        expires = float(claims["exp"])
+    except (jwt.InvalidTokenError, ValueError, TypeError):
+        return None
+    user = claims["sun"]
+    return user if isinstance(user, str) and user and expires > now else None

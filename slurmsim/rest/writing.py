@@ -1,0 +1,287 @@
+"""What changes something: submissions, updates, signals, deletions."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.commands.json.versions import number
+from slurmsim.protocol import DENIED, Refusal
+from slurmsim.release_changes import since
+from slurmsim.rest import job_description
+from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+
+if TYPE_CHECKING:
+    from slurmsim.rest.routes import Call
+
+_NO_FOLDER = (2063, "Job cannot be submitted without the current working directory specified.")
+_UNWRITTEN = (2019, "I/O error writing script/environment to file")
+_NO_ENVIRONMENT = (2127, "Environment is missing in job")
+_FAILED = "Batch job submission failed"
+_SUBMIT = "slurm_submit_batch_job()"
+_FULL = {"FULL_JOB": "full", "BATCH_JOB": "batch"}
+
+
+def _fields(call: Call, body: Any, source: str) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise Rejected("Rejecting request. Failure parsing body", *BAD_QUERY, source, 400)
+    return body
+
+
+def _description(call: Call, body: Any, source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A job's fields as a request, and warnings of those nobody knows. Raises Rejected."""
+    try:
+        job, refused, unknown = job_description.read(_fields(call, body, source))
+    except job_description.Wrong as wrong:
+        raise Rejected(f'Unable to parse field "{wrong}"', *BAD_QUERY, source, 400) from None
+    if refused:
+        raise Rejected(f"{', '.join(sorted(refused))}: not modelled by slurmsim", 2036,
+                       "Requested operation not supported on this system", source)  # fmt: skip
+    warnings = [
+        {"description": f'Ignoring unknown field "{name}" of type {kind} in DATA_PARSER_JOB_DESC_MSG',
+         "source": f"#/job/{name}/"}
+        for name, kind in unknown
+    ]  # fmt: skip
+    return job, warnings
+
+
+def submit(call: Call) -> Found:
+    """POST job/submit: a batch job. Its ``#SBATCH`` lines are not read, as in Slurm."""
+    body = _fields(call, call.body, "_job_post")
+    described = body.get("job")
+    if body.get("jobs"):
+        raise Rejected("jobs: heterogeneous jobs are not modelled by slurmsim over REST", 2036,
+                       "Requested operation not supported on this system", "_job_post")  # fmt: skip
+    script = body.get("script") or (described.get("script") if isinstance(described, dict) else None)
+    if not script or not isinstance(script, str):
+        raise Rejected('Populated "script" field is required for job submission', *BAD_QUERY, "_job_post", 422)
+    job, warnings = _description(call, {} if described is None else described, "_job_post")
+    named = since(call.release, "environment_named_in_error")
+    if not job.get("environment") and named:
+        raise Rejected(_FAILED, *_NO_ENVIRONMENT, _SUBMIT)
+    if not job.get("work_dir"):
+        raise Rejected(_FAILED, *_NO_FOLDER, _SUBMIT)
+    if not job.get("environment"):
+        raise Rejected(_FAILED, *_UNWRITTEN, _SUBMIT)
+    job |= {"script": script, "alloc_node": "localhost", "submit_line": job.get("submit_line", "")}
+    job.setdefault("name", "")
+    job.setdefault("std_in", "/dev/null")
+    job.setdefault("argv", [])
+    if job.get("num_tasks"):
+        job.setdefault("min_cpus", job["num_tasks"] * (job.get("cpus_per_task") or 1))
+    try:
+        answer = call.client.call("submit", job=job, will_run=False)
+    except Refusal as refusal:
+        raise _refused(call, refusal, _FAILED, _SUBMIT) from None
+    entries = {
+        "job_id": answer["job_id"], "step_id": "batch", "job_submit_user_msg": answer.get("job_submit_user_msg") or ""
+    }  # fmt: skip
+    return Found(entries, warnings=warnings)
+
+
+def _refused(call: Call, refusal: Refusal, description: str, source: str, **entries: Any) -> Rejected:
+    text = refusal.text.rsplit("\n", 1)[-1]
+    return Rejected(description, call.number_of(refusal), text, source, entries=entries)
+
+
+def update_job(call: Call) -> Found:
+    """POST job/{job_id}: change what the body names."""
+    job_id = _job_id(call, "op_handler_job")
+    job, warnings = _description(call, call.body, "slurm_update_job2()")
+    hold = job.pop("hold", None)
+    failed = "Job update requested failed"
+    try:
+        if hold is not None:
+            call.client.call("hold_job", job_id=job_id, kind="hold" if hold else "release")
+        if job:
+            call.client.call("update_job", job_id=job_id, job=job)
+    except Refusal as refusal:
+        raise _refused(call, refusal, failed, "slurm_update_job2()", results=None) from None
+    return Found({"results": None}, warnings=warnings)
+
+
+def _job_id(call: Call, source: str) -> str:
+    text = call.parts["job_id"]
+    if not re.fullmatch(r"[0-9]{1,10}(?:_(?:[0-9]{1,10}|\[[0-9,\-]{1,1000}\]))?", text):
+        raise call.rejected_parameters(source)
+    return text
+
+
+def _signal(call: Call, told: Any, source: str) -> int:
+    """A signal's number by name or number. Raises Rejected."""
+    text = str(told).upper().removeprefix("SIG")
+    if text.isdecimal() and len(text) < 4 and 0 < int(text) < 128:
+        return int(text)
+    try:
+        return int(signal.Signals[f"SIG{text}"])
+    except KeyError:
+        raise call.rejected_parameters(source) from None
+
+
+def _kill(call: Call, job_id: str, number_: int | None, flags: list[str]) -> dict[str, Any] | None:
+    """Signal one job; what is told of it when that fails."""
+    asked: dict[str, Any] = {"signal": number_} if number_ is not None else {}
+    asked |= {_FULL[flag]: True for flag in flags if flag in _FULL}
+    base = job_id.partition("_")[0]
+    try:
+        call.client.call("kill", job_id=job_id, **asked)
+    except Refusal as refusal:
+        text = refusal.text.rsplit("\n", 1)[-1]
+        known = call.number_of(refusal) != 2017
+        return {
+            "error": {"string": text, "code": call.number_of(refusal), "message": text}, "step_id": job_id,
+            "job_id": number(int(base) if known else None), "federation": {"sibling": ""},
+        }  # fmt: skip
+    return None
+
+
+def _flags(call: Call, told: Any, source: str) -> list[str]:
+    words = told if isinstance(told, list) else str(told or "").split(",")
+    found = [str(word).upper() for word in words if word]
+    known = {*_FULL, "NO_SIBLING_JOBS", "ARRAY_TASK", "FEDERATION_REQUEUE", "CRON_JOBS", "WARN_USER", "HURRY",
+             "OUT_OF_MEMORY", "VERBOSE", "STEPS_ONLY", "NO_STEPS"}  # fmt: skip
+    if not set(found) <= known:
+        raise call.rejected_parameters(source)
+    refused = set(found) - _FULL.keys() - {"NO_SIBLING_JOBS", "FEDERATION_REQUEUE", "ARRAY_TASK"}
+    if refused:
+        raise Rejected(f"flags {', '.join(sorted(refused))}: not modelled by slurmsim", 2036,
+                       "Requested operation not supported on this system", source)  # fmt: skip
+    return found
+
+
+def kill_job(call: Call) -> Found:
+    """DELETE job/{job_id}."""
+    job_id = _job_id(call, "op_handler_job")
+    told = call.query.get("signal")
+    number_ = None if told is None else _signal(call, told, "op_handler_job")
+    problem = _kill(call, job_id, number_, _flags(call, call.query.get("flags"), "op_handler_job"))
+    return Found({"status": [] if problem is None else [problem]})
+
+
+_KILL_FIELDS = frozenset(
+    ("account", "flags", "job_name", "jobs", "partition", "qos", "reservation", "signal", "job_state", "user_id",
+     "user_name", "nodes", "wckey")
+)  # fmt: skip
+
+
+def kill_jobs(call: Call) -> Found:
+    """DELETE jobs: those named, or all that all of the filters fit."""
+    source = "op_handler_jobs"
+    body = _fields(call, call.body if call.body is not None else {}, source)
+    unknown = sorted(set(body) - _KILL_FIELDS)
+    told = body.get("signal")
+    number_ = None if told in (None, "") else _signal(call, told, source)
+    flags = _flags(call, body.get("flags"), source)
+    ids = body.get("jobs") or []
+    if not isinstance(ids, list) or not all(isinstance(one, (str, int)) for one in ids):
+        raise call.rejected_parameters(source)
+    wanted = [str(one) for one in ids]
+    filters = {key: str(body[key]) for key in _FILTERS if body.get(key)}
+    refused = [key for key in ("nodes", "user_id") if body.get(key)]
+    if refused:
+        raise Rejected(f"{', '.join(refused)}: not modelled by slurmsim", 2036,
+                       "Requested operation not supported on this system", source)  # fmt: skip
+    if filters:
+        wanted = _fitting(call, filters, wanted)
+    problems = [one for job_id in wanted if (one := _kill(call, job_id, number_, flags)) is not None]
+    warnings = [{"description": f'Ignoring unknown field "{name}"', "source": f"#/{name}/"} for name in unknown]
+    return Found({"status": problems}, warnings=warnings)
+
+
+_FILTERS = {"account": "account", "job_name": "name", "partition": "partition", "qos": "qos",
+            "reservation": "resv_name", "job_state": "job_state", "user_name": "user_name", "wckey": "wckey"}  # fmt: skip
+
+
+def _fitting(call: Call, filters: dict[str, str], among: list[str]) -> list[str]:
+    fields = sorted({"job_id", "job_state", *(_FILTERS[key] for key in filters)})
+    answer = call.client.call("jobs", fields=fields, show_all=True)
+    columns = answer["columns"]
+    found = []
+    for k in range(answer["n"]):
+        name = str(columns["job_id"][k])
+        if columns["job_state"][k] not in ("PENDING", "RUNNING", "SUSPENDED") or (among and name not in among):
+            continue
+        if all(str(columns[_FILTERS[key]][k] or "").lower() == text.lower() for key, text in filters.items()):
+            found.append(name)
+    return found
+
+
+def requeue(call: Call) -> Found:
+    """GET job/{job_id}/requeue."""
+    job_id = _job_id(call, "op_handler_job")
+    try:
+        call.client.call("requeue_job", job_id=job_id)
+    except Refusal as refusal:
+        raise _refused(call, refusal, "Job requeue failed", "slurm_requeue()") from None
+    return Found({})
+
+
+_NODE_FIELDS = {"comment": "comment", "extra": "extra", "features": "features", "features_act": "features_act",
+                "gres": "gres", "reason": "reason"}  # fmt: skip
+_NODE_REFUSED = frozenset(("address", "cpu_bind", "hostname", "name", "reason_uid", "resume_after", "cert_token",
+                           "instance_id", "instance_type", "topology_str"))  # fmt: skip
+
+
+def update_node(call: Call) -> Found:
+    """POST node/{node_name}: state, reason, comment, features, weight."""
+    source = "slurm_update_node()"
+    body = _fields(call, call.body, source)
+    asked: dict[str, Any] = {}
+    warnings = []
+    for key, value in body.items():
+        if value is None:
+            continue
+        if key in _NODE_REFUSED:
+            raise Rejected(f"{key}: not modelled by slurmsim", 2036, "Requested operation not supported on this system",
+                           source)  # fmt: skip
+        try:
+            if key == "state":
+                words = value if isinstance(value, list) else [value]
+                asked["state"] = "+".join(job_description.text(word) for word in words).upper()
+            elif key == "weight":
+                asked["weight"] = job_description.number(value)
+            elif key in _NODE_FIELDS:
+                asked[_NODE_FIELDS[key]] = job_description.csv(value)
+            else:
+                text = f'Ignoring unknown field "{key}" in DATA_PARSER_UPDATE_NODE_MSG'
+                warnings.append({"description": text, "source": f"#/{key}/"})
+        except job_description.Wrong:
+            raise Rejected(f'Unable to parse field "{key}"', *BAD_QUERY, source, 400) from None
+    try:
+        call.client.call("update_node", names=call.parts["node_name"], **asked)
+    except Refusal as refusal:
+        raise _refused(call, refusal, "Failure to update node", source) from None
+    return Found({}, warnings=warnings)
+
+
+def _delete(call: Call, request: str, target: str, what: str, source: str) -> Found:
+    try:
+        call.client.call(request, target=target)
+    except Refusal as refusal:
+        raise _refused(call, refusal, f"Failure to delete {what}", source) from None
+    return Found({})
+
+
+def delete_node(call: Call) -> Found:
+    return _delete(call, "delete_node", call.parts["node_name"], "node", "slurm_delete_node()")
+
+
+def delete_partition(call: Call) -> Found:
+    return _delete(call, "delete_partition", call.parts["partition_name"], "partition", "slurm_delete_partition()")
+
+
+def delete_reservation(call: Call) -> Found:
+    name = call.parts["reservation_name"]
+    return _delete(call, "delete_reservation", name, "reservation", "slurm_delete_reservation()")
+
+
+def reconfigure(call: Call) -> Found:
+    """GET reconfigure, which administrators may ask for."""
+    if not call.client.call("hello")["operator"]:
+        raise Rejected("slurm_reconfigure() failed", 2002, DENIED, "slurm_reconfigure()")
+    try:
+        call.client.call("reconfigure")
+    except Refusal as refusal:
+        raise _refused(call, refusal, "slurm_reconfigure() failed", "slurm_reconfigure()") from None
+    return Found({})

@@ -1,0 +1,128 @@
+"""Fields of a job that data_parser documents alone have (see `job_fields`): its flags and what it has core by core."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.core.queue.priority import Multifactor
+from slurmsim.release_changes import since
+from slurmsim.slurmctld.fields.core_ids import cpu_ids
+from slurmsim.slurmctld.fields.job_details import node_count
+from slurmsim.slurmctld.fields.node_fields import spec
+from slurmsim.slurmctld.processes.output_files import shown_file
+from slurmsim.slurmctld.processes.steps import running
+from slurmsim.states import JobState
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+    from slurmsim.slurmctld.engine.live_job import Row
+
+_RAN = (JobState.RUNNING, JobState.SUSPENDED)
+_ASKED = ("account", "partition", "qos", "wckey")
+_DEFAULTS = {name: f"USING_DEFAULT_{name.upper()}" for name in _ASKED}
+_NAMES = {
+    "KILL_INV_DEP": "KILL_INVALID_DEPENDENCY", "NO_KILL_INV_DEP": "NO_KILL_INVALID_DEPENDENCY",
+    "GRES_DISABLE_BIND": "GRES_BINDING_DISABLED", "GRES_ENFORCE_BIND": "GRES_BINDING_ENFORCED",
+}  # fmt: skip
+
+
+def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -> list[str]:
+    """JOB_FLAGS by data_parser's words, in the order of their bits.
+
+    `scheduler` is who started it or looked at it last, as squeue tells it; `told` are flags that scontrol shows.
+    """
+    core, asked = row.core, row.job.asked
+    pending = core.state == JobState.PENDING
+    backfilled = scheduler.startswith("Backfill")
+    default = {flag for name, flag in _DEFAULTS.items() if not asked.get(name)}
+    words = {
+        "EXACT_TASK_COUNT_REQUESTED": bool(asked.get("num_tasks")),
+        "EXACT_CPU_COUNT_REQUESTED": bool(asked.get("cpus_per_task")),
+        "ACCRUE_COUNT_CLEARED": core.start_time is not None,
+        "JOB_WAS_RUNNING": core.state in _RAN,
+        "EXACT_MEMORY_REQUESTED": asked.get("pn_min_memory") is not None,
+        **{flag: flag in default for flag in _DEFAULTS.values()},
+        "DEPENDENT": pending and (bool(asked.get("dependency")) or core.sub.hold),
+        "PARTITION_ASSIGNED": "USING_DEFAULT_PARTITION" in default,
+        "BACKFILL_ATTEMPTED": backfilled,
+        "SCHEDULING_ATTEMPTED": pending and backfilled,
+        "JOB_IMPLICIT_MAX_NODES": since(cluster.release, "tasks_limit_nodes") and bool(asked.get("num_tasks"))
+        and not asked.get("max_nodes") and not asked.get("min_nodes"),
+    }  # fmt: skip
+    return [_NAMES.get(flag, flag) for flag in told] + [word for word, there in words.items() if there]
+
+
+def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
+    """What it has node by node: name, CPUs, MiB, CPUs and MiB its steps use, numbers of its CPUs, sockets, cores a
+    socket, threads a core. None where it has no nodes; the numbers are known while it runs."""
+    core = row.core
+    alloc = core.alloc
+    if alloc is None:
+        return None
+    table = cluster.controller.state.table
+    alive = core.state in _RAN
+    used: Counter[int] = Counter()
+    for step in running(row.job) if alive else ():
+        if step.asked:  # batch and extern steps use nothing
+            used.update(dict(zip(step.nodes, step.cpus, strict=True)))
+    found = []
+    for k, i in enumerate(alloc.indices().tolist()):
+        machine = spec(i, cluster)
+        cpus = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[k])
+        mem = alloc.mem if isinstance(alloc.mem, int) else int(alloc.mem[k])
+        by_steps = min(used[i], cpus)
+        found.append([
+            table.names[i], cpus, mem, by_steps, mem * by_steps // cpus if cpus else 0,
+            cpu_ids(core, i, cluster) if alive else "", machine.sockets, machine.cores_per_socket,
+            machine.threads_per_core,
+        ])  # fmt: skip
+    return found
+
+
+def _by_partition(row: Row, cluster: LiveCluster) -> list[list[Any]]:
+    """Of a job with several partitions its priority in each."""
+    core = row.core
+    names = [p.name for p in core.partitions]
+    if len(names) < 2:
+        return []
+    plugin = cluster.controller.priority
+    if isinstance(plugin, Multifactor) and core.state == JobState.PENDING:
+        values = plugin.recalculate(core, cluster.now)
+        if len(values) == len(names):
+            return [[name, int(value)] for name, value in zip(names, values, strict=True)]
+    return [[name, int(core.priority)] for name in names]
+
+
+def _tasks(row: Row, cluster: LiveCluster) -> int:
+    """Its tasks: those it asks for, or --ntasks-per-node on each of its nodes."""
+    request, core = row.core.sub.request, row.core
+    if request.n_tasks:
+        return int(request.n_tasks)
+    nodes = int(core.n_nodes) if core.start_time is not None else node_count(row, cluster)
+    return nodes * max(int(request.tasks_per_node), 1) if request.tasks_per_node or core.start_time else max(
+        int(request.tasks), nodes)
+
+
+def _told(row: Row, cluster: LiveCluster, which: str) -> str:
+    """A file as its job tells it: with its pattern since 26.05, and the default without a folder."""
+    if not since(cluster.release, "error_file_as_asked"):
+        return shown_file(row, which) or ""
+    path = row.job.asked.get(which)
+    if path is not None:
+        return os.path.join(str(row.job.asked.get("work_dir") or "/"), str(path))
+    if which == "std_err" or not row.job.asked.get("script"):
+        return ""
+    return "slurm-%A_%a.out" if row.job.array is not None else "slurm-%j.out"
+
+
+FIELDS: dict[str, Callable[[Row, LiveCluster], Any]] = {
+    "resources": resources,
+    "priority_by_partition": _by_partition,
+    "shown_tasks": _tasks,
+    "told_out": lambda r, c: _told(r, c, "std_out"),
+    "told_err": lambda r, c: _told(r, c, "std_err"),
+}
+"""Field -> its value for a row."""
