@@ -8,7 +8,7 @@ SAMPLE := workloads/samples/sample
 
 FAST := .venv-fast
 
-.PHONY: help demo live test clients fast test-compiled nightly bench decisions unseen clean
+.PHONY: help demo live test clients fast test-compiled wheels nightly bench decisions unseen clean
 
 help: ## say what there is (default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -36,6 +36,9 @@ fast: ## install the compiled build into .venv-fast (again after an edit) and co
 test-compiled: ## the whole test suite against the compiled build, which is what users install
 	@SLURMSIM_COMPILE=1 VENV=$(FAST) .ci/setup dev
 	@PYTHONSAFEPATH=1 $(FAST)/bin/python -m pytest -n "$${JOBS:-2}"
+
+wheels: ## a pure and a compiled wheel into dist, each tried in a clean environment (PYTHON=python3.13)
+	@.ci/wheels
 
 nightly: test-compiled ## test-compiled; fuzzers and properties with thousands of examples; daemons killed and stopped 1,000 times
 	@.ci/setup dev

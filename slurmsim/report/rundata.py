@@ -164,8 +164,8 @@ class RunData:
         if self.cluster is not None:
             return NodeRows(self.cluster.node_lists, in_order=True)
         codes, lists = self.node_lists
-        used = np.unique(codes[self.jobs.started])
-        return NodeRows(lists[code] for code in used.tolist())
+        used = [lists[code] for code in np.unique(codes[self.jobs.started]).tolist()]
+        return NodeRows([*used, *(name for name in self.trace.text("requeued", "node_list")[1] if name)])
 
     @cached_property
     def starts(self) -> tuple[IntArray, IntArray]:

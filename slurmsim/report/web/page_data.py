@@ -42,7 +42,9 @@ def page_data(data: RunData) -> tuple[dict[str, Any], str]:
     texts: dict[str, list[str]] = {}
     for name in _TEXTS:
         columns[name], texts[name] = _text(data, name, rows)
-    columns |= _places(data, rows) | _spells(data) | _usage(data)
+    past, columns["past_job"] = _past(data, columns["job_id"])
+    columns["past_start"], columns["past_run"], columns["past_state"], texts["past_state"] = _past_columns(data, past)
+    columns |= _places(data, rows, past) | _spells(data) | _usage(data)
     told, reasons = _reasons(data, rows, columns)
     columns |= told
     places, packed = pack(columns)
@@ -110,13 +112,32 @@ def _text(data: RunData, name: str, rows: IntArray) -> tuple[npt.NDArray[Any], l
     return rank[found] if len(texts) else found, [texts[i] for i in order]
 
 
-def _places(data: RunData, rows: IntArray) -> dict[str, npt.NDArray[Any]]:
-    """Node rows of each job that started: how many intervals it has, and first row and length of each."""
+def _past(data: RunData, job_id: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows of earlier runs (and sizes) of the jobs, in order of their starts, and which job of the page each is of."""
+    ids, start = data.trace.ints("requeued", "job_id", "start")
+    owner = rows_of(job_id, ids)
+    rows = np.flatnonzero((owner >= 0) & (start != NULL))
+    rows = rows[np.lexsort((ids[rows], start[rows]))]
+    return rows, owner[rows]
+
+
+def _past_columns(data: RunData, past: IntArray) -> tuple[IntArray, IntArray, npt.NDArray[Any], list[str]]:
+    """Start, length and how each earlier run ended: codes and the texts they point into."""
+    start, end = (values[past] for values in data.trace.ints("requeued", "start", "end"))
+    codes, names = data.trace.text("requeued", "state")
+    return start - data.interval.begin, np.where(end == NULL, data.interval.end, end) - start, codes[past], names
+
+
+def _places(data: RunData, rows: IntArray, past: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """Node rows of jobs, then of earlier runs: how many intervals each has, first row and length of each of these."""
     codes, lists = data.node_lists
+    past_codes, past_lists = data.trace.text("requeued", "node_list")
     started = np.flatnonzero(data.jobs.started[rows])
-    owner, first, last = data.rows.flat(lists[code] for code in codes[rows[started]].tolist())
-    counts = np.zeros(len(rows), np.int64)
-    counts[started] = np.bincount(owner, minlength=len(started))
+    names = [lists[code] for code in codes[rows[started]].tolist()]
+    names += [past_lists[code] for code in past_codes[past].tolist()]
+    owner, first, last = data.rows.flat(names)
+    counts = np.zeros(len(rows) + len(past), np.int64)
+    counts[np.append(started, len(rows) + np.arange(len(past)))] = np.bincount(owner, minlength=len(names))
     return {"on_count": counts, "on_first": first, "on_length": last - first}
 
 

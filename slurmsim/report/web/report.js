@@ -30,17 +30,27 @@
   }
   const text = (name, job) => run.texts[name][col[name][job]];
   const onAt = offsets(col.on_count), spansAt = offsets(col.span_count);
-  const owner = new Int32Array(col.on_first.length);
-  for (let job = 0; job < N; job++) owner.fill(job, onAt[job], onAt[job + 1]);
-  const starts = new Float64Array(N), ends = new Float64Array(N);
+  // Runs: 0 to N-1 are the jobs' own, the last of each; then come those that ended in a requeue or another size.
+  const RUNS = N + col.past_job.length;
+  const jobOf = (r) => r < N ? r : col.past_job[r - N];
+  const owner = new Int32Array(col.on_first.length); // of each rectangle its run
+  for (let r = 0; r < RUNS; r++) owner.fill(r, onAt[r], onAt[r + 1]);
+  const starts = new Float64Array(RUNS), ends = new Float64Array(RUNS);
   for (let job = 0; job < N; job++) {
     starts[job] = col.wait[job] < 0 ? NaN : col.submit[job] + col.wait[job];
     ends[job] = starts[job] + col.run[job];
   }
+  for (let r = N; r < RUNS; r++) {
+    starts[r] = col.past_start[r - N];
+    ends[r] = starts[r] + col.past_run[r - N];
+  }
+  const pastState = (r) => run.texts.past_state[col.past_state[r - N]];
+  const drawn = starts.slice(); // where its rectangles begin: of a resized job those of the last size
+  for (let r = N; r < RUNS; r++) if (pastState(r) === "RESIZING") drawn[jobOf(r)] = Math.max(drawn[jobOf(r)], ends[r]);
   // Rectangles in the order they are painted: where jobs share a node the one with most CPUs there is seen.
   const painted = Int32Array.from(owner.keys());
   {
-    const share = (k) => col.cpus[owner[k]] / Math.max(1, col.nodes[owner[k]]);
+    const share = (k) => { const job = jobOf(owner[k]); return col.cpus[job] / Math.max(1, col.nodes[job]); };
     if (painted.some((k) => k > 0 && share(k) !== share(k - 1))) painted.sort((a, b) => share(a) - share(b) || a - b);
   }
 
@@ -123,13 +133,13 @@
   }
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const pixel = ([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0; // little-endian canvas memory
-  /** Colours as pixels: of each class three shades, then the same faint, for jobs the filters leave out. */
+  /** Colours as pixels: of each class three shades; paler, for earlier runs; faint, for jobs the filters leave out. */
   function shades() {
     const paper = rgb(css("--idle"));
     const strong = classes.colors.flatMap((hex) => [1, 0.87, 1.13].map((f) =>
       rgb(hex).map((x) => Math.round(f > 1 ? x + (255 - x) * (f - 1) * 1.6 : x * f))));
-    const faint = strong.map((color) => color.map((x, i) => Math.round(paper[i] + (x - paper[i]) * 0.13)));
-    return { strong: strong.map(pixel), faint: faint.map(pixel) };
+    const thinned = (part) => strong.map((color) => pixel(color.map((x, i) => Math.round(paper[i] + (x - paper[i]) * part))));
+    return { strong: strong.map(pixel), pale: thinned(0.5), faint: thinned(0.13) };
   }
 
   // ---- charts ------------------------------------------------------------------------------------------------------------
@@ -228,31 +238,34 @@
       const y0 = Math.floor((row - view.r0) * ky);
       fill(...across(col.down_begin[k], col.down_end[k]), y0, Math.min(Math.max(Math.floor((row + 1 - view.r0) * ky), y0 + 1), H), down);
     }
-    const { strong, faint } = shades();
-    const color = (job) => (match && !match[job] ? faint : strong)[3 * classes.code[job] + col.job_id[job] % 3];
+    const { strong, pale, faint } = shades();
+    const color = (r) => {
+      const job = jobOf(r);
+      return (match && !match[job] ? faint : r < N ? strong : pale)[3 * classes.code[job] + col.job_id[job] % 3];
+    };
     laid = lanes(ky);
     if (laid) {
       for (const bar of laid) {
         const high = ky / bar.lanes;
         const y0 = Math.max(Math.round((bar.row - view.r0) * ky + bar.lane * high), 0);
         const y1 = Math.min(Math.max(Math.round((bar.row - view.r0) * ky + (bar.lane + 1) * high) - gap, y0 + 1), H);
-        [bar.x0, bar.x1] = across(starts[bar.job], ends[bar.job]);
+        [bar.x0, bar.x1] = across(drawn[bar.run], ends[bar.run]);
         [bar.y0, bar.y1] = [y0, y1];
-        fill(bar.x0, bar.x1, y0, y1, color(bar.job));
+        fill(bar.x0, bar.x1, y0, y1, color(bar.run));
       }
     } else {
       const passes = match ? [0, 1] : [1]; // what matches lies over what does not
       for (const pass of passes) {
         for (let i = 0; i < painted.length; i++) {
-          const k = painted[i], job = owner[k];
-          if (match && match[job] !== pass) continue;
-          if (starts[job] >= view.t1 || ends[job] <= view.t0) continue;
+          const k = painted[i], r = owner[k];
+          if (match && match[jobOf(r)] !== pass) continue;
+          if (drawn[r] >= view.t1 || ends[r] <= view.t0) continue;
           const first = col.on_first[k], last = first + col.on_length[k];
           if (first >= view.r1 || last <= view.r0) continue;
           const y0 = Math.max(Math.floor((first - view.r0) * ky), 0);
           const y1 = Math.min(Math.max(Math.floor((last - view.r0) * ky) - gap, y0 + 1), H);
-          const [x0, x1] = across(starts[job], ends[job]);
-          fill(x0, x1, y0, y1, color(job));
+          const [x0, x1] = across(drawn[r], ends[r]);
+          fill(x0, x1, y0, y1, color(r));
         }
       }
     }
@@ -265,25 +278,25 @@
     if (selected >= 0) outline(u, selected, kx, ky, left, top);
     u.ctx.restore();
   }
-  /** One bar a job and node, jobs that share a node beside each other; null while there are too many to see. */
+  /** One bar a run and node, jobs that share a node beside each other; null while there are too many to see. */
   function lanes(ky) {
     if (ky < 2 * LANE_PX * devicePixelRatio) return null;
     const bars = [];
     for (let k = 0; k < owner.length; k++) {
-      const job = owner[k];
-      if (starts[job] >= view.t1 || ends[job] <= view.t0) continue;
+      const r = owner[k];
+      if (drawn[r] >= view.t1 || ends[r] <= view.t0) continue;
       const last = Math.min(col.on_first[k] + col.on_length[k], view.r1);
-      for (let row = Math.max(col.on_first[k], view.r0); row < last; row++) bars.push({ job, row, lane: 0, lanes: 1 });
+      for (let row = Math.max(col.on_first[k], view.r0); row < last; row++) bars.push({ run: r, row, lane: 0, lanes: 1 });
       if (bars.length > LANE_CELLS) return null;
     }
-    bars.sort((a, b) => a.row - b.row || starts[a.job] - starts[b.job] || a.job - b.job);
+    bars.sort((a, b) => a.row - b.row || drawn[a.run] - drawn[b.run] || a.run - b.run);
     let free = [], row = -1, from = 0;
     const close = (to) => { for (let i = from; i < to; i++) bars[i].lanes = free.length; };
     bars.forEach((bar, i) => {
       if (bar.row !== row) { close(i); [free, row, from] = [[], bar.row, i]; }
-      let lane = free.findIndex((until) => until <= starts[bar.job]);
+      let lane = free.findIndex((until) => until <= drawn[bar.run]);
       if (lane < 0) lane = free.length;
-      free[lane] = ends[bar.job];
+      free[lane] = ends[bar.run];
       bar.lane = lane;
     });
     close(bars.length);
@@ -296,11 +309,12 @@
     ctx.textBaseline = "middle";
     let most = 400;
     for (const bar of bars) {
-      if (bar.y1 - bar.y0 < high + 1 || (match && !match[bar.job])) continue;
-      const name = jobName(bar.job);
+      const job = jobOf(bar.run);
+      if (bar.y1 - bar.y0 < high + 1 || (match && !match[job])) continue;
+      const name = jobName(job);
       if (bar.x1 - bar.x0 < (name.length + 1) * high * 0.62) continue;
-      const [r, g, b] = rgb(classes.colors[classes.code[bar.job]]);
-      ctx.fillStyle = 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#10151b" : "#fff";
+      const [r, g, b] = rgb(classes.colors[classes.code[job]]);
+      ctx.fillStyle = bar.run >= N ? css("--ink") : 0.299 * r + 0.587 * g + 0.114 * b > 150 ? "#10151b" : "#fff";
       ctx.fillText(name, left + (bar.x0 + bar.x1) / 2, top + (bar.y0 + bar.y1) / 2);
       if (--most === 0) return;
     }
@@ -308,25 +322,33 @@
   function outline(u, job, kx, ky, left, top) {
     u.ctx.strokeStyle = css("--ink");
     u.ctx.lineWidth = 2 * devicePixelRatio;
-    for (let k = onAt[job]; k < onAt[job + 1]; k++) {
-      u.ctx.strokeRect(left + (starts[job] - view.t0) * kx, top + (col.on_first[k] - view.r0) * ky,
-        Math.max(col.run[job] * kx, 2), Math.max(col.on_length[k] * ky, 2));
+    for (const r of [...pastOf(job), job]) {
+      for (let k = onAt[r]; k < onAt[r + 1]; k++) {
+        u.ctx.strokeRect(left + (drawn[r] - view.t0) * kx, top + (col.on_first[k] - view.r0) * ky,
+          Math.max((ends[r] - drawn[r]) * kx, 2), Math.max(col.on_length[k] * ky, 2));
+      }
     }
   }
-  function jobAt(u) {
+  function pastOf(job) {
+    const found = [];
+    for (let r = N; r < RUNS; r++) if (col.past_job[r - N] === job) found.push(r);
+    return found;
+  }
+  /** The run under the cursor, -1 for none. */
+  function runAt(u) {
     const { left, top } = u.cursor;
     if (left === null || left < 0 || top < 0) return -1;
     if (laid) {
       const [x, y] = [left * devicePixelRatio, top * devicePixelRatio];
       const bar = laid.find((b) => x >= b.x0 && x <= b.x1 && y >= b.y0 && y <= b.y1);
-      return bar ? bar.job : -1;
+      return bar ? bar.run : -1;
     }
     const near = (view.t1 - view.t0) / u.over.clientWidth; // a job narrower than a pixel can still be met
     const t = u.posToVal(left, "x") - BASE, row = u.posToVal(top, "y");
     for (let i = painted.length - 1; i >= 0; i--) {
-      const k = painted[i], job = owner[k];
+      const k = painted[i], r = owner[k];
       if (row >= col.on_first[k] && row < col.on_first[k] + col.on_length[k] &&
-          t >= starts[job] && t < Math.max(ends[job], starts[job] + near)) return job;
+          t >= drawn[r] && t < Math.max(ends[r], drawn[r] + near)) return r;
     }
     return -1;
   }
@@ -350,10 +372,10 @@
       hooks: {
         draw: [drawGantt],
         setCursor: [(u) => {
-          const job = u.cursor.event ? jobAt(u) : -1;
-          tip.hidden = job < 0;
-          if (job < 0) return;
-          tip.replaceChildren(...tipLines(job, u));
+          const r = u.cursor.event ? runAt(u) : -1;
+          tip.hidden = r < 0;
+          if (r < 0) return;
+          tip.replaceChildren(...tipLines(r, u));
           const { clientX, clientY } = u.cursor.event;
           tip.style.left = `${Math.min(clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;
           tip.style.top = `${Math.min(clientY + 16, innerHeight - tip.offsetHeight - 8)}px`;
@@ -364,21 +386,22 @@
     gantt.over.addEventListener("mousedown", (event) => { pressed = [event.clientX, event.clientY]; });
     gantt.over.addEventListener("mouseup", (event) => {
       if (!pressed || Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) > 4) return;
-      const job = jobAt(gantt);
-      if (job >= 0) showJob(job);
+      const r = runAt(gantt);
+      if (r >= 0) showJob(jobOf(r));
     });
     gantt.over.addEventListener("mouseleave", () => { tip.hidden = true; });
   }
   const shortened = (name) => name.length > 11 ? `…${name.slice(-10)}` : name;
-  function tipLines(job, u) {
+  function tipLines(r, u) {
+    const job = jobOf(r), state = r < N ? text("state", job) : pastState(r) === "RESIZING" ? "earlier size" : `earlier run, ${pastState(r)}`;
     const row = Math.floor(u.posToVal(u.cursor.top, "y"));
     const line = (content) => element("div", {}, content);
     return [
       element("b", {}, `Job ${jobName(job)}${text("name", job) ? ` ${text("name", job)}` : ""}`),
       line(`${text("user", job)}${text("account", job) ? ` / ${text("account", job)}` : ""}, ${text("partition", job)}`),
       line(sizes(job)),
-      line(`${moment(starts[job])}, ran ${duration(col.run[job])}, waited ${duration(col.wait[job])}`),
-      line(`${text("state", job)}${run.nodes[row] ? `, on ${run.nodes[row]}` : ""}`),
+      line(`${moment(starts[r])}, ran ${duration(ends[r] - starts[r])}${r < N ? `, waited ${duration(col.wait[job])}` : ""}`),
+      line(`${state}${run.nodes[row] ? `, on ${run.nodes[row]}` : ""}`),
     ];
   }
   function sizes(job) {
@@ -392,7 +415,7 @@
       const swatch = element("span", { className: "swatch", "aria-hidden": "true" });
       swatch.style.background = classes.colors[i];
       return element("li", {}, swatch, name);
-    }));
+    }), ...(RUNS > N ? [element("li", {}, "pale: earlier runs and sizes")] : []));
   }
 
   // ---- series over time ----------------------------------------------------------------------------------------------------
@@ -495,6 +518,7 @@
       ["wait", duration(col.wait[job] < 0 ? null : col.wait[job])], ["run time", duration(col.run[job] < 0 ? null : col.run[job])],
       ["state", text("state", job)], ["priority", number(col.priority[job])],
       ["requeued", col.restarts[job] ? `${number(col.restarts[job])} times` : ""],
+      ...pastOf(job).map((r) => [pastState(r) === "RESIZING" ? "earlier size" : "earlier run", `${moment(starts[r])} for ${duration(ends[r] - starts[r])}, ${pastState(r)}`]),
     ].filter(([, value]) => value !== "");
     byId("job-title").textContent = `Job ${jobName(job)}${text("name", job) ? ` (${text("name", job)})` : ""}`;
     byId("job-body").replaceChildren(

@@ -46,7 +46,10 @@ def usage_row(**given: object) -> tuple:
     return tuple((row | given).values())
 
 
-def write_trace(path: Path, *, jobs: list = (), events: list = (), usage: list = (), **manifest: object) -> Path:  # type: ignore[assignment]
+def write_trace(
+    path: Path, *, jobs: list = (), events: list = (), usage: list = (), requeued: list = (),  # type: ignore[assignment]
+    **manifest: object,
+) -> Path:  # fmt: skip
     """A trace of the given rows."""
     with TraceWriter(path) as writer:
         for row in jobs:
@@ -55,6 +58,8 @@ def write_trace(path: Path, *, jobs: list = (), events: list = (), usage: list =
             writer.events.append(row)
         for row in usage:
             writer.usage.append(row)
+        for row in requeued:
+            writer.requeued.append(row)
         writer.write_json("run.json", manifest)
     return path
 

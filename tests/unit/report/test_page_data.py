@@ -56,6 +56,26 @@ def test_each_job_is_on_the_nodes_of_its_list(made):
         assert names == expected and bool(names) == (col["wait"][i] >= 0)
 
 
+def test_earlier_runs_are_there_on_their_nodes(tmp_path):
+    jobs = [
+        job_row(job_id=7, submit=100, start=300, end=390, node_list="n[1-2]", restarts=1),
+        job_row(job_id=5, submit=90, start=None, end=None, state="PENDING", restarts=1),
+    ]
+    requeued = [
+        job_row(job_id=5, submit=90, start=210, end=220, state="PREEMPTED", node_list="n[2-3]"),
+        job_row(job_id=7, submit=100, start=150, end=190, state="NODE_FAIL", node_list="n[1,3]"),
+        job_row(job_id=8, submit=100, start=150, end=190, state="NODE_FAIL", node_list="n4"),  # a job that is not shown
+    ]
+    _, found, col = loaded(write_trace(tmp_path / "t", jobs=jobs, requeued=requeued))
+    assert [col["job_id"][i] for i in col["past_job"]] == [7, 5]
+    assert (col["past_start"].tolist(), col["past_run"].tolist()) == ([60, 120], [40, 10])
+    assert [found["texts"]["past_state"][code] for code in col["past_state"]] == ["NODE_FAIL", "PREEMPTED"]
+    assert col["on_count"].tolist() == [0, 1, 2, 1]
+    places = zip(col["on_first"].tolist(), col["on_length"].tolist(), strict=True)
+    on = [[found["nodes"][row] for row in range(first, first + length)] for first, length in places]
+    assert on == [["n1", "n2"], ["n1"], ["n3"], ["n2", "n3"]]
+
+
 def test_what_a_job_showed_overtook_and_was_planned_for(tmp_path):
     jobs = [
         job_row(job_id=7, submit=100, start=150, end=190, node_list="n1", scheduler="Backfill"),

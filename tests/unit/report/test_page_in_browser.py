@@ -232,3 +232,40 @@ def test_hostile_names_stay_text(browser, tmp_path):
     assert HOSTILE in page.text_content("#classes-table .tabulator-row")
     assert page.locator("#workbench img, #job img, #job b").count() == 0
     shown.close()
+
+
+def test_earlier_runs_are_in_the_gantt_chart(browser, tmp_path):
+    jobs = [job_row(job_id=7, submit=0, start=600, end=1000, node_list="n1", restarts=1, state="COMPLETED"),
+            job_row(job_id=8, submit=0, start=0, end=1000, node_list="n3", state="COMPLETED")]  # fmt: skip
+    earlier = [job_row(job_id=7, submit=0, start=100, end=400, node_list="n2", state="NODE_FAIL"),
+               job_row(job_id=8, submit=0, start=0, end=500, node_list="n[3-4]", state="RESIZING")]  # fmt: skip
+    shown = Shown(browser, build_report(write_trace(tmp_path / "t", jobs=jobs, requeued=earlier))[0])
+    page = shown.page
+    page.locator("#gantt").scroll_into_view_if_needed()
+    box = page.locator("#gantt .u-over").bounding_box()
+
+    def at(t, row):
+        page.mouse.move(box["x"] + box["width"] * t / 1000, box["y"] + box["height"] * (row + 0.5) / 4, steps=3)
+
+    tip = page.locator("#tip")
+    at(250, 1)
+    shown.expect(tip).to_contain_text("Job 7")
+    shown.expect(tip).to_contain_text("earlier run, NODE_FAIL, on n2")
+    shown.expect(tip).to_contain_text("ran 5 min")
+    at(800, 0)
+    shown.expect(tip).to_contain_text("COMPLETED, on n1")
+    at(250, 3)
+    shown.expect(tip).to_contain_text("earlier size, on n4")
+    at(250, 2)
+    shown.expect(tip).to_contain_text("earlier size, on n3")  # where the last size has not begun
+    at(700, 2)
+    shown.expect(tip).to_contain_text("COMPLETED, on n3")
+    at(700, 1)
+    shown.expect(tip).to_be_hidden()
+    shown.expect(page.locator("#legend")).to_contain_text("pale: earlier runs and sizes")
+    at(250, 1)
+    page.mouse.down()
+    page.mouse.up()
+    shown.expect(page.locator("#job-body")).to_contain_text("earlier run")
+    shown.expect(page.locator("#job-body")).to_contain_text("for 5 min, NODE_FAIL")
+    shown.close()
