@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Mapping, MutableMapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.kernel import compiled, load
@@ -23,8 +23,10 @@ ASKS, UNSEEN, SEEN, BARRED = kernel.ASKS, kernel.UNSEEN, kernel.SEEN, kernel.BAR
 Array = tuple[int, int, Any]
 
 
-class Watched(NamedTuple):
+class Watched:
     """What a walk knows of a record until something is edited.
+
+    Slots, not a named tuple: mypyc reads those of its own classes without asking for a name.
 
     Attributes
     ----------
@@ -38,11 +40,10 @@ class Watched(NamedTuple):
         The array whose task its job is, in the partition and the reservation of the record; None: of none.
     """
 
-    shape: int
-    limit: int
-    unseen: int
-    seen: int
-    array: Array | None
+    __slots__ = ("array", "limit", "seen", "shape", "unseen")
+
+    def __init__(self, shape: int, limit: int, unseen: int, seen: int, array: Array | None) -> None:
+        self.shape, self.limit, self.unseen, self.seen, self.array = shape, limit, unseen, seen, array
 
 
 class Known:
@@ -64,6 +65,7 @@ class Known:
         self.records: dict[SlurmRecord, Watched] = {}
         self.by_runs: set[RequestView] = set()
         self._sets: dict[Bitmap, int] = {}
+        self._up: tuple[Bitmap, Runs] = (0, [])
         self.numbers: dict[RequestView, int] = {}
         self._edits: Hashable = None
 
@@ -93,6 +95,12 @@ class Known:
             base, reach = self._set(record.partition.mask), self._set(request.candidates)
             self.cycle.learn(base, reach, need, most, array("q") if asked is None else asked)
         return shape
+
+    def runs_of_up(self, up: Bitmap) -> Runs:
+        """Runs of the nodes that are up, which are as a rule those of the cycle before."""
+        if up != self._up[0]:
+            self._up = (up, runs(up))
+        return self._up[1]
 
     def _set(self, mask: Bitmap) -> int:
         number = self._sets.get(mask)
@@ -136,7 +144,7 @@ class AtomPlans:
         else:
             placement = shares.placement()
             self.atoms.restart(list(range(shares.n + 1)) if shares.n <= FEW_NODES else [0, shares.n])
-        self.up = int(self.atoms.make(runs(nodes.up)))
+        self.up = int(self.atoms.make(known.runs_of_up(nodes.up)))
         too_late = view.kill_wait + view.over_limit
         self.cycle.restart(
             self.up, idle, now, begin, end, resolution, window, nodes.window_linear, too_late, placement, nodes.n

@@ -384,6 +384,8 @@ class Nodes:
         """CPUs of a node that are free for the request, as its memory goes; 0: too few."""
         mem_cpu, mem_node, whole_tasks = asked[MEM_CPU_], asked[MEM_NODE_], asked[WHOLE_TASKS_]
         cpus, mem = self.free_cpus[node], self.free_mem[node]
+        if cpus < asked[NEED_CPUS_] or cpus <= 0:  # as most are, and divisions are dear
+            return 0
         if asked[MEM_ALL_]:
             if mem != self.mem[node]:
                 return 0
@@ -395,7 +397,7 @@ class Nodes:
                 cpus = most
         elif mem_node and mem < mem_node:
             return 0
-        if whole_tasks and cpus > 0:
+        if whole_tasks:
             cpus -= cpus % whole_tasks
         return 0 if cpus < asked[NEED_CPUS_] or cpus <= 0 else cpus
 

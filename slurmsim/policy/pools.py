@@ -52,11 +52,11 @@ class Pool(Protocol):
 
     @property
     def generation(self) -> Hashable:
-        """Changes with every start, end, cancel, edit or node event, not with arrivals."""
+        """Changes with every start, end, cancel, edit, node event or new priorities, not with arrivals."""
 
     @property
     def edits(self) -> Hashable:
-        """Changes with node events, new priorities and updates of jobs or partitions: what no plan survives."""
+        """Changes with node events and updates of jobs or partitions: what is known of a job does not survive them."""
 
     def fits(self, record: RecordView, within: Bitmap | None = None) -> bool:
         """Whether the record's job could start now, if need be by preemption."""

@@ -153,7 +153,6 @@ class Recalculation:
         if changed:
             state.queue.reprioritise(changed)
             state.generation += 1
-            state.edits += 1
             state.triggers.dirty = True
             state.triggers.changed = True
 

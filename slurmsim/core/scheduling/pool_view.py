@@ -74,7 +74,7 @@ class PoolView:
 
     @property
     def edits(self) -> int:
-        """Changes with node events, new priorities and edits of jobs or partitions: what a plan does not survive."""
+        """Changes with node events and edits of jobs or partitions: what is known of a job does not survive them."""
         return self.state.edits
 
     @property

@@ -68,7 +68,7 @@ class ControllerState:
     unusable
         Nodes that are down or drained.
     generation
-        Counts every change but an arrival; `edits` node events, new priorities and edits: changes no plan survives.
+        Counts every change but an arrival; `edits` those what is known of jobs does not survive: node events and edits.
     limited
         Pending jobs an event-driven policy may not see in all their partitions, because of limits or states.
     observers
