@@ -27,11 +27,14 @@ COPIES, LEAST_COPIES, MOST_S = 20, 8, 15.0
 """Copies that are made, and how many there are at least where they take longer than so many seconds."""
 ENOUGH = 20
 """Ended jobs, of a user or of all, that make a distribution."""
+STRETCH = 8
+"""Ended jobs of a user, one after the other, of which a copy draws."""
 LOW, HIGH = 0.05, 0.95
 """Levels among the copies between which the start lies in 80 % of cases."""
 LONGEST_S = 14 * 86_400
 _LOOK_S = 600  # between two looks whether the job has started
 _MOST_ARRIVALS = 5_000
+_DAY_S = 86_400
 _NO_LIMIT_S = 360 * 86_400
 
 
@@ -54,17 +57,11 @@ def interval(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> dict[s
 
 def starts(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> list[float]:
     """When the job starts in each copy, ascending; infinity for not within `LONGEST_S`."""
-    used = sorted(job.used for job in past if job.used is not None)
-    by_user: dict[str, list[float]] = {}
-    for job in past:
-        if job.used is not None:
-            by_user.setdefault(job.user, []).append(job.used)
     rng = Random(live.core.id)
-    draws = _Draws(rng, used, {user: sorted(some) for user, some in by_user.items() if len(some) >= ENOUGH})
     found: list[float] = []
     began = time.monotonic()
     while len(found) < COPIES and (len(found) < LEAST_COPIES or time.monotonic() - began < MOST_S):
-        found.append(_start_in_copy(onlooker.fork(), live.core.id, draws, past, rng))
+        found.append(_start_in_copy(onlooker.fork(), live.core.id, _Draws(rng, past), past, rng))
     return sorted(found)
 
 
@@ -74,14 +71,26 @@ def _level(starts: Sequence[float], level: float) -> int | None:
 
 
 class _Draws:
-    """Draws how long jobs run."""
+    """Draws how long jobs run in one copy: each user's from a stretch of his past, because his jobs are alike."""
 
-    def __init__(self, rng: Random, used: list[float], by_user: dict[str, list[float]]) -> None:
-        self._rng, self._used, self._by_user = rng, used, by_user
+    def __init__(self, rng: Random, past: Sequence[Known]) -> None:
+        self._rng = rng
+        self._used = [job.used for job in past if job.used is not None]
+        by_user: dict[str, list[float]] = {}
+        for job in past:
+            if job.used is not None:
+                by_user.setdefault(job.user, []).append(job.used)
+        self._by_user = {user: self._stretch(some) for user, some in by_user.items() if len(some) >= STRETCH}
+
+    def _stretch(self, some: list[float]) -> list[float]:
+        at = self._rng.randrange(len(some) - STRETCH + 1)
+        return some[at : at + STRETCH]
 
     def seconds(self, user: str, limit_s: int, ran_s: int = 0) -> int:
         """Seconds a job of `user` runs from now on, which has run `ran_s` already."""
-        some = self._by_user.get(user, self._used)
+        some = self._by_user.get(user)
+        if some is None:
+            some = self._by_user[user] = self._stretch(self._used)
         if ran_s:
             some = [one for one in some if one * limit_s > ran_s]
             if not some:
@@ -132,12 +141,16 @@ def _let_run(fork: Engine, live: LiveJob, draws: _Draws) -> None:
 
 
 def _arrivals(past: Sequence[Known], now: int, rng: Random) -> list[tuple[int, Known]]:
-    """What comes: a stretch of the past, begun anywhere and gone round, moved to begin now."""
+    """What comes: the past again, begun anywhere and gone round; at the same time of day where it is long enough."""
     known = [job for job in past if job.submit <= now][-_MOST_ARRIVALS:]
     if len(known) < ENOUGH:
         return []
-    first, span = known[0].submit, max(1, now - known[0].submit)
-    offset = rng.randrange(span)
+    span = max(1, now - known[0].submit)
+    days = span // _DAY_S
+    offset = rng.randrange(days) * _DAY_S if days > 1 else rng.randrange(span)
+    span = days * _DAY_S if days > 1 else span
+    first = now - span
+    known = [job for job in known if job.submit > first]
     return sorted(((now + (job.submit - first - offset) % span + 1, job) for job in known), key=lambda one: one[0])
 
 
