@@ -96,6 +96,13 @@ CHANGES: dict[str, Change] = {
     "moved_accounts_tell_users": Change(
         "24.11", "sacctmgr", "An account that gets another parent is told of with its users; it was alone."
     ),
+    "qos_lists_stay": Change(
+        "24.11", "sacctmgr", "A deleted QOS leaves the lists it was in as they are; the one behind it was lost, too."
+    ),
+    "default_qos_is_an_error": Change(
+        "24.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told."
+    ),
+    "qos_of_jobs_stays": Change("26.05", "sacctmgr", "A QOS is not deleted while a job has it."),
     "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
     "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),
     "exits_of_cycles": Change(

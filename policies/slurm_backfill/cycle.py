@@ -52,6 +52,7 @@ from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Found, Search
 
+_OWN_LIMITS = ("PartitionNodeLimit", "PartitionTimeLimit")  # found where the job is looked at
 _BLOCKED_S = 500  # assoc_limit_stop: a job a limit holds is planned that much later when no boundary is known
 
 
@@ -326,9 +327,10 @@ class _Cycle:
                     rejected = atoms.at_task(at, self.per_array, rejected)
             if array is not None and (array == rejected or self.per_array.get(array[0], 0) >= p.max_array):
                 continue
-            if self.view.limit_reason(record) is not None:
+            if (limit := self.view.limit_reason(record)) is not None:
                 if job.planned_start is not None and job.id not in self.estimates:
-                    yield Plan(record, None, job.planned_nodes)  # not looked at: it shows where, but not when
+                    # where its partition lets nobody start it is not looked at: it shows where, but not when
+                    yield Plan(record, None, 0 if limit in _OWN_LIMITS else job.planned_nodes)
                 continue
             if (bar := self.view.qos_bar(record)) is not None:
                 yield Reject(record, bar)

@@ -117,8 +117,11 @@ def _delete_qos(session: Session, words: list[str]) -> None:
         session.io.out(f"{indent}Nothing deleted\n")
         session.code = 1
         return
+    if answer.get("error") and answer["error"] != "default_qos":
+        session.wrong(f" Error with request: {answer['error']}\n" + lines_of(objects).rstrip("\n"))
+        return
     if answer.get("error"):
-        session.wrong(" Error with request: The associations below have these as their default qos.\n"
+        session.wrong(" Associations listed below have these as their Default QOS.\n"
                       f"{lines_of(objects)} Please either remove the qos' listed above from list and resubmit,\n"
                       " or change the default qos to remove the qos.\n Changes Discarded")  # fmt: skip
         return

@@ -78,6 +78,13 @@ def _ready(session: Session, conditions: int, settings: int) -> bool:
     return True
 
 
+_WITHOUT_DEFAULT = "This request would make it so some associations would not have access to their default qos."
+_NO_DEFAULT = (
+    " These associations don't have access to their default qos.\n"
+    " Please give them access before they the default can be set to this.\n"
+)
+
+
 def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> bool:
     """Tell what would be modified; whether there is anything to commit."""
     first = since(session.release, "modified_told_first") and arguments["action"] != "modify_qos"
@@ -97,6 +104,14 @@ def _modified(session: Session, title: str, arguments: Mapping[str, Any]) -> boo
         session.io.out(" Can't modify because these users aren't associated with new default account "
                        f"'{answer['account']}'...\n  U = {answer['user']} C = {cluster_name(session, [])}\n"
                        )  # fmt: skip
+        return False
+    if answer.get("error") == "default_qos":
+        told = _NO_DEFAULT + lines_of(list(answer["objects"]))
+        if since(session.release, "default_qos_is_an_error"):
+            session.note(f"sacctmgr: error: \n{told}")
+            session.wrong(f" Error with request: {_WITHOUT_DEFAULT}")
+        else:
+            session.note(told.rstrip("\n"))
         return False
     session.io.out(("" if first else f" {title}...\n") + lines_of(list(answer["objects"])))
     return True

@@ -170,6 +170,10 @@ class Change(ABC):
     def set_association(self, item: Item, settings: Sequence[Setting]) -> None:
         for name, operator, value in settings:
             self.draft.set_association(item, name, value, HERE, operator)
+            lost = item.aside.get("lost_qos")
+            if lost and name.upper() == "QOS":
+                again = set(str(value).split(",")) if operator else set(lost.split(","))
+                item.aside["lost_qos"] = ",".join(one for one in lost.split(",") if one not in again)
 
     def set_qos(self, item: Item, settings: Sequence[Setting]) -> None:
         for name, operator, value in settings:
@@ -206,7 +210,7 @@ class Change(ABC):
 
     # -- modifying ----------------------------------------------------------------------------------------------------
 
-    def modify_associations(self, arguments: Mapping[str, Any]) -> list[str]:
+    def modify_associations(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
         kind, settings = str(arguments["kind"]), arguments["settings"]
         keys = [ROOT] if kind == "cluster" else self.chosen(arguments["cond"], kind)
         if kind == "cluster" and arguments["cond"].get("clusters"):
@@ -217,7 +221,7 @@ class Change(ABC):
                 raise Refusal(DENIED, 2002)
         found = []
         parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
-        for key in keys:
+        for key in self.told_of(keys):
             if parent is not None and key[0] in ("root", parent):  # nobody is a parent of himself
                 continue
             moves = parent is not None and parent != self.parent(key)
@@ -228,10 +232,30 @@ class Change(ABC):
                 users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
                 found += [self.text(one) for one in users]
             self.set_association(self.draft.associations[key], settings)
+        if any(name == "DefaultQOS" for name, _, _ in settings):
+            barred = self.without_default(keys)
+            if barred:
+                return {"objects": barred, "error": "default_qos"}
         if found:
             ids = " || ".join(f"id_assoc={self.db.ids.get(key, 0)}" for key in sorted(
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
             self.notes.append(("Modify Associations", f"({ids})", _settings_text(settings)))
+        return found
+
+    def told_of(self, keys: Sequence[Key]) -> list[Key]:
+        """`keys` in the order in which the database names them: that of their tree."""
+        if since(self.cluster.release, "lineage_of_associations"):
+            return sorted(keys, key=lambda key: records.lineage(self.db, key))
+        left = records.spans(self.db)
+        return sorted(keys, key=left.__getitem__)
+
+    def without_default(self, keys: Sequence[Key]) -> list[str]:
+        """Those of `keys` that may not use the QOS that is to be their default one, with its name."""
+        found = []
+        for key in self.told_of(keys):
+            default = self.draft.associations[key].values.get("default_qos")
+            if default and default not in records.qos_of(self.db, key, self.draft)[0]:
+                found.append(f"DefQOS = {default:<10} {self.text(key)}")
         return found
 
     def text(self, key: Key) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.config.accounting.draft import ROOT, Key
+from slurmsim.config.accounting.draft import ROOT, Item, Key
+from slurmsim.release_changes import since
 from slurmsim.slurmctld.database.association_changes import DEFAULT_ACCOUNT, JOBS_ACTIVE, Action, Answer, Change
 
 if TYPE_CHECKING:
-    pass
+    from slurmsim.core.records.job import Job
 
 
 class AnyChange(Change):
@@ -44,7 +45,7 @@ class AnyChange(Change):
                 gone |= self.below(key[0])
         if not keys:
             return []
-        running = self.active(gone)
+        running = self.active(lambda core: _key(core) in gone)
         if running:
             return {"objects": running, "error": JOBS_ACTIVE}
         if kind == "account" or not whole:
@@ -89,28 +90,31 @@ class AnyChange(Change):
                 found |= {key} | self.below(key[0])
         return found
 
-    def active(self, keys: set[Key]) -> list[str]:
-        """Jobs that are not over in these associations."""
+    def active(self, wanted: Callable[[Job], bool], *, with_qos: bool = False) -> list[str]:
+        """The wanted ones of the jobs that are not over, as the database tells of them."""
         found = []
         for row in self.cluster.rows():
-            live = row.job
-            core = live.core
-            if core.end_time is not None or core.branch is None:
-                continue
-            spec = core.branch.spec
-            if (spec.account, spec.user, spec.partition) in keys:
-                found.append((live.id, spec.account, spec.user, spec.partition))
+            core = row.job.core
+            if core.end_time is None and core.branch is not None and wanted(core):
+                found.append((row.job.id, *_key(core), core.qos if with_qos else ""))
         return [
             f"JobID = {number:<10} C = {self.db.cluster:<10} A = {account:<10} U = {user:<9}"
             + (f" P = {partition}" if partition else "")
-            for number, account, user, partition in sorted(found)
+            + (f" Q = {qos:<9}" if qos else "")
+            for number, account, user, partition, qos in sorted(found)
         ]
 
     def delete_qos(self, arguments: Mapping[str, Any]) -> Answer | list[str]:
         self.need_operator()
         found = self.chosen_qos(arguments["cond"])
+        if since(self.cluster.release, "qos_of_jobs_stays"):
+            jobs = self.active(lambda core: core.qos in found, with_qos=True)
+            if jobs:
+                return {"objects": jobs, "error": JOBS_ACTIVE}
         bad = [
-            self.text(key) for key, item in self.draft.associations.items() if item.values.get("default_qos") in found
+            f"DefQOS = {item.values['default_qos']:<10} {self.text(key)}"
+            for key, item in self.draft.associations.items()
+            if item.values.get("default_qos") in found
         ]
         if bad:
             return {"objects": bad, "error": "default_qos"}
@@ -120,6 +124,8 @@ class AnyChange(Change):
             for item in self.draft.associations.values():
                 tokens = item.values.get("qos")
                 if tokens:
+                    if not since(self.cluster.release, "qos_lists_stay"):
+                        lose_neighbours(item, tokens, name)
                     item.values["qos"] = tuple(token for token in tokens if token.lstrip("+-") != name)
             for other in self.draft.qos.values():
                 if other.values.get("preempt"):
@@ -127,3 +133,27 @@ class AnyChange(Change):
         return found
 
     # -- coordinators -------------------------------------------------------------------------------------------------
+
+
+def _key(core: Job) -> Key:
+    """The association of a job that has one."""
+    assert core.branch is not None
+    spec = core.branch.spec
+    return spec.account, spec.user, spec.partition
+
+
+def lose_neighbours(item: Item, tokens: Sequence[str], name: str) -> None:
+    """What the database shows no more of a list out of which the QOS `name` was cut.
+
+    slurmdbd cuts ``,3,`` out of ``,2,3,4``, with both commas (as_mysql_remove_qos, 22.05): of a list of additions the
+    next one is lost, of a list of its own also the one before. The last of a list is not found, and slurmctld still
+    has them all.
+    """
+    names = [token.lstrip("+-") for token in tokens]
+    if name not in names[:-1]:
+        return
+    at = names.index(name)
+    lost = {names[at + 1]}
+    if tokens[at][0] not in "+-" and at:
+        lost.add(names[at - 1])
+    item.aside["lost_qos"] = ",".join(sorted(lost | set(filter(None, (item.aside.get("lost_qos") or "").split(",")))))

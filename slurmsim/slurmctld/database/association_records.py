@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.config.accounting.draft import NO_QOS, ROOT, Item, Key
+from slurmsim.config.accounting.draft import NO_QOS, ROOT, Draft, Item, Key
 from slurmsim.model.accounting import PARENT_SHARES
 
 if TYPE_CHECKING:
@@ -68,19 +68,20 @@ def spans(db: Database) -> dict[Key, tuple[int, int]]:
     return found
 
 
-def path(db: Database, key: Key) -> list[Item]:
-    """An association and everything above it."""
+def path(db: Database, key: Key, draft: Draft | None = None) -> list[Item]:
+    """An association and everything above it, as in a `draft`."""
     found = []
     at: Key | None = key
     while at is not None:
-        found.append(db.draft.associations[at])
+        found.append((draft or db.draft).associations[at])
         at = above(db, at)
     return found
 
 
-def qos_of(db: Database, key: Key) -> tuple[list[str], list[str]]:
-    """The QOS it may use, and its own list as written (with signs)."""
-    items = path(db, key)
+def qos_of(db: Database, key: Key, draft: Draft | None = None) -> tuple[list[str], list[str]]:
+    """The QOS it may use, and its own list as written (with signs); as in a `draft` of changes, if one is given."""
+    items = path(db, key, draft)
+    lost = (items[0].aside.get("lost_qos") or "").split(",")
     own = list(items[0].values.get("qos") or ())
     names: list[str] = []
     for item in reversed(items):
@@ -96,7 +97,7 @@ def qos_of(db: Database, key: Key) -> tuple[list[str], list[str]]:
             names = list(tokens)
     if not names and not any(item.values.get("qos") for item in items):
         names = list(db.draft.qos) if db.draft.open_root else ["normal"]
-    return sorted(names), own
+    return sorted(name for name in names if name not in lost), own
 
 
 def association(db: Database, key: Key, span: tuple[int, int] = (0, 0), *, own: bool = False) -> Record:
