@@ -153,6 +153,7 @@ class Recalculation:
         if changed:
             state.queue.reprioritise(changed)
             state.generation += 1
+            state.edits += self._thresholds  # who may start then goes with fair shares, which are known of jobs
             state.triggers.dirty = True
             state.triggers.changed = True
 
