@@ -153,7 +153,8 @@ class Recalculation:
         if changed:
             state.queue.reprioritise(changed)
             state.generation += 1
-            state.edits += self._thresholds  # who may start then goes with fair shares, which are known of jobs
+            if self._thresholds:
+                state.edits += 1  # what bars a job, which is known of it till the next edit, goes with fair shares
             state.triggers.dirty = True
             state.triggers.changed = True
 
