@@ -153,6 +153,8 @@ class Recalculation:
         if changed:
             state.queue.reprioritise(changed)
             state.generation += 1
+            if self._thresholds:
+                state.edits += 1  # what bars a job, which is known of it till the next edit, goes with fair shares
             state.triggers.dirty = True
             state.triggers.changed = True
 
