@@ -15,6 +15,8 @@ from slurmsim.report.efficiency import TITLES, figure
 from slurmsim.report.series import bin_edges, bin_means, ecdf
 from slurmsim.report.shortfall import shortfalls
 from slurmsim.report.text import duration, number, summary_value, table
+from slurmsim.report.web.assets import WORKBENCH_SCRIPTS, WORKBENCH_STYLES
+from slurmsim.report.web.comparison import comparison
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +54,8 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
     if found.losses:
         rows = page.table(_header(found), _loss_rows(found))
         blocks.append(page.section("Packing losses", page.paragraph(_slots(found)), rows))
-    blocks.append(page.section("Pictures", *page.figures(figures)))
+    parts = comparison(found)
+    blocks += [parts, page.section("Pictures", *page.figures(figures))]
     for name, diff in zip(found.names[1:], found.differences, strict=True):
         blocks.append(
             page.section(
@@ -67,7 +70,7 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
                 ),
             )
         )
-    return page.page(title, blocks)
+    return page.page(title, blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if parts else ())
 
 
 def figures(found: Comparison) -> Iterator[tuple[str, str, Figure]]:
@@ -171,7 +174,8 @@ def write_comparison(found: Comparison, folder: Path) -> list[Path]:
     from slurmsim.trace.jsonfile import to_json
 
     drawn = [(name, caption, render(figure, "png")) for name, caption, figure in figures(found)]
-    document = compare_page(found, [(caption, png) for _, caption, png in drawn])
+    pictures = [(caption, png) for name, caption, png in drawn if name != "compare-usage"]  # the page draws it itself
+    document = compare_page(found, pictures)
     files = [
         write_file(folder / "compare.html", document.encode()),
         write_file(folder / "compare.json", to_json(found.as_dict()).encode()),

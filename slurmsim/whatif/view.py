@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from slurmsim.report import page, style
-from slurmsim.report.compare import compare
+from slurmsim.report.compare import Comparison, compare
 from slurmsim.report.compare_view import usage, waits
 from slurmsim.report.text import duration, number, percent, summary_value, table
+from slurmsim.report.web.assets import WORKBENCH_SCRIPTS, WORKBENCH_STYLES
+from slurmsim.report.web.comparison import comparison
 from slurmsim.whatif.effect import Effect
 from slurmsim.whatif.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DRAWN_BY_THE_PAGE = ("whatif-waits", "whatif-usage")
 _HEADER = ("", "jobs", "mean wait before", "after", "difference", "band", "start earlier", "start later")
 _SHARED = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s")  # of the jobs that started in both
 _KEYS = (
@@ -62,25 +65,31 @@ def write(found: Study, folder: Path) -> list[Path]:
     from slurmsim.report.build import render, write_file
     from slurmsim.trace.jsonfile import to_json
 
-    drawn = [(name, caption, render(figure, "png")) for name, caption, figure in figures(found)]
+    both = compare([found.baseline.path, found.changed.path])
+    drawn = [(name, caption, render(figure, "png")) for name, caption, figure in figures(found, both)]
     blocks = [page.heading("What if?", *found.missing, found.fit.sentence, found.conclusion)]
     if found.fit.verdict == "poor":
         blocks.append(page.banner("The baseline does not fit the log: nothing below says anything about this site."))
     if found.interrupted:
         blocks.append(page.banner(f"Interrupted: the band rests on {found.replicates} replicates."))
     blocks.append(page.section("Summary", page.table(("measure", "before", "after"), _summary_rows(found))))
-    blocks.append(page.section("Pictures", *page.figures((caption, png) for _, caption, png in drawn)))
-    blocks += [page.section(f"By {what}", page.table(_HEADER, map(_row, e))) for what, e in found.by.items() if e]
+    for what, effects in found.by.items():
+        if effects:
+            bands = page.intervals(f"Change of the mean wait by {what}", map(_band, effects))
+            blocks.append(page.section(f"By {what}", page.table(_HEADER, map(_row, effects)), bands))
+    parts = comparison(both)
+    pictures = [(caption, png) for name, caption, png in drawn if name not in DRAWN_BY_THE_PAGE]
+    blocks += [parts, page.section("Pictures", *page.figures(pictures))]
+    document = page.page("What if?", blocks, styles=WORKBENCH_STYLES, scripts=WORKBENCH_SCRIPTS if parts else ())
     files = [
-        write_file(folder / "whatif.html", page.page("What if?", blocks).encode()),
+        write_file(folder / "whatif.html", document.encode()),
         write_file(folder / "whatif.json", to_json(as_dict(found)).encode()),
     ]
     return files + [write_file(folder / "plots" / f"{name}.png", png) for name, _, png in drawn]
 
 
-def figures(found: Study) -> Iterator[tuple[str, str, Figure]]:
-    """File name, caption and figure of each picture."""
-    both = compare([found.baseline.path, found.changed.path])
+def figures(found: Study, both: Comparison) -> Iterator[tuple[str, str, Figure]]:
+    """File name, caption and figure of each picture; `both` are the two replays."""
     shown = {what: effects for what, effects in found.by.items() if effects and what != "user"}
     caption = "Mean wait before and after, by class of jobs; whiskers: 95 % interval of the change."
     yield "whatif-waits", caption, classes(shown)
@@ -152,6 +161,10 @@ def _row(e: Effect) -> tuple[str, ...]:
         e.name, number(e.jobs), duration(e.baseline_s), duration(e.changed_s), _signed(e.difference_s), band,
         percent(e.gain), percent(e.lose),
     )  # fmt: skip
+
+
+def _band(e: Effect) -> tuple[str, float, float | None, float | None, str]:
+    return e.name, e.difference_s, e.low, e.high, _row(e)[4] + ("" if e.low is None else f" ({_row(e)[5]})")
 
 
 def _signed(seconds: float) -> str:

@@ -32,8 +32,23 @@ _USAGE = ("alloc_gpus", "alloc_mem_mib", "off_nodes")
 _POWER = ("drawn_mw", "idle_mw", "charged_mw", "budget_mw")
 
 
+Columns = dict[str, npt.NDArray[Any]]
+
+
 def page_data(data: RunData) -> tuple[dict[str, Any], str]:
-    """What ``report.js`` reads: a JSON object, and the packed columns its ``places`` point into.
+    """What ``report.js`` reads: a JSON object, and the packed columns its ``places`` point into."""
+    found, columns = facts_and_columns(data)
+    return packed(found, columns)
+
+
+def packed(found: dict[str, Any], columns: Columns) -> tuple[dict[str, Any], str]:
+    """The object with the places of its columns, and the columns."""
+    places, text = pack(columns)
+    return found | {"places": places}, text
+
+
+def facts_and_columns(data: RunData) -> tuple[dict[str, Any], Columns]:
+    """The object, and its columns before they are packed.
 
     Times of jobs and series are seconds since ``begin``; -1 is null. Rows of jobs are in order of submission.
     """
@@ -47,7 +62,6 @@ def page_data(data: RunData) -> tuple[dict[str, Any], str]:
     columns |= _places(data, rows, past) | _spells(data) | _usage(data)
     told, reasons = _reasons(data, rows, columns)
     columns |= told
-    places, packed = pack(columns)
     cluster, over = data.cluster, data.interval
     color = color_labels(data).what if len(data.jobs) else "partition"
     return {
@@ -56,10 +70,10 @@ def page_data(data: RunData) -> tuple[dict[str, Any], str]:
         "cluster": asdict(cluster) | {"node_lists": None} if cluster is not None else None,
         "folder": data.trace.path.name,
         "nodes": [data.rows.name(i) for i in range(data.rows.n)], "color": "size" if color == SIZE else color,
-        "texts": texts, "reasons": reasons, "places": places,
+        "texts": texts, "reasons": reasons,
         "classes": {what: [asdict(row) for row in by_class(data, data.labels(what), _MOST_CLASSES)]
                     for what in _CLASSES},
-    }, packed  # fmt: skip
+    }, columns  # fmt: skip
 
 
 def chosen(data: RunData) -> IntArray:

@@ -4,8 +4,11 @@
 (async () => {
   const { number, duration, plural, numberTest, element, css } = Page;
   const byId = (id) => document.getElementById(id);
-  const run = JSON.parse(byId("run-data").textContent);
-  const col = await unpacked(byId("run-columns").textContent, run.places);
+  // Of a comparison there are several runs; the address says which is shown (#run=1), and another one is a new page.
+  const runs = document.querySelectorAll(".run-data");
+  const which = Math.min(Number(/^#run=(\d+)$/.exec(location.hash)?.[1] ?? 0), runs.length - 1);
+  const run = JSON.parse(runs[which].textContent);
+  const col = await unpacked(document.querySelectorAll(".run-columns")[which].textContent, run.places);
   const N = run.shown;
   const LENGTH = run.end - run.begin;
   const BASE = run.epoch === null ? 0 : run.epoch + run.begin;
@@ -487,6 +490,7 @@
     onView.push(() => u.setData(data(), false));
   }
   function seriesThere() {
+    if (run.series) return run.series;
     const has = (name) => `use_${name}` in col;
     const [blue, orange, green, red, violet, teal] = run.palette;
     const found = [];
@@ -619,7 +623,12 @@
     { field: "nodes", show: "number", width: 88 }, { field: "cpus", title: "CPUs", show: "number", width: 80 },
     { field: "gpus", title: "GPUs", show: "number", width: 76 }, { field: "mem_mib", title: "memory", show: "size", width: 100 },
     { field: "submit", title: "submitted", moment: true, width: 168 },
-    { field: "wait", show: "duration", width: 108 }, { field: "run", title: "run time", show: "duration", width: 108 },
+    { field: "wait", show: "duration", width: 108 },
+    ...(run.others ?? []).flatMap((i) => [
+      { field: `wait_${i}`, title: `wait in ${run.runs[i]}`, show: "duration", width: 150 },
+      { field: `earlier_${i}`, title: `earlier in ${run.runs[i]}`, show: "duration", width: 150 },
+      { field: `later_${i}`, title: `later in ${run.runs[i]}`, show: "duration", width: 150 }]),
+    { field: "run", title: "run time", show: "duration", width: 108 },
     { field: "limit", show: "duration", width: 96 }, { field: "priority", show: "number", width: 90 },
   ];
   const varies = (name) => run.texts[name].length > 1 || (run.texts[name].length === 1 && name !== "qos" && run.texts[name][0] !== "");
@@ -756,6 +765,10 @@
   // ---- all together --------------------------------------------------------------------------------------------------------
 
   byId("workbench").hidden = false;
+  if (run.runs) {
+    byId("which").append(...run.runs.map((name, i) => element("option", { value: i, selected: i === which }, name)));
+    byId("which").addEventListener("change", (event) => { location.hash = `run=${event.target.value}`; location.reload(); });
+  }
   colorBy(run.color);
   if (ROWS) {
     const select = byId("color");
@@ -767,11 +780,11 @@
     showLegend();
     onView.push(() => gantt.redraw(false));
   } else byId("gantt-part").hidden = true;
-  const there = seriesThere();
-  for (const one of there) {
+  const shownSeries = seriesThere();
+  for (const one of shownSeries) {
     const place = element("div", { className: "chart", role: "group", tabIndex: 0, "aria-label": `${one.title} over time; drag to zoom, double click for the whole run` });
     byId("series").append(place);
-    makeSeries(place, one, one === there.at(-1));
+    makeSeries(place, one, one === shownSeries.at(-1));
     keys(place);
   }
   // Charts take the new limits of time from `view`, last of all, when their data are in place.

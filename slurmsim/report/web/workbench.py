@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from slurmsim.report import style
@@ -14,9 +15,15 @@ from slurmsim.report.web.packing import json_text
 
 def workbench(data: RunData) -> str:
     """Gantt chart, use over time, tables of jobs and of users, with the data they show, as markup."""
-    found, columns = of_page.page_data(data)
-    found |= {"palette": style.PALETTE, "other": style.OTHER, "ramp": style.RAMP}
-    made: str = blocks().workbench(json_text(found), columns, _notes(found))
+    return drawn([of_page.page_data(data)])
+
+
+def drawn(runs: Sequence[tuple[dict[str, Any], str]]) -> str:
+    """The parts, and what they show: facts and packed columns of each run; the first is shown first."""
+    style_of = {"palette": style.PALETTE, "other": style.OTHER, "ramp": style.RAMP}
+    made: str = blocks().workbench(
+        [(json_text(found | style_of), columns) for found, columns in runs], _notes(runs[0][0])
+    )
     return made
 
 

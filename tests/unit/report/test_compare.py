@@ -135,7 +135,8 @@ def test_written_comparison(tmp_path, pair):
         "plots/compare-shifts.png",
     ]  # fmt: skip
     page = files[0].read_text()
-    assert page.count("data:image/png;base64,") == 3 and "https://" not in page
+    assert page.count("data:image/png;base64,") == 2 and 'src="http' not in page  # use over time is drawn by the page
+    assert page.count('class="run-data"') == 2
     assert "Moved most, earlier" in page
 
 

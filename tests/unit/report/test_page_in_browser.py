@@ -269,3 +269,30 @@ def test_earlier_runs_are_in_the_gantt_chart(browser, tmp_path):
     shown.expect(page.locator("#job-body")).to_contain_text("earlier run")
     shown.expect(page.locator("#job-body")).to_contain_text("for 5 min, NODE_FAIL")
     shown.close()
+
+
+def test_a_comparison_has_the_same_parts_for_each_run(browser, tmp_path):
+    from slurmsim.report.compare import compare
+    from slurmsim.report.compare_view import write_comparison
+
+    folders = [
+        make_trace(tmp_path / name, n_jobs=N_JOBS, n_nodes=8, load=load) for name, load in (("a", 0.7), ("b", 1.2))
+    ]
+    found = compare(folders)
+    shown = Shown(browser, write_comparison(found, tmp_path / "out")[0])
+    page = shown.page
+    shown.count(N_JOBS)
+    assert page.locator("#series h3").all_inner_texts() == ["CPUs in use", "Pending jobs", "Running jobs"]
+    shown.filter("earlier in b", "> 0")
+    shown.count(found.differences[0].earlier)
+    page.click("#clear")
+    shown.filter("later in b", "> 0")
+    shown.count(found.differences[0].later)
+    page.select_option("#which", label="b")
+    page.wait_for_url("**#run=1")
+    page.wait_for_selector("html[data-ready=yes]", timeout=20_000)
+    shown.filter("earlier in a", "> 0")
+    shown.count(found.differences[0].later)
+    assert page.locator("#which option:checked").inner_text() == "b"
+    shown.asked = shown.asked[:1]  # the page itself, again
+    shown.close()

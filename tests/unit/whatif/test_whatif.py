@@ -201,7 +201,9 @@ def test_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert {p.name for p in out.iterdir()} == {"baseline", "changed", "plots", "whatif.html", "whatif.json"}
     told = json.loads((out / "whatif.json").read_text())
     assert told["fit"]["verdict"] == "good" and told["overall"]["jobs"] == N
-    assert "<img" in (out / "whatif.html").read_text()
+    page = (out / "whatif.html").read_text()
+    assert page.count("<img") == 2 and page.count('class="run-data"') == 2
+    assert 'aria-label="Change of the mean wait by' in page
     assert main([*arguments, "--replicates", "0", "--json", "--out", str(out)]) == 0
     assert json.loads(capsys.readouterr().out)["replicates"] == 0
 
