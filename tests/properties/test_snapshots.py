@@ -114,15 +114,12 @@ def submissions(draw: st.DrawFn) -> str:
         words.append(
             f"--dependency={draw(st.sampled_from(['afterok', 'afterany', 'after', 'afternotok']))}:{draw(jobs)}"
         )
-    if draw(st.integers(0, 4)) == 0 and not any("--array" in word for word in words):
-        words.append(draw(st.sampled_from([": -N2 -t5", ": -n2 -phigh : -N1", ": -N1 --exclusive"])))
     code = draw(st.sampled_from(["", "; exit 1"]))
     return f"{' '.join(words)} --wrap 'sleep {draw(st.integers(1, 900))}{code}'"
 
 
 changes = st.one_of(
-    st.builds("scancel {}".format, jobs), st.builds("scancel {}+1".format, jobs),
-    st.builds("scontrol hold {}".format, jobs),
+    st.builds("scancel {}".format, jobs), st.builds("scontrol hold {}".format, jobs),
     st.builds("scontrol release {}".format, jobs), st.builds("scontrol requeue {}".format, jobs),
     st.builds("scontrol requeuehold {}".format, jobs), st.builds("scontrol suspend {}".format, jobs),
     st.builds("scontrol resume {}".format, jobs), st.builds("scontrol top {}".format, jobs),
@@ -174,6 +171,23 @@ steps = st.one_of(
 )  # fmt: skip
 
 
+het_submissions = st.builds(
+    "sbatch --time={} -p{} {} {} --wrap 'sleep {}'".format,
+    st.integers(1, 40), st.sampled_from(["batch", "high", "small"]), st.sampled_from(["", "-H", "-N2", "--exclusive"]),
+    st.sampled_from(["", ": -N2 -t5", ": -n2 -phigh : -N1", ": -N1 --exclusive", ": -N1 --begin=now+90"]),
+    st.integers(1, 900),
+)  # fmt: skip
+het_changes = st.builds(
+    lambda words, job: words.format(job),
+    st.sampled_from([
+        "scancel {}", "scancel {}+1", "scontrol hold {}", "scontrol hold {}+1", "scontrol release {}",
+        "scontrol requeue {}", "scontrol suspend {}", "scontrol resume {}", "scontrol update jobid={} timelimit=9",
+        "scontrol update nodename=n4 state=drain reason=x", "scontrol update nodename=n4 state=resume",
+    ]), jobs,
+)  # fmt: skip
+het_steps = st.one_of(st.tuples(users, het_submissions), st.tuples(st.just("root"), het_changes))
+
+
 def begin(conf: str, folder: Path) -> Cluster:
     return Cluster(folder, CONFS[conf], accounting=ACCOUNTS if conf == "limits" else "")
 
@@ -213,7 +227,17 @@ def ask(engine: Engine, entry: tuple[int, str, int, str, dict[str, Any]]) -> Any
 @settings(max_examples=EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_both_go_on_alike(conf: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
-    cluster = begin(conf, tmp_path_factory.mktemp("cluster"))
+    go_on_alike(begin(conf, tmp_path_factory.mktemp("cluster")), data, steps)
+
+
+@pytest.mark.parametrize("conf", ["plain", "limits", "preempt", "power"])
+@settings(max_examples=EXAMPLES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_heterogeneous_jobs_too(conf: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    go_on_alike(begin(conf, tmp_path_factory.mktemp("cluster")), data, het_steps)
+
+
+def go_on_alike(cluster: Cluster, data: st.DataObject, steps: st.SearchStrategy[Any]) -> None:
     followers: list[Engine] = []
     for _ in range(data.draw(st.integers(5, 25))):
         user, command = data.draw(steps)

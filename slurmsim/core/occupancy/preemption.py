@@ -354,9 +354,12 @@ class Preemption:
         if trim is not None or about is not None:
             return self._future(record, within, trim or (lambda free, gone: free), about)
         key = (self._key(record), request, within & request.candidates)
-        if key not in self._forecasts:
-            self._forecasts[key] = self._future(record, within, lambda free, gone: free)
-        return self._forecasts[key]
+        if key in self._forecasts:
+            return self._forecasts[key]
+        found = self._future(record, within, lambda free, gone: free)
+        if found is None or found.start != self.state.now:  # "now" would be another instant next time
+            self._forecasts[key] = found
+        return found
 
     def _future(self, record: Record, within: Bitmap, trim: Trim, about: Try | None = None) -> Forecast | None:
         request = record.request

@@ -109,6 +109,7 @@ class MainPass:
             job, own = record.job, record.reservation
             if job.sub.het is not None and job.queued and job.state == JobState.PENDING:
                 self._block(record, exempt=True)  # only backfill starts it; it says nothing of it
+                self.array = None
                 continue
             if plain and record.partition.index in blocked and job.id not in fresh and self._stays_behind(record):
                 if self.limit is not None and self.examined > self.limit:

@@ -17,7 +17,7 @@ from slurmsim.slurmctld.engine.live_cluster import LiveCluster
 from slurmsim.slurmctld.engine.live_job import TASK_BITS, Array, LiveJob
 from slurmsim.slurmctld.engine.request_interning import Same
 from slurmsim.slurmctld.fields import likely_nodes
-from slurmsim.slurmctld.requests import allocations, het_jobs, size_limits
+from slurmsim.slurmctld.requests import allocations, het_submission, size_limits
 from slurmsim.slurmctld.requests.applications import add_profile, check_cap
 from slurmsim.slurmctld.requests.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.rejected import keep_rejected
@@ -70,10 +70,10 @@ class Submissions:
     ) -> dict[str, Any]:
         """The components of a heterogeneous job, one by one; where one is refused those before it are cancelled."""
         cluster, size = self._cluster, len(asked)
-        het_jobs.check(cluster, asked, will_run=bool(arguments.get("will_run")))
+        het_submission.check(cluster, asked, will_run=bool(arguments.get("will_run")))
         leader = cluster.next_id()
         answer: dict[str, Any] = {}
-        for offset, one in enumerate(het_jobs.requests(asked)):
+        for offset, one in enumerate(het_submission.requests(asked)):
             try:
                 if cluster.next_id() != leader + offset:
                     raise Refusal("Unable to create job record, try again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io as streams
+import json
 import shlex
 from importlib import import_module
 from pathlib import Path
@@ -61,6 +62,7 @@ class Cluster:
 
     def call(self, name: str, person: Person, arguments: dict[str, Any]) -> dict[str, Any]:
         person = self.engine.people.by_name(person.name)
+        arguments = json.loads(json.dumps(arguments))  # what comes over the wire shares nothing
         entry = (self.now, name, person.uid, person.name, copy.deepcopy(arguments))
         try:
             found = self.engine.execute(self.now, name, arguments, person)

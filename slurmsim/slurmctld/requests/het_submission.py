@@ -1,0 +1,57 @@
+"""Submissions of heterogeneous jobs: what is refused of them, and the requests of their components."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from slurmsim.protocol import Refusal
+
+if TYPE_CHECKING:
+    from slurmsim.slurmctld.engine.live_cluster import LiveCluster
+
+NOT_SUPPORTED = "Requested operation not supported on this system"
+MOST = 128
+"""Components of one job, as slurmctld has it."""
+
+
+def check(cluster: LiveCluster, asked: Sequence[Mapping[str, Any]], *, will_run: bool) -> None:
+    """Refuse a submission of components that slurmctld would, or that is not modelled. Raises Refusal.
+
+    Only backfill starts components; slurmctld asks whether it is there.
+    """
+    policy = cluster.controller.state.policy
+    if will_run or policy.name != "backfill" or getattr(policy, "interval", 0) == -1:
+        raise Refusal(NOT_SUPPORTED)
+    if any(one.get("array_inx") for one in asked):
+        raise Refusal("Invalid job array specification")
+    if len(asked) > MOST:
+        raise Refusal("Invalid argument")
+
+
+def requests(asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The requests of the components: they begin together, and those behind the leader have a script of their own.
+
+    It does nothing, and is never run.
+    """
+    begin = max(int(one.get("begin_time") or 0) for one in asked)
+    more: dict[str, Any] = {"begin_time": begin} if begin else {}
+    script = asked[0].get("script")
+    found = [{**one, **more, "het_offset": offset} for offset, one in enumerate(asked)]
+    if script is not None:
+        found = [{**one, "script": script_of(str(script), one["het_offset"])} for one in found]
+    return found
+
+
+def script_of(script: str, offset: int) -> str:
+    """The script slurmctld keeps for a component: the leader's, or the first line and its own ``#SBATCH`` lines."""
+    if not offset:
+        return script
+    first, *lines = script.splitlines()
+    own, at = [first], 0
+    for line in lines:
+        if line.split()[:2] in (["#SBATCH", "hetjob"], ["#SBATCH", "packjob"]):
+            at += 1
+        elif at == offset and line.startswith("#SBATCH"):
+            own.append(line)
+    return "\n".join([*own, "exit 0", ""])
