@@ -1,4 +1,4 @@
-"""The paths of slurmrestd: method, path, since which data_parser version, and what answers; OpenAPI comes from here too.
+"""The paths of slurmrestd: method, path, since which data_parser version, and what answers; OpenAPI has them from here.
 
 What Slurm has and is not modelled has a row as well, and is refused by its name.
 """

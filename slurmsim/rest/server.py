@@ -59,7 +59,7 @@ def application(service: Service) -> Any:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in asked.headers.raw}
         local = asked.client is None or not asked.client.host
         peer = "unix:" if local or asked.client is None else f"[{asked.client.host}]:{asked.client.port}"
-        query = {name: value for name, value in asked.query_params.multi_items()}
+        query = dict(asked.query_params)
         request = Request(asked.method, asked.url.path, query, headers, body, local, peer)
         answer = await run_in_threadpool(answered, request)
         more = {"Connection": "close"} if answer.closes else {}
@@ -97,6 +97,7 @@ def make_service(
     return Service(
         folder, release, str(hello["cluster"]), user=user, accounting=bool(hello.get("accounting", True)),
         authentication=authentication, plugins=plugins, versions=versions, user_of=user_of,
+        host=str(hello.get("host") or "localhost"),
     )  # fmt: skip
 
 
