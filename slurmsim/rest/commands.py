@@ -13,7 +13,7 @@ from slurmsim.commands.json.versions import name
 from slurmsim.rest.messages import Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _AROUND = ("meta", "errors", "warnings")
 

@@ -11,7 +11,7 @@ from slurmsim.rest.commands import found_by
 from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _DENIED = (2002, "Access/permission denied")
 _SACCT = {"account": "-A", "cluster": "-M", "end_time": "-E", "groups": "-g", "job_name": "--name", "node": "-N",

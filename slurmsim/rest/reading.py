@@ -15,7 +15,7 @@ from slurmsim.rest.commands import found_by
 from slurmsim.rest.messages import BAD_QUERY, NOBODY, Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _JOB_ID = re.compile(r"([0-9]{1,10})(?:[_+]([0-9]{1,10}))?")
 
@@ -39,7 +39,7 @@ def ping(call: Call) -> Found:
             hello = None
     latency = int((time.monotonic() - begin) * 1e6)
     problem = "Protocol authentication error" if call.user == NOBODY else ""
-    return Found(documents.ping(hello, call.version, latency, call.service.host, problem))
+    return Found(documents.ping(hello, call.version, latency, call.host, problem))
 
 
 def diag(call: Call) -> Found:

@@ -16,10 +16,11 @@ from slurmsim.commands.json import frame
 from slurmsim.protocol import Client, Refusal, TimedOut, Unreachable
 from slurmsim.releases import row
 from slurmsim.rest import messages, routes
+from slurmsim.rest.calls import Call
 from slurmsim.rest.messages import NOBODY, Answer, Failure, Found, Rejected, Request, form_of, plain, written
 from slurmsim.rest.metrics import Metrics
 from slurmsim.rest.openapi import specification
-from slurmsim.rest.routes import Call, Route
+from slurmsim.rest.routes import Route
 
 MOST_BODY = 32 << 20
 _KINDS = {"slurm": ("openapi/slurmctld", "Slurm OpenAPI slurmctld"),
@@ -137,7 +138,7 @@ class Service:
     ) -> Answer:
         try:
             body = self._body(request) if route.method in ("POST", "DELETE") else None
-            call = Call(self, self._client(user), version, parts, dict(request.query), body, user)
+            call = Call(self.release, self.host, self._client(user), version, parts, dict(request.query), body, user)
             if user == NOBODY and not route.reports_down:
                 raise Rejected(
                     "Protocol authentication error", 1007, "Protocol authentication error", route.source, 511

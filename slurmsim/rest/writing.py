@@ -12,7 +12,7 @@ from slurmsim.rest import job_description
 from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _NO_FOLDER = (2063, "Job cannot be submitted without the current working directory specified.")
 _FAILED = "Batch job submission failed"

@@ -55,7 +55,8 @@ class Score:
 
     def check(self, what: str) -> None:
         share = self.equal / self.values
-        text = f"{what}: {self.equal} of {self.values} values equal ({share:.2%}), {self.whole} of {self.answers} answers"
+        text = f"{what}: {self.equal} of {self.values} values equal ({share:.2%})"
+        text += f", {self.whole} of {self.answers} answers as a whole"
         print(f"\n{text}")
         if "SLURMSIM_REST_DIFFERENCES" in os.environ:
             print("\n".join(self.told))
