@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
+import signal
 import socket
 import stat
 import sys
@@ -193,7 +195,15 @@ async def _run(service: Service, listening: socket.socket, verbose: int) -> None
         application(service), log_level=level, access_log=bool(verbose), server_header=False, lifespan="off",
         loop="asyncio", http="h11", ws="none", h11_max_incomplete_event_size=1 << 16, proxy_headers=False,
     )  # fmt: skip
-    await uvicorn.Server(config).serve([listening])
+    server = uvicorn.Server(config)
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # it would end by them, untidily
+
+    def stop() -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    await server.serve([listening])
 
 
 def _listen(where: str, service: Service) -> tuple[socket.socket, str]:

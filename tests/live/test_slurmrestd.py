@@ -110,7 +110,7 @@ def test_over_tcp_tokens_alone_open_and_strangers_do_not(cluster: Cluster) -> No
         mine = {"Authorization": f"Bearer {token}"}
         made = http.post("/slurm/v0.0.45/job/submit", json=SUBMISSION, headers=mine)
         assert made.status_code == 200, made.text
-        assert cluster.job(made.json()["job_id"])["user_name"] == "bob"
+        assert cluster.job(made.json()["job_id"])["user"] == "bob"
         both = {"X-SLURM-USER-NAME": "alice", "X-SLURM-USER-TOKEN": token}
         assert http.get("/slurm/v0.0.45/jobs/", headers=both).status_code == 511
         for claims, head in (({"exp": 1, "sun": "bob"}, "HS256"), ({"exp": 1 << 40}, "HS256")):
