@@ -48,9 +48,7 @@ def write_programs(folder: Path) -> Path:
     place.mkdir(mode=0o755, exist_ok=True)
     for name in NAMES:
         kind = _SERVER if name == "slurmrestd" else _PROGRAM if name in MODULES else _REFUSAL
-        text = kind.format(
-            python=sys.executable, path=_import_path(), folder=str(folder), name=name
-        )
+        text = kind.format(python=sys.executable, path=_import_path(), folder=str(folder), name=name)
         with suppress(OSError):
             if (place / name).read_text("utf-8") == text:  # also on a full disk
                 continue

@@ -5,20 +5,20 @@ from __future__ import annotations
 import io
 import json
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.commands.json.versions import name
-from slurmsim.rest.messages import Rejected
+from slurmsim.rest.messages import Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _AROUND = ("meta", "errors", "warnings")
 
 
-def entries_of(call: Call, words: list[str], source: str = "") -> dict[str, Any]:
+def found_by(call: Call, words: list[str], source: str = "") -> Found:
     """What the command's ``--json`` holds. Raises Rejected with what it complains about."""
     out, errors = io.StringIO(), io.StringIO()
     client = call.client
@@ -32,4 +32,5 @@ def entries_of(call: Call, words: list[str], source: str = "") -> dict[str, Any]
         lines = errors.getvalue().strip().splitlines() or [f"{words[0]} fails ({code})"]
         text = lines[-1].removeprefix(f"{words[0]}: ").removeprefix("error: ").strip()
         raise Rejected(text, -1, "Unspecified error", source or words[0]) from None
-    return {key: value for key, value in document.items() if key not in _AROUND}
+    entries = {key: value for key, value in document.items() if key not in _AROUND}
+    return Found(entries, document["errors"], document["warnings"])

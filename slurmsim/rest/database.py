@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.release_changes import since
-from slurmsim.rest.commands import entries_of
+from slurmsim.rest.commands import found_by
 from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _DENIED = (2002, "Access/permission denied")
 _SACCT = {"account": "-A", "cluster": "-M", "end_time": "-E", "groups": "-g", "job_name": "--name", "node": "-N",
@@ -35,11 +35,11 @@ def jobs(call: Call) -> Found:
         text = _value(call, name)
         if text:
             words += [option, _date(text) if name.endswith("_time") else text]
-    found = entries_of(call, words, "op_handler_jobs")
+    found = found_by(call, words, "op_handler_jobs")
     if (call.query.get("skip_steps") or "").lower() in _YES:
-        for job in found["jobs"]:
+        for job in found.entries["jobs"]:
             job["steps"] = []
-    return Found(found)
+    return found
 
 
 def _date(text: str) -> str:
@@ -56,16 +56,27 @@ def job(call: Call) -> Found:
     text = call.parts["job_id"]
     if not re.fullmatch(r"[0-9]{1,10}(?:[_+][0-9]{1,10})?", text):
         raise call.rejected_parameters("op_handler_job")
-    return Found(entries_of(call, ["sacct", "-a", "-j", text], "op_handler_job"))
+    return found_by(call, ["sacct", "-a", "-j", text], "op_handler_job")
 
 
 def listed(kind: str) -> Callable[[Call], Found]:
     """All of what ``sacctmgr show KIND`` shows."""
 
     def answer(call: Call) -> Found:
-        return Found(entries_of(call, ["sacctmgr", "show", kind]))
+        found = found_by(call, ["sacctmgr", "show", kind]).entries
+        if kind == "user":
+            _forget_defaults(found["users"])
+        elif kind == "tres":
+            found["TRES"].append({"type": "dynamic_offset", "name": "", "id": 1000, "count": 0})
+        return Found(found)
 
     return answer
+
+
+def _forget_defaults(users: list[dict[str, Any]]) -> None:
+    """Without associations, which are not loaded here, slurmrestd tells no default account."""
+    for user in users:
+        user["default"]["account"] = ""
 
 
 def named(kind: str, key: str, part: str) -> Callable[[Call], Found]:
@@ -73,7 +84,9 @@ def named(kind: str, key: str, part: str) -> Callable[[Call], Found]:
 
     def answer(call: Call) -> Found:
         name = call.parts[part]
-        found = entries_of(call, ["sacctmgr", "show", kind])
+        found = found_by(call, ["sacctmgr", "show", kind]).entries
+        if kind == "user":
+            _forget_defaults(found[key])
         chosen = [one for one in found[key] if str(one["name"]).lower() == name.lower()]
         if not chosen:
             raise Rejected(f"Unable to find {kind} {name}", *BAD_QUERY, f"op_handler_{kind}", 422)
@@ -84,7 +97,7 @@ def named(kind: str, key: str, part: str) -> Callable[[Call], Found]:
 
 def associations(call: Call) -> Found:
     """All associations, or those of an account, a partition or a user."""
-    found = entries_of(call, ["sacctmgr", "show", "assoc"])
+    found = found_by(call, ["sacctmgr", "show", "assoc"]).entries
     for name in ("account", "partition", "user"):
         wanted = _value(call, name)
         if wanted:

@@ -153,16 +153,76 @@ FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }  # fmt: skip
 """Field of the body -> the request's field ("": several) and how its value is read."""
 NOT_MODELLED = frozenset(
-    "account_gather_frequency allocation_node_list allocation_node_port batch_features burst_buffer clusters "
-    "cluster_constraint container container_id container_type core_specification cpu_binding cpu_binding_flags "
-    "cpu_frequency cpus_per_tres crontab delay_boot distribution distribution_plane_size end_time expedited_requeue "
-    "flags group_id immediate job_id kill_on_node_fail kill_warning_delay kill_warning_flags kill_warning_signal "
-    "mcs_label memory_binding memory_binding_type memory_per_tres memory_update_delay memory_update_margin network "
-    "ntasks_per_tres oom_kill_step open_mode overcommit oversubscribe power_flags profile required_switches "
-    "reserve_ports resv_mpi_ports rlimits script segment_size selinux_context site_factor spank_environment step_id "
-    "tasks_per_board thread_specification tres_bind tres_freq user_id wait_all_nodes wait_for_switch x11 x11_magic_"
-    "cookie x11_target_host x11_target_port hetjob_group minimum_boards_per_node minimum_cpus_per_node "
-    "minimum_sockets_per_board".split()
+    [
+        "account_gather_frequency",
+        "allocation_node_list",
+        "allocation_node_port",
+        "batch_features",
+        "burst_buffer",
+        "clusters",
+        "cluster_constraint",
+        "container",
+        "container_id",
+        "container_type",
+        "core_specification",
+        "cpu_binding",
+        "cpu_binding_flags",
+        "cpu_frequency",
+        "cpus_per_tres",
+        "crontab",
+        "delay_boot",
+        "distribution",
+        "distribution_plane_size",
+        "end_time",
+        "expedited_requeue",
+        "flags",
+        "group_id",
+        "immediate",
+        "job_id",
+        "kill_on_node_fail",
+        "kill_warning_delay",
+        "kill_warning_flags",
+        "kill_warning_signal",
+        "mcs_label",
+        "memory_binding",
+        "memory_binding_type",
+        "memory_per_tres",
+        "memory_update_delay",
+        "memory_update_margin",
+        "network",
+        "ntasks_per_tres",
+        "oom_kill_step",
+        "open_mode",
+        "overcommit",
+        "oversubscribe",
+        "power_flags",
+        "profile",
+        "required_switches",
+        "reserve_ports",
+        "resv_mpi_ports",
+        "rlimits",
+        "script",
+        "segment_size",
+        "selinux_context",
+        "site_factor",
+        "spank_environment",
+        "step_id",
+        "tasks_per_board",
+        "thread_specification",
+        "tres_bind",
+        "tres_freq",
+        "user_id",
+        "wait_all_nodes",
+        "wait_for_switch",
+        "x11",
+        "x11_magic_cookie",
+        "x11_target_host",
+        "x11_target_port",
+        "hetjob_group",
+        "minimum_boards_per_node",
+        "minimum_cpus_per_node",
+        "minimum_sockets_per_board",
+    ]
 )
 """Fields that Slurm has besides."""
 

@@ -27,6 +27,8 @@ UNKNOWN_CONTENT = {
     "24.11": "Unsupported Content-Type", "26.05": "HTTP Content-Type header content type is unknown or unsupported",
 }  # fmt: skip
 UNAUTHORIZED = "Authentication failure"
+NOBODY = "\0"
+"""Whoever has a token that is not valid."""
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,14 @@ from slurmsim.protocol import Client
 from slurmsim.rest.messages import TEXT, Answer, plain
 
 Lines = list[str]
-_STATES = ("bootfail cancelled completed completing configuring cpus_alloc deadline expediting failed fed_requeued "
-           "finished gpus_alloc hold").split()  # fmt: skip
-_MORE = ("memory_alloc node_failed nodes_alloc outofmemory pending powerup_node preempted requeued resizing revoked "
-         "running signaling stageout started suspended timeout").split()  # fmt: skip
+_STATES = [
+    "bootfail", "cancelled", "completed", "completing", "configuring", "cpus_alloc", "deadline", "expediting",
+    "failed", "fed_requeued", "finished", "gpus_alloc", "hold"
+]  # fmt: skip
+_MORE = [
+    "memory_alloc", "node_failed", "nodes_alloc", "outofmemory", "pending", "powerup_node", "preempted",
+    "requeued", "resizing", "revoked", "running", "signaling", "stageout", "started", "suspended", "timeout"
+]  # fmt: skip
 _OF_STATE = {
     "bootfail": "BOOT_FAIL", "cancelled": "CANCELLED", "completed": "COMPLETED", "deadline": "DEADLINE",
     "failed": "FAILED", "node_failed": "NODE_FAIL", "outofmemory": "OUT_OF_MEMORY", "pending": "PENDING",
@@ -26,34 +30,38 @@ _OF_STATE = {
 }  # fmt: skip
 _LIVE = frozenset(("PENDING", "RUNNING", "SUSPENDED"))
 _MEASURED = {"cpus_alloc": "cpus", "gpus_alloc": "gpus", "memory_alloc": "memory", "started": "started"}
-_PARTITION_JOBS = (
-    "bootfail cancelled completed completing configuring cpus_alloc gpus_alloc deadline expediting failed fed_requeued "
-    "finished hold max_job_nodes max_job_nodes_nohold memory_alloc min_job_nodes min_job_nodes_nohold node_failed "
-    "outofmemory pending powerup_node preempted requeued resizing revoked running signaling stageout started suspended "
-    "timeout wait_part_node_limit"
-).split()  # fmt: skip
-_NODE_COUNTS = (
-    "alloc blocked completing cloud down drain drained draining dyn_future dyn_normal external fail future idle "
-    "invalid_reg maint mixed noresp planned power_down power_up powered_down powering_up reboot_issued reboot_req resv "
-    "unknown"
-).split()  # fmt: skip
-_PARTITION_NODES = (
-    "alloc blocked cg cloud cpus_efctv cpus_idle cpus_alloc down drain drained draining dyn_future dyn_normal external "
-    "fail future idle invalid_reg maint mem_alloc mem_avail mem_free mem_tot mixed no_resp planned power_down power_up "
-    "powered_down powering_down powering_up reboot_issued reboot_requested resv unknown"
-).split()  # fmt: skip
-_SCHEDULER = (
-    "agent_cnt agent_queue_size agent_thread_cnt bf_depth_mean bf_mean_cycle bf_mean_table_sz bf_queue_len_mean "
-    "bf_try_depth_mean backfilled_het_jobs backfilled_jobs bf_active bf_cycle_cnt bf_cycle_last bf_cycle_max "
-    "bf_cycle_tot bf_depth_tot bf_depth_try_tot bf_last_depth bf_last_depth_try bf_queue_len bf_queue_len_tot "
-    "bf_table_size bf_table_size_tot bf_when_last_cycle sdiag_jobs_canceled sdiag_jobs_completed sdiag_jobs_failed "
-    "sdiag_jobs_pending sdiag_jobs_running sdiag_jobs_started sdiag_jobs_submitted sdiag_job_states_ts "
-    "last_backfilled_jobs sdiag_latency schedule_cycle_cnt schedule_cycle_depth schedule_cycle_last schedule_cycle_max "
-    "schedule_cycle_tot schedule_queue_len sched_exit_end sched_exit_max_depth sched_exit_max_job_start sched_exit_lic "
-    "sched_exit_rpc_cnt sched_exit_timeout bf_exit_end bf_exit_max_job_start bf_exit_max_job_test "
-    "bf_exit_state_changed bf_exit_table_limit bf_exit_timeout sched_mean_cycle sched_mean_depth_cycle "
-    "server_thread_cnt slurmdbd_queue_size last_proc_req_start sched_stats_timestamp"
-).split()  # fmt: skip
+_PARTITION_JOBS = [
+    "bootfail", "cancelled", "completed", "completing", "configuring", "cpus_alloc", "gpus_alloc", "deadline",
+    "expediting", "failed", "fed_requeued", "finished", "hold", "max_job_nodes", "max_job_nodes_nohold",
+    "memory_alloc", "min_job_nodes", "min_job_nodes_nohold", "node_failed", "outofmemory", "pending",
+    "powerup_node", "preempted", "requeued", "resizing", "revoked", "running", "signaling", "stageout", "started",
+    "suspended", "timeout", "wait_part_node_limit"
+]  # fmt: skip
+_NODE_COUNTS = [
+    "alloc", "blocked", "completing", "cloud", "down", "drain", "drained", "draining", "dyn_future", "dyn_normal",
+    "external", "fail", "future", "idle", "invalid_reg", "maint", "mixed", "noresp", "planned", "power_down",
+    "power_up", "powered_down", "powering_up", "reboot_issued", "reboot_req", "resv", "unknown"
+]  # fmt: skip
+_PARTITION_NODES = [
+    "alloc", "blocked", "cg", "cloud", "cpus_efctv", "cpus_idle", "cpus_alloc", "down", "drain", "drained",
+    "draining", "dyn_future", "dyn_normal", "external", "fail", "future", "idle", "invalid_reg", "maint",
+    "mem_alloc", "mem_avail", "mem_free", "mem_tot", "mixed", "no_resp", "planned", "power_down", "power_up",
+    "powered_down", "powering_down", "powering_up", "reboot_issued", "reboot_requested", "resv", "unknown"
+]  # fmt: skip
+_SCHEDULER = [
+    "agent_cnt", "agent_queue_size", "agent_thread_cnt", "bf_depth_mean", "bf_mean_cycle", "bf_mean_table_sz",
+    "bf_queue_len_mean", "bf_try_depth_mean", "backfilled_het_jobs", "backfilled_jobs", "bf_active",
+    "bf_cycle_cnt", "bf_cycle_last", "bf_cycle_max", "bf_cycle_tot", "bf_depth_tot", "bf_depth_try_tot",
+    "bf_last_depth", "bf_last_depth_try", "bf_queue_len", "bf_queue_len_tot", "bf_table_size",
+    "bf_table_size_tot", "bf_when_last_cycle", "sdiag_jobs_canceled", "sdiag_jobs_completed", "sdiag_jobs_failed",
+    "sdiag_jobs_pending", "sdiag_jobs_running", "sdiag_jobs_started", "sdiag_jobs_submitted",
+    "sdiag_job_states_ts", "last_backfilled_jobs", "sdiag_latency", "schedule_cycle_cnt", "schedule_cycle_depth",
+    "schedule_cycle_last", "schedule_cycle_max", "schedule_cycle_tot", "schedule_queue_len", "sched_exit_end",
+    "sched_exit_max_depth", "sched_exit_max_job_start", "sched_exit_lic", "sched_exit_rpc_cnt",
+    "sched_exit_timeout", "bf_exit_end", "bf_exit_max_job_start", "bf_exit_max_job_test", "bf_exit_state_changed",
+    "bf_exit_table_limit", "bf_exit_timeout", "sched_mean_cycle", "sched_mean_depth_cycle", "server_thread_cnt",
+    "slurmdbd_queue_size", "last_proc_req_start", "sched_stats_timestamp"
+]  # fmt: skip
 _COUNTED = {
     "backfilled_jobs": "backfilled", "last_backfilled_jobs": "backfilled", "bf_cycle_cnt": "bf_cycles",
     "bf_when_last_cycle": "bf_last", "sdiag_jobs_canceled": "canceled", "sdiag_jobs_completed": "completed",

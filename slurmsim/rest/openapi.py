@@ -50,7 +50,7 @@ def specification(release: str, plugins: frozenset[str], versions: Iterable[int]
         schemas |= _schemas(version)
         for route in routes.of_version(version, plugins):
             path = f"/{route.plugin}/v0.0.{version}/{route.path}"
-            path += "" if route.path.endswith("}") or route.method == "POST" or "job/" in route.path else "/"
+            path += "" if route.path.endswith("}") or "job/" in route.path else "/"
             paths.setdefault(path, {})[route.method.lower()] = _operation(route, version)
     return {
         "openapi": "3.0.3",

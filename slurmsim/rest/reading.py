@@ -11,11 +11,11 @@ from slurmsim.commands.json.versions import number, rows_of_job
 from slurmsim.commands.text.array_text import tasks_of
 from slurmsim.protocol import INVALID_JOB, Refusal, Unreachable
 from slurmsim.release_changes import since
-from slurmsim.rest.commands import entries_of
-from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
+from slurmsim.rest.commands import found_by
+from slurmsim.rest.messages import BAD_QUERY, NOBODY, Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _JOB_ID = re.compile(r"([0-9]{1,10})(?:[_+]([0-9]{1,10}))?")
 
@@ -30,20 +30,20 @@ def _unless_old(call: Call, entries: dict[str, Any], source: str) -> Found:
 
 def ping(call: Call) -> Found:
     """The controller, and how long its answer took."""
-    from slurmsim.rest.service import _NOBODY
-
     begin = time.monotonic()
     hello: dict[str, Any] | None = None
-    if call.user != _NOBODY:
+    if call.user != NOBODY:
         try:
             hello = call.client.call("ping")
         except Unreachable:
             hello = None
-    return Found(documents.ping(hello, call.version, int((time.monotonic() - begin) * 1e6)))
+    latency = int((time.monotonic() - begin) * 1e6)
+    problem = "Protocol authentication error" if call.user == NOBODY else ""
+    return Found(documents.ping(hello, call.version, latency, call.host, problem))
 
 
 def diag(call: Call) -> Found:
-    return Found(entries_of(call, ["sdiag"]))
+    return found_by(call, ["sdiag"])
 
 
 def shares(call: Call) -> Found:
@@ -51,7 +51,7 @@ def shares(call: Call) -> Found:
     for name, option in (("accounts", "-A"), ("users", "-u")):
         if call.query.get(name):
             words += [option, call.query[name]]
-    return Found(entries_of(call, words))
+    return found_by(call, words)
 
 
 def licenses(call: Call) -> Found:
@@ -74,7 +74,9 @@ def job(call: Call) -> Found:
     found["jobs"] = rows_of_job(found["jobs"], wanted[2] or "")
     if not found["jobs"]:
         empty = {"jobs": [], "last_backfill": number(0), "last_update": number(0)}
-        raise Rejected(f"Unable to query JobId={call.parts['job_id']}", 2017, INVALID_JOB, "_handle_job_get", 404, empty)
+        raise Rejected(
+            f"Unable to query JobId={call.parts['job_id']}", 2017, INVALID_JOB, "_handle_job_get", 404, empty
+        )
     return Found(found)
 
 
@@ -110,7 +112,7 @@ def node(call: Call) -> Found:
 
 
 def partitions(call: Call) -> Found:
-    found = documents.partitions(call.client, call.version, show_all=True)
+    found = documents.partitions(call.client, call.version, show_all=False)
     return _unless_old(call, found, "op_handler_partitions")
 
 

@@ -1,4 +1,4 @@
-"""The paths of slurmrestd: method, path, since which data_parser version, and what answers; OpenAPI comes from here too.
+"""The paths of slurmrestd: method, path, since which data_parser version, and what answers; OpenAPI has them from here.
 
 What Slurm has and is not modelled has a row as well, and is refused by its name.
 """
@@ -8,64 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json.versions import SERVED
-from slurmsim.protocol import Client, Refusal
 from slurmsim.rest import database, reading, writing
-from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
-
-if TYPE_CHECKING:
-    from slurmsim.rest.service import Service
+from slurmsim.rest.calls import Call
+from slurmsim.rest.messages import Found, Rejected
 
 PLUGINS = frozenset({"slurmctld", "slurmdbd"})
 _NEVER = 99
-
-
-@dataclass
-class Call:
-    """One request on its way to a handler.
-
-    `parts` are what stands in the path, `query` and `body` what came with it; `user` None is whoever runs the server.
-    """
-
-    service: Service
-    client: Client
-    version: int
-    parts: dict[str, str]
-    query: dict[str, str]
-    body: Any
-    user: str | None
-
-    @property
-    def release(self) -> str:
-        return self.service.release
-
-    def number_of(self, refusal: Refusal) -> int:
-        """Slurm's number of a refusal: the daemon's, else the one with that text."""
-        return refusal.number or numbers(self.release).get(refusal.text.rsplit("\n", 1)[-1], -1)
-
-    def rejected_parameters(self, source: str) -> Rejected:
-        """What is said of path or query that cannot be read."""
-        return Rejected("Rejecting request. Failure parsing parameters", *BAD_QUERY, source, 422)
-
-    def number_in_query(self, name: str, source: str) -> int | None:
-        """A number of the query. Raises Rejected."""
-        text = self.query.get(name)
-        if text is None:
-            return None
-        if not re.fullmatch(r"[0-9]{1,18}", text):
-            raise self.rejected_parameters(source)
-        return int(text)
-
-
-@lru_cache(None)
-def numbers(release: str) -> dict[str, int]:
-    """Text of an error -> its number."""
-    from slurmsim.commands.scontrol.slurm_errors import texts
-
-    return {text: number for number, text in reversed(texts(release).items())}
 
 
 Handler = Callable[[Call], Found]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
+import signal
 import socket
 import stat
 import sys
@@ -59,7 +61,7 @@ def application(service: Service) -> Any:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in asked.headers.raw}
         local = asked.client is None or not asked.client.host
         peer = "unix:" if local or asked.client is None else f"[{asked.client.host}]:{asked.client.port}"
-        query = {name: value for name, value in asked.query_params.multi_items()}
+        query = dict(asked.query_params)
         request = Request(asked.method, asked.url.path, query, headers, body, local, peer)
         answer = await run_in_threadpool(answered, request)
         more = {"Connection": "close"} if answer.closes else {}
@@ -97,6 +99,7 @@ def make_service(
     return Service(
         folder, release, str(hello["cluster"]), user=user, accounting=bool(hello.get("accounting", True)),
         authentication=authentication, plugins=plugins, versions=versions, user_of=user_of,
+        host=str(hello.get("host") or "localhost"),
     )  # fmt: skip
 
 
@@ -192,7 +195,15 @@ async def _run(service: Service, listening: socket.socket, verbose: int) -> None
         application(service), log_level=level, access_log=bool(verbose), server_header=False, lifespan="off",
         loop="asyncio", http="h11", ws="none", h11_max_incomplete_event_size=1 << 16, proxy_headers=False,
     )  # fmt: skip
-    await uvicorn.Server(config).serve([listening])
+    server = uvicorn.Server(config)
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # it would end by them, untidily
+
+    def stop() -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    await server.serve([listening])
 
 
 def _listen(where: str, service: Service) -> tuple[socket.socket, str]:

@@ -16,10 +16,11 @@ from slurmsim.commands.json import frame
 from slurmsim.protocol import Client, Refusal, TimedOut, Unreachable
 from slurmsim.releases import row
 from slurmsim.rest import messages, routes
-from slurmsim.rest.messages import Answer, Failure, Found, Rejected, Request, form_of, plain, written
+from slurmsim.rest.calls import Call
+from slurmsim.rest.messages import NOBODY, Answer, Failure, Found, Rejected, Request, form_of, plain, written
 from slurmsim.rest.metrics import Metrics
 from slurmsim.rest.openapi import specification
-from slurmsim.rest.routes import Call, Route
+from slurmsim.rest.routes import Route
 
 MOST_BODY = 32 << 20
 _KINDS = {"slurm": ("openapi/slurmctld", "Slurm OpenAPI slurmctld"),
@@ -51,18 +52,21 @@ class Service:
         Which data_parser versions are; None: all there are.
     user_of
         Whose token it is; None for one that is not valid.
+    host
+        Where slurmctld runs, for who cannot be told by it.
     """
 
     def __init__(
         self, folder: str, release: str, cluster: str, *, user: str | None = None, accounting: bool = True,
         authentication: frozenset[str] = frozenset({_JWT, _LOCAL}), plugins: frozenset[str] = routes.PLUGINS,
         versions: tuple[int, ...] | None = None, user_of: Callable[[str], str | None] | None = None,
+        host: str = "localhost",
     ) -> None:  # fmt: skip
         self.folder, self.release, self.cluster, self.accounting = folder, release, cluster, accounting
         self._user, self._user_of, self._authentication = user, user_of, authentication
         self._routes = routes.table(release, plugins, versions)
         self.versions = routes.served(release, versions)
-        self._plugins = plugins
+        self._plugins, self.host = plugins, host
         self._clients: dict[str | None, Client] = {}
         self.metrics = Metrics(self._client(user))
         self.hosts: frozenset[str] | None = None
@@ -124,7 +128,7 @@ class Service:
             raise Failure(401, messages.UNAUTHORIZED)
         user = self._user_of(token)
         named = headers.get("x-slurm-user-name")
-        return _NOBODY if user is None or (named and named != user) else user
+        return NOBODY if user is None or (named and named != user) else user
 
     def _client(self, user: str | None) -> Client:
         return self._clients.setdefault(user, Client(self.folder, user, 60.0))
@@ -134,9 +138,11 @@ class Service:
     ) -> Answer:
         try:
             body = self._body(request) if route.method in ("POST", "DELETE") else None
-            call = Call(self, self._client(user), version, parts, dict(request.query), body, user)
-            if user == _NOBODY and not route.reports_down:
-                raise Rejected("Protocol authentication error", 1007, "Protocol authentication error", route.source, 511)
+            call = Call(self.release, self.host, self._client(user), version, parts, dict(request.query), body, user)
+            if user == NOBODY and not route.reports_down:
+                raise Rejected(
+                    "Protocol authentication error", 1007, "Protocol authentication error", route.source, 511
+                )
             found = route.handler(call)
         except Rejected as rejected:
             status = rejected.status or messages.refused_status(self.release)
@@ -154,7 +160,7 @@ class Service:
             return Answer(304, b"", form)
         storage = frame.DATABASE if self.accounting else ""
         made_by = frame.plugin(*_KINDS[route.plugin], version, storage)
-        client = {"source": request.peer, "user": user if user and user != _NOBODY else self._user or "", "group": ""}
+        client = {"source": request.peer, "user": user if user and user != NOBODY else self._user or "", "group": ""}
         document = frame.document(
             found.entries, self.release, made_by, client, [], self.cluster, found.errors, found.warnings
         )
@@ -179,10 +185,6 @@ class Service:
         """Hang up."""
         for client in self._clients.values():
             client.close()
-
-
-_NOBODY = "\0"
-"""Whoever has a token that is not valid."""
 
 
 def _no_constant(text: str) -> None:

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json.versions import number
 from slurmsim.protocol import DENIED, Refusal
-from slurmsim.release_changes import since
 from slurmsim.rest import job_description
 from slurmsim.rest.messages import BAD_QUERY, Found, Rejected
 
 if TYPE_CHECKING:
-    from slurmsim.rest.routes import Call
+    from slurmsim.rest.calls import Call
 
 _NO_FOLDER = (2063, "Job cannot be submitted without the current working directory specified.")
-_UNWRITTEN = (2019, "I/O error writing script/environment to file")
-_NO_ENVIRONMENT = (2127, "Environment is missing in job")
 _FAILED = "Batch job submission failed"
 _SUBMIT = "slurm_submit_batch_job()"
 _FULL = {"FULL_JOB": "full", "BATCH_JOB": "batch"}
@@ -57,16 +54,11 @@ def submit(call: Call) -> Found:
     if not script or not isinstance(script, str):
         raise Rejected('Populated "script" field is required for job submission', *BAD_QUERY, "_job_post", 422)
     job, warnings = _description(call, {} if described is None else described, "_job_post")
-    named = since(call.release, "environment_named_in_error")
-    if not job.get("environment") and named:
-        raise Rejected(_FAILED, *_NO_ENVIRONMENT, _SUBMIT)
     if not job.get("work_dir"):
         raise Rejected(_FAILED, *_NO_FOLDER, _SUBMIT)
-    if not job.get("environment"):
-        raise Rejected(_FAILED, *_UNWRITTEN, _SUBMIT)
+    job.setdefault("environment", {})
     job |= {"script": script, "alloc_node": "localhost", "submit_line": job.get("submit_line", "")}
     job.setdefault("name", "")
-    job.setdefault("std_in", "/dev/null")
     job.setdefault("argv", [])
     if job.get("num_tasks"):
         job.setdefault("min_cpus", job["num_tasks"] * (job.get("cpus_per_task") or 1))
@@ -123,6 +115,8 @@ def _kill(call: Call, job_id: str, number_: int | None, flags: list[str]) -> dic
     """Signal one job; what is told of it when that fails."""
     asked: dict[str, Any] = {"signal": number_} if number_ is not None else {}
     asked |= {_FULL[flag]: True for flag in flags if flag in _FULL}
+    if number_ is not None and "batch" not in asked:
+        asked["full"] = True  # unlike scancel's, a signal is for the script, too
     base = job_id.partition("_")[0]
     try:
         call.client.call("kill", job_id=job_id, **asked)
@@ -189,8 +183,8 @@ def kill_jobs(call: Call) -> Found:
     return Found({"status": problems}, warnings=warnings)
 
 
-_FILTERS = {"account": "account", "job_name": "name", "partition": "partition", "qos": "qos",
-            "reservation": "resv_name", "job_state": "job_state", "user_name": "user_name", "wckey": "wckey"}  # fmt: skip
+_FILTERS = {"account": "account", "job_name": "name", "job_state": "job_state", "partition": "partition", "qos": "qos",
+            "reservation": "resv_name", "user_name": "user_name", "wckey": "wckey"}  # fmt: skip
 
 
 def _fitting(call: Call, filters: dict[str, str], among: list[str]) -> list[str]:

@@ -126,7 +126,15 @@ LAYERS: dict[str, Layer] = {
     "stepd": Layer(("slurmsim.stepd_notices",), _set("vocabulary")),
     # Rules of faults as plain data: the daemon decides by them.
     "faults": Layer(("slurmsim.faults",), _set("vocabulary")),
-    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd")),
+    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd") | {"token key"}),
+    # HTTP in front of the socket protocol: a client of the daemon, as the commands are.
+    "token key": Layer(("slurmsim.jwt_key",)),
+    "rest": Layer(
+        ("slurmsim.rest",),
+        _set("vocabulary protocol commands") | {"token key"},
+        _set("starlette uvicorn jwt yaml"),
+        late=_set("starlette uvicorn yaml"),
+    ),
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),

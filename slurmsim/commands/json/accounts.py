@@ -30,6 +30,9 @@ def dump(session: Session, key: str, records: list[Record], words: list[str]) ->
     """Print the records under `key`."""
     name = "TRES" if key == "tres" else key
     make = _MAKERS[key]
+    if key == "associations":
+        ids = {one["name"]: one["id"] for one in session.list("qos")}
+        records = [{**one, "qos": sorted(one["qos"], key=lambda name: ids.get(name, 0))} for one in records]
     entries = {name: [make(record, session.release) for record in records]}
     command = ["sacctmgr", *words] if since(session.release, "meta_tells_whole_command") else []
     cluster = str(session.list("cluster")[0]["cluster"])

@@ -41,5 +41,3 @@ class Dump:
         count = len(table["job_id"])
         rows = [{name: table[name][k] for name in fields} for k in range(count)]
         self.write(documents.job_entries(rows, now, last_backfill, self.version))
-
-

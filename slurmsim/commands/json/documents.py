@@ -102,12 +102,12 @@ def steps(client: Client, version: int, **asked: Any) -> Record:
     return {"steps": found, "last_update": number(answer["now"])}
 
 
-def ping(hello: Record | None, version: int, latency_us: int) -> Record:
+def ping(hello: Record | None, version: int, latency_us: int, host: str = "localhost", problem: str = "") -> Record:
     """Whether the controller answers; `hello` is what it said."""
-    host = (hello or {}).get("host") or "localhost"
+    host = (hello or {}).get("host") or host
     up = hello is not None
     if version >= 45:
-        status = "No error" if up else "Unable to contact slurm controller (connect failure)"
+        status = "No error" if up else problem or "Unable to contact slurm controller (connect failure)"
         one: Record = {"hostname": host, "responding": up, "latency": latency_us, "primary": True, "status": status}
     else:
         one = {"hostname": host, "pinged": "UP" if up else "DOWN", "responding": up, "latency": latency_us,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import os
-
 from slurmsim.commands.json.sacct import exit_code
 from slurmsim.commands.json.versions import (
-    always, at_least_zero, count, field, limit, number, text, truth, words,
+    always,
+    at_least_zero,
+    count,
+    field,
+    limit,
+    number,
+    text,
+    truth,
+    words,
 )  # fmt: skip
-from slurmsim.hostlist import expand
 from slurmsim.numerals import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Number, Record
-    from collections.abc import Iterable
     from typing import Any
+
+    from slurmsim.commands.json.versions import Number, Record
 
 _ENDLESS = 0xFFFFFFFF
 _MAIL = (("BEGIN", 0x1), ("END", 0x2), ("FAIL", 0x4), ("REQUEUE", 0x8), ("TIME=100%", 0x10), ("TIME=90%", 0x20),
@@ -33,8 +38,6 @@ def _states(base: str, flags: list[str]) -> list[str]:
 
 def _minutes(value: int | None) -> Number:
     return limit(value) if value is None or value >= 0 else number(None)
-
-
 
 
 def _hold(priority: int) -> bool:
@@ -73,14 +76,13 @@ def _priorities(rows: list[list[Any]]) -> list[Record]:
     return [{"partition": name, "priority": value} for name, value in rows]
 
 
-
-def _shared(word: str | None, exclusive: str, oversubscribed: str | None) -> list[str]:
+def _shared(word: str | None, exclusive: str) -> list[str]:
     """The job's own wish: what it would share its nodes with."""
     if exclusive == "NODE":
         return ["none"]
-    return {"YES": ["oversubscribe"], "USER": ["user"], "MCS": ["mcs"], "TOPO": ["topo"]}.get(
-        word if exclusive == "NO" else exclusive, []
-    )
+    if exclusive != "NO":
+        word = exclusive
+    return {"YES": ["oversubscribe"], "USER": ["user"], "MCS": ["mcs"], "TOPO": ["topo"]}.get(word or "", [])
 
 
 def _core_spec(cores: int | None) -> int:
@@ -132,16 +134,12 @@ def _step_id(sluid: str, job: int) -> Record:
     return {"sluid": sluid, "job_id": number(job), "step_het_component": number(None), "step_id": "entire"}
 
 
-
 def _asked_out(path: str | None, batch: int, array: int) -> str:
     return path or (("slurm-%A_%a.out" if array else "slurm-%j.out") if batch else "")
 
 
 def _gres(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, (list, tuple)) else []
-
-
-
 
 
 F = field
@@ -187,7 +185,7 @@ JOB = (
     F("required_switches", count, "req_switch"), F("requeue", truth), F("resize_time", at_least_zero),
     F("restart_cnt", count), F("resv_name", text), F("scheduled_nodes", text, "sched_nodes"),
     F("segment_size", always(0), first=43), F("selinux_context", always("")),
-    F("shared", _shared, "shared", "exclusive", "shared"), F("sockets_per_board", always(0)),
+    F("shared", _shared, "shared", "exclusive"), F("sockets_per_board", always(0)),
     F("sockets_per_node", number), F("start_time", at_least_zero), F("state_description", text, "state_desc"),
     F("state_reason", text), F("standard_input", text, "std_in"), F("standard_output", text, "shown_out", last=42),
     F("standard_error", text, "shown_err", last=42), F("standard_output", text, "told_out", first=43),

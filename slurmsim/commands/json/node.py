@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from slurmsim.commands.json.versions import (
-    always, at_least_zero, count, field, limit, number, text, words,
+    always,
+    at_least_zero,
+    count,
+    field,
+    limit,
+    number,
+    text,
+    words,
 )  # fmt: skip
 from slurmsim.commands.text.node_state_text import BASES, listed_flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Record
     from collections.abc import Sequence
+
+    from slurmsim.commands.json.versions import Record
 
 
 def states(state: str | None, flags: Sequence[str] | None) -> list[str]:

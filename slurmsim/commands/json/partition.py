@@ -6,8 +6,9 @@ from slurmsim.commands.json.versions import always, count, field, limit, number,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Number, Record
     from typing import Any
+
+    from slurmsim.commands.json.versions import Number, Record
 
 
 def _nodes(allocating: str | None, nodes: str | None, total: int) -> Record:

@@ -9,10 +9,10 @@ from slurmsim.commands.json.versions import limit, number, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Record
     from collections.abc import Sequence
     from typing import Any
 
+    from slurmsim.commands.json.versions import Record
     from slurmsim.commands.sinfo.groups import Group
 
 NODE_FIELDS = frozenset({

@@ -7,8 +7,9 @@ from slurmsim.commands.scontrol.step_text import STEP_NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from slurmsim.commands.json.versions import Record
     from typing import Any
+
+    from slurmsim.commands.json.versions import Record
 
 F = field
 

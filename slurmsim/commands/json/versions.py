@@ -137,8 +137,10 @@ def chosen(command: str, told: str | None, release: str, io: Io) -> int:
         io.error(f"{command}: error: data_parser/{plugin} is not modelled; {name(own)} is")
         raise Stop(1)
     io.error(f"{command}: error: load_plugins: unable to find plugin: data_parser/{plugin}")
-    io.error(f"{command}: error: data_parser_g_new: failure loading plugins: "
-             "Plugin has invalid format or unable to be loaded")
+    io.error(
+        f"{command}: error: data_parser_g_new: failure loading plugins: "
+        "Plugin has invalid format or unable to be loaded"
+    )
     io.error(f"{command}: error: application/json output not supported by {name(own)}")
     raise Stop(1)
 

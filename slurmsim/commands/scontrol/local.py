@@ -370,13 +370,13 @@ def token(session: Session, words: Words) -> None:
     from slurmsim.jwt_key import key_of, sign
 
     try:
-        key = key_of(folder)
+        secret = key_of(folder)
     except OSError:
         session.code = 1
         session.error("slurm_fetch_token: error with request: Access/permission denied")
         return
     began = int(session.io.now())
-    session.io.out(f"SLURM_JWT={sign({'exp': began + lifespan, 'iat': began, 'sun': user or me}, key)}\n")
+    session.io.out(f"SLURM_JWT={sign({'exp': began + lifespan, 'iat': began, 'sun': user or me}, secret)}\n")
 
 
 def _makes_tokens(session: Session, folder: str) -> bool:

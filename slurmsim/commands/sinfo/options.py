@@ -10,7 +10,6 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.node_state_text import accepted, parse_filter
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, OptionError, Parser
 from slurmsim.commands.text.print_fields import NUMBER
-from slurmsim.release_changes import since
 from slurmsim.releases import has
 
 TYPE_CHECKING = False

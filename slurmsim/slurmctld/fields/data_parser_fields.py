@@ -102,8 +102,11 @@ def _tasks(row: Row, cluster: LiveCluster) -> int:
     if request.n_tasks:
         return int(request.n_tasks)
     nodes = int(core.n_nodes) if core.start_time is not None else node_count(row, cluster)
-    return nodes * max(int(request.tasks_per_node), 1) if request.tasks_per_node or core.start_time else max(
-        int(request.tasks), nodes)
+    return (
+        nodes * max(int(request.tasks_per_node), 1)
+        if request.tasks_per_node or core.start_time
+        else max(int(request.tasks), nodes)
+    )
 
 
 def _told(row: Row, cluster: LiveCluster, which: str) -> str:

@@ -1,4 +1,4 @@
-"""Jobs counted by state, user, account and partition in one walk: what exporters of metrics ask for every few seconds."""
+"""Jobs counted by state, user, account and partition in one walk: what exporters of metrics ask for all the time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Arguments = dict[str, Any]
 CHANGES: frozenset[str] = frozenset()
 MEASURES = ("jobs", "records", "started", "cpus", "memory", "gpus")
-"""What is counted of each group: jobs, records (an array's unsplit tasks are one), jobs that began, and what they have."""
+"""What is counted of a group: jobs, records (an array's unsplit tasks are one), jobs that began, what they have."""
 _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 _LOOKED_AT = (Reason.RESOURCES, Reason.PRIORITY)
 

@@ -48,12 +48,17 @@ TAKES_ID = frozenset(
         NOT_AVAILABLE, BAD_NODE_COUNT, "Job dependency problem", REFUSED_BY_DEFAULT, NOT_SUPPORTED,
         "Requested reservation is invalid",
         "Access denied to requested reservation",
+        "I/O error writing script/environment to file",
+        "Environment is missing in job",
     }
 )  # fmt: skip
 """Errors found after the job's record was made: its id is gone."""
 _NO_PARTITION_TAKEN = {"22.05": False, "26.05": True}
 """Whether ``-p ''`` is the default partition."""
 _BAD_FEATURE_ID = {"22.05": True, "24.11": False}
+_NO_ENVIRONMENT = {
+    "22.05": "I/O error writing script/environment to file", "26.05": "Environment is missing in job",
+}  # fmt: skip
 _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
 
 
@@ -78,6 +83,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
+    if get("script") and get("environment") == {}:
+        raise SubmitError(row(_NO_ENVIRONMENT, cluster.release))
 
 
 def _check_access(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:

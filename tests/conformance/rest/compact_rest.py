@@ -1,7 +1,8 @@
 """Make one file of the oracle kit's ``--json`` and slurmrestd recordings: python compact_rest.py GOLDEN… DEST
 
-GOLDEN is a release's folder with `json` and `rest` in it; DEST gets ``RELEASE.json.xz``. Each command of the set-up gets
-the second it ran at, from the records of the jobs. The OpenAPI document is left out: its descriptions are not ours.
+GOLDEN is a release's folder with `json` and `rest` in it; DEST gets ``RELEASE.json.xz``. Each command of the set-up
+gets the second it ran at, from the records of the jobs. The OpenAPI document is left out, as
+its descriptions are not ours.
 """
 
 from __future__ import annotations

@@ -1,0 +1,54 @@
+"""What a handler is given: one request, its person's connection to the daemon, and how to refuse it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from slurmsim.protocol import Client, Refusal
+from slurmsim.rest.messages import BAD_QUERY, Rejected
+
+
+@dataclass
+class Call:
+    """One request on its way to a handler.
+
+    `parts` are what stands in the path, `query` and `body` what came with it; `user` None is whoever runs the server.
+    `host` is where slurmctld runs.
+    """
+
+    release: str
+    host: str
+    client: Client
+    version: int
+    parts: dict[str, str]
+    query: dict[str, str]
+    body: Any
+    user: str | None
+
+    def number_of(self, refusal: Refusal) -> int:
+        """Slurm's number of a refusal: the daemon's, else the one with that text."""
+        return refusal.number or numbers(self.release).get(refusal.text.rsplit("\n", 1)[-1], -1)
+
+    def rejected_parameters(self, source: str) -> Rejected:
+        """What is said of path or query that cannot be read."""
+        return Rejected("Rejecting request. Failure parsing parameters", *BAD_QUERY, source, 422)
+
+    def number_in_query(self, name: str, source: str) -> int | None:
+        """A number of the query. Raises Rejected."""
+        text = self.query.get(name)
+        if text is None:
+            return None
+        if not re.fullmatch(r"[0-9]{1,18}", text):
+            raise self.rejected_parameters(source)
+        return int(text)
+
+
+@lru_cache(None)
+def numbers(release: str) -> dict[str, int]:
+    """Text of an error -> its number."""
+    from slurmsim.commands.scontrol.slurm_errors import texts
+
+    return {text: number for number, text in reversed(texts(release).items())}

@@ -1,0 +1,106 @@
+"""Requests nobody would send over HTTP: each is answered as Slurm answers refusals, none by a traceback or a stop.
+
+``SLURMSIM_MUTATIONS=100000`` makes as many of each release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from typing import Any
+
+import pytest
+
+import slurmsim
+from slurmsim.live.cluster import Cluster
+
+pytest.importorskip("jwt")
+
+from slurmsim.rest.job_description import FIELDS, NOT_MODELLED
+from slurmsim.rest.messages import Answer, Request
+from slurmsim.rest.routes import ROUTES
+from slurmsim.rest.server import make_service
+
+COUNT = int(os.environ.get("SLURMSIM_MUTATIONS", "3000"))
+REFUSED = {"24.11": 500, "26.05": 422}
+STATUSES = {200, 304, 400, 401, 404, 413, 415, 422, 501, 511}
+VALUES: tuple[Any, ...] = (
+    None, True, 0, -1, 1, 2**31, 2**63, 10**30, 1e308, 0.5, "", "0", "n1", "n[1-2]", "INFINITE", "-5", "\0", "é" * 50,
+    "[" * 9, "1-", "x" * 3000, [], ["a"], [None], {}, {"set": True, "number": 3}, {"infinite": True}, {"number": []},
+    [[1]], {"a": {"b": []}}, "afterok:1", "batch,batch", "%", "PATH=/bin", ["PATH=/bin"],
+)  # fmt: skip
+WORDS = ("1", "0", "99999", "1_2", "1+1", "abc", "-1", "%00", "..", "n1", "n[1-4]", "main", "", "submit", "é", "9" * 30,
+         "SIGKILL", "KILL", "9", "FULL_JOB", "x,y", "2020-01-01", "[", "1_[0-3]")  # fmt: skip
+
+
+class Maker:
+    """Requests from a seed: a row of the table, with some of it put wrong."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def request(self) -> Request:
+        pick = self.random.choice
+        route = pick(ROUTES)
+        path = f"/{route.plugin}/v0.0.{pick((42, 45, 42, 45, 44, 30))}/{route.path}"
+        while "{" in path:
+            head, _, rest = path.partition("{")
+            path = head + pick(WORDS) + rest.partition("}")[2]
+        if self.random.random() < 0.1:
+            path = self._torn(path)
+        method = route.method if self.random.random() < 0.9 else pick(("PUT", "GET", "POST", "DELETE", "\0"))
+        query = {pick((*route.query, "flags", "signal", "update_time", "job_id")): pick(WORDS)
+                 for _ in range(pick((0, 0, 1, 2)))}  # fmt: skip
+        headers = {} if self.random.random() < 0.8 else {
+            pick(("accept", "content-type", "authorization", "x-slurm-user-token")): pick(
+                ("application/json", "application/yaml", "text/html", "", "*/*;q=0", "Bearer x", "é"))
+        }  # fmt: skip
+        return Request(method, path, query, headers, self._body(), pick((True, True, True, False)))
+
+    def _torn(self, text: str) -> str:
+        at = self.random.randrange(len(text))
+        return text[:at] + self.random.choice(("", "/", "//", "\x7f", "%", "?", "é")) + text[at + 1 :]
+
+    def _body(self) -> bytes:
+        pick = self.random.choice
+        names = pick((sorted(FIELDS), sorted(NOT_MODELLED), ("job", "script", "jobs", "flags", "state", "colour")))
+        job = {pick(names): pick(VALUES) for _ in range(self.random.randrange(5))}
+        good = {"current_working_directory": "/tmp", "environment": ["A=b"], "name": "f"}
+        body = pick((
+            {"script": "#!/bin/sh\ntrue\n", "job": {**good, **job}}, {"job": job}, job, pick(VALUES),
+            {"script": pick(VALUES), "job": good}, {"jobs": pick(VALUES), "signal": pick(VALUES)},
+        ))  # fmt: skip
+        text = json.dumps(body).encode("utf-8", "surrogatepass")
+        if self.random.random() < 0.15:
+            at = self.random.randrange(len(text) + 1)
+            text = text[:at] + pick((b"", b"\xff", b"{", b"\0", b'"')) + text[at + 1 :]
+        return text if self.random.random() < 0.9 else b""
+
+
+def judge(request: Request, answer: Answer, release: str) -> None:
+    """What every answer must be."""
+    assert answer.status in STATUSES | {REFUSED[release]}, (request, answer)
+    assert b"internal error" not in answer.body and b"Traceback" not in answer.body, (request, answer)
+    if answer.content_type == "application/json" and answer.body:
+        errors = json.loads(answer.body).get("errors", [])
+        assert (answer.status < 400) or errors, (request, answer)
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_no_request_breaks_the_server(release: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with slurmsim.cluster(nodes=4, frozen=True, jobs="simulate", slurm_version=release) as cluster:
+        _storm(cluster, release)
+        assert cluster.run(["squeue", "-h"]).returncode == 0  # the daemon is there as well
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def _storm(cluster: Cluster, release: str) -> None:
+    service = make_service(str(cluster.folder))
+    maker = Maker(7)
+    for _ in range(COUNT):
+        request = maker.request()
+        judge(request, service.answer(request), release)
+    answer = service.answer(Request("GET", f"/slurm/v0.0.{service.versions[-1]}/ping"))
+    assert answer.status == 200 and b'"responding": true' in answer.body
+    service.close()
