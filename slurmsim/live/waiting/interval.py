@@ -5,7 +5,7 @@ where there are enough), and what comes meanwhile is what came in a stretch of t
 rules decide in the copies as they do here. Parametric forms are not needed: the site's own past is the distribution.
 
 The levels that are read off the copies are wider than 10 and 90 %, because the past is not the future: they were set
-on one log and judged on others (docs/why.md, `benchmarks/why_interval.py`).
+on one log and judged on others, with success on one of two (docs/why.md, `benchmarks/why_interval.py`).
 """
 
 from __future__ import annotations
