@@ -8,7 +8,8 @@ killed, `edits` and `factors` what updates of jobs, partitions and nodes do with
 `minnodes` what becomes of waiting jobs when MinNodes changes, `signals` how long scancel tries,
 `hidden` who is shown nodes, `skip` which periods of reservations can be skipped, `sharing` and `empty` what becomes of
 jobs an update told not to share, `requeues` what updates leave of requeued jobs and small answers, `sharedcores`
-reservations of cores where partitions share cores.
+reservations of cores where partitions share cores, `lost` what becomes of jobs and their scripts when nodes go down,
+`stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in lists, and default QOS nobody may use.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ DIFFER: dict[str, set[int]] = {
     "requeues-22.05": {49}, "requeues-24.11": {19, 49, 50}, "requeues-26.05": {10},
     # nodes named as unavailable; a job that grows over what a reservation gave back
     "sharedcores-22.05": {14, 18, 19, 23},
+    # CPUs of jobs that wait once more
+    "lost-22.05": set(), "lost-24.11": {23}, "lost-26.05": {23},
+    "stepids-22.05": set(), "stepids-26.05": set(),
+    # where in a list an addition goes, and whom an account's new list is told to; which accounts are a default
+    "qos-22.05": {12, 13, 14}, "qos-24.11": {6, 13}, "qos-26.05": {13},
 }  # fmt: skip
 QUICK = ("limits-22.05", "answers-26.05", "reservations-24.11")
 
