@@ -9,7 +9,8 @@ killed, `edits` and `factors` what updates of jobs, partitions and nodes do with
 `hidden` who is shown nodes, `skip` which periods of reservations can be skipped, `sharing` and `empty` what becomes of
 jobs an update told not to share, `requeues` what updates leave of requeued jobs and small answers, `sharedcores`
 reservations of cores where partitions share cores, `hetjobs`, `hetends`, `hetids`, `hetlimits` and `hetplans` (of the
-rule `hetjob`) heterogeneous jobs.
+rule `hetjob`) heterogeneous jobs, `lost` what becomes of jobs and their scripts when nodes go down,
+`stepids` how often scancel asks for a step, `qos` what deleting a QOS leaves in lists, and default QOS nobody may use.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ DIFFER: dict[str, set[int]] = {
     "hetjobs-22.05": {26, 48, 58, 70, 75}, "hetlimits-22.05": {15, 19},
     # measured times of cycles; steps of several components, and srun and salloc with `:`
     "hetplans-22.05": {17}, "hetends-22.05": {9, 10, 49, 50, 51, 52, 53}, "hetids-22.05": set(),
+    # CPUs of jobs that wait once more
+    "lost-22.05": set(), "lost-24.11": {23}, "lost-26.05": {23},
+    "stepids-22.05": set(), "stepids-26.05": set(),
+    # where in a list an addition goes, and whom an account's new list is told to; which accounts are a default
+    "qos-22.05": {12, 13, 14}, "qos-24.11": {6, 13}, "qos-26.05": {13},
 }  # fmt: skip
 QUICK = ("hetplans-22.05", "limits-22.05", "answers-26.05", "reservations-24.11")
 

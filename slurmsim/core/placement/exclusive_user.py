@@ -42,6 +42,10 @@ class ExclusiveUsers(Observer):
         forced = partition.spec.oversubscribe == "FORCE" and partition.spec.oversubscribe_max > 1
         return request.unshared and not forced
 
+    def owner(self, node: int) -> str:
+        """The user who has the node to himself; empty where nobody has."""
+        return next((user for user, nodes, alone in self._jobs.values() if alone and nodes >> node & 1), "")
+
     def started(self, job: Job, now: int) -> None:
         self.add(job)
 

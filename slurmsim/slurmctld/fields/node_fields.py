@@ -209,6 +209,13 @@ def _reservation_of(i: int, cluster: LiveCluster) -> str | None:
     return next(found, None)
 
 
+def _owner(i: int, c: LiveCluster) -> str | None:
+    """Who has the node to himself (--exclusive=user, ExclusiveUser), as ``alice(2001)``."""
+    users = c.controller.state.exclusive_users
+    name = users.owner(i) if users is not None else ""
+    return f"{name}({c.people.by_name(name).uid})" if name else None
+
+
 NODE_FIELDS: dict[str, NodeGetter] = {
     "name": lambda i, c: c.controller.state.table.names[i],
     "node_hostname": lambda i, c: kept(i, c, "node_hostname") or _conf(i, c, "NodeHostName", spec(i, c).name),
@@ -246,7 +253,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "reason_time": lambda i, c: c.node_reason(i)[1],
     "reason_uid": lambda i, c: c.node_reason(i)[2],
     "reason_user": lambda i, c: c.people.by_uid(c.node_reason(i)[2]).name if c.node_reason(i)[0] else None,
-    "owner": lambda i, c: None,
+    "owner": _owner,
     "mcs_label": lambda i, c: None,
     "partitions": _partitions,
     "boot_time": lambda i, c: 0 if _registers(i, c) else c.network.start_time - 3600,
