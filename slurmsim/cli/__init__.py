@@ -23,6 +23,7 @@ COMMANDS = (
     "report",
     "validate",
     "check",
+    "diff",
     "convert",
     "generate",
     "policies",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,6 +183,8 @@ def test_the_socket_is_the_owners(cluster: Cluster) -> None:
         ("wait_mail", {"job_id": 1, "after": 0, "hold": True}),
         ("step_create", {"step": {"job_id": 1, "num_tasks": 1, "cpu_count": 1}}),
         ("batch_script", {"job_id": 1}),
+        ("snapshot", {"path": "/nowhere/file"}),
+        ("inject", {"what": "timeout", "given": {}}),
     ],
 )
 def test_strangers_get_what_slurm_would_give_them(cluster: Cluster, call: str, arguments: dict[str, object]) -> None:
@@ -231,3 +234,20 @@ def test_whoever_looks_on_does_not_hold_a_job(cluster: Cluster) -> None:
     PEER[0] = os.getuid()
     cluster.run("sleep 1.5")
     assert cluster.job(1).state in ("RUNNING", "PENDING")
+
+
+def test_scripts_and_environments_are_the_owners_to_read(tmp_path: Path) -> None:
+    """Also where the folder has been opened, so that others can connect."""
+    with slurmsim.cluster(nodes=1, folder=tmp_path / "c", jobs="run") as c:
+        c.run("sbatch --wrap 'sleep 30'", env={"SECRET": "no word"}, check=True)
+        last = time.monotonic() + 20
+        while c.job(1).state != "RUNNING" and time.monotonic() < last:
+            time.sleep(0.05)
+        c.folder.chmod(0o711)
+        c.snapshot(tmp_path / "file")
+        found = [path for path in (*c.folder.rglob("*"), tmp_path / "file") if path.is_file()]
+        secret = [path for path in found if b"no word" in path.read_bytes()]
+        assert secret
+        for path in secret:
+            above = [one for one in path.parents if c.folder in one.parents]
+            assert not path.stat().st_mode & 0o077 or any(not one.stat().st_mode & 0o011 for one in above), path

@@ -30,7 +30,8 @@ KEYS = frozenset({
     "RequeueExit", "RequeueExitHold", "ResvOverRun", "ReturnToService", "SchedulerTimeSlice",
 })  # fmt: skip
 """Honoured keys that no state rests on: every other one is refused while a cluster lives."""
-_OF_NODES = ("weight", "features", "gres")
+OF_NODES = ("weight", "features", "gres")
+"""What may change of a node."""
 _ASIDE = ("line",)  # where in the file a node is
 
 
@@ -60,7 +61,7 @@ def _may_change(what: str, old: Configuration, new: Configuration) -> bool:
         after = {node.name: node for node in new.cluster.nodes}.get(rest)
         if before is None or after is None:
             return False
-        return not [f.name for f in fields(NodeSpec) if f.name not in (*_OF_NODES, *_ASIDE)
+        return not [f.name for f in fields(NodeSpec) if f.name not in (*OF_NODES, *_ASIDE)
                     and getattr(before, f.name) != getattr(after, f.name)]  # fmt: skip
     return kind in KEYS
 
@@ -88,7 +89,7 @@ def _nodes(old: Configuration, new: Configuration) -> Iterable[Fact]:
     before = {node.name: node for node in old.cluster.nodes}
     for node in new.cluster.nodes:
         changes: dict[str, Any] = {
-            name: getattr(node, name) for name in _OF_NODES if getattr(node, name) != getattr(before[node.name], name)
+            name: getattr(node, name) for name in OF_NODES if getattr(node, name) != getattr(before[node.name], name)
         }
         if changes:
             yield AlterNodes((node.name,), **changes)

@@ -1,0 +1,1 @@
+"""What the difference between two configurations means: what changed (`changes`), and its words (`words`)."""
