@@ -116,7 +116,9 @@ def _job(job: Record, new: bool, version: int) -> Record:
             "memory_per_node": number(None if job["mem_cpu"] else job["mem_node"]),
         },
         "kill_request_user": job["killed_by_name"] or "", "restart_cnt": job["restarts"],
-        "reservation": {"id": job["resv_id"], "name": job["resv_name"] or ""} | ({"requested": ""} if version >= 43 else {}),
+        "reservation": {
+            "id": job["resv_id"], "name": job["resv_name"] or "", **({"requested": ""} if version >= 43 else {})
+        },
         "script": "",
     }  # fmt: skip
     if version >= 43:

@@ -158,7 +158,7 @@ class _Call:
         elif key in ("p", "P"):
             self.parsable = ENDING if key == "p" else NO_ENDING
         elif key in ("json", "yaml"):
-            self.dump, self.parser = key, value or ""
+            self.dump, self.parser = key, text
         elif key == "V":
             self.io.out(releases.version_line(self.release) + "\n")
             raise Stop(0)
