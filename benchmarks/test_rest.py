@@ -13,8 +13,8 @@ import pytest
 import slurmsim
 
 pytest.importorskip("jwt")
-from slurmsim.rest.messages import Request  # noqa: E402
-from slurmsim.rest.server import make_service  # noqa: E402
+from slurmsim.rest.messages import Request
+from slurmsim.rest.server import make_service
 
 JOBS = 10_000
 METRICS_S = 0.2

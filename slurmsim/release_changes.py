@@ -198,7 +198,9 @@ CHANGES: dict[str, Change] = {
     "unknown_partition_is_a_warning": Change(
         "26.05", "slurmrestd", "A partition there is not makes a warning; it was an error of status 422."
     ),
-    "configuration_as_document": Change("26.05", "scontrol", "`show config --json` writes a document; it wrote text."),
+    "configuration_as_document": Change(
+        "26.05", "scontrol", "`show config --json` writes a document (not modelled: refused); it wrote text."
+    ),
     "no_factors_hidden": Change(
         "24.11", "scontrol", "`show config` lists the options of priority/multifactor under priority/basic, too."
     ),

@@ -196,7 +196,7 @@ async def _run(service: Service, listening: socket.socket, verbose: int) -> None
         loop="asyncio", http="h11", ws="none", h11_max_incomplete_event_size=1 << 16, proxy_headers=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # it would end by them, untidily
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]  # it would end by them, untidily
 
     def stop() -> None:
         server.should_exit = True

@@ -21,8 +21,10 @@ import pytest
 import slurmsim
 from slurmsim.jwt_key import KEY_FILE, sign
 from slurmsim.live.cluster import Cluster
+from slurmsim.rest.messages import Request
 from slurmsim.rest.openapi import specification
 from slurmsim.rest.routes import PLUGINS, of_version, served
+from slurmsim.rest.server import make_service
 
 pytest.importorskip("uvicorn")
 httpx = pytest.importorskip("httpx")
@@ -208,3 +210,32 @@ def test_a_generated_client_works(cluster: Cluster, tmp_path: Path) -> None:
         assert nodes[0].cpus == 8 and nodes[0].state == ["IDLE"] and nodes[0].free_mem.set_ is True
     finally:
         sys.path.remove(str(tmp_path))
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_each_version_answers_with_its_own_fields(release: str) -> None:
+    """Records have the properties that the document names, in every version; commands write the same."""
+    with slurmsim.cluster(nodes=2, frozen=True, jobs="simulate", slurm_version=release) as made:
+        assert made.run(["sbatch", "--wrap", "sleep 60"]).returncode == 0
+        made.step(5)
+        service = make_service(str(made.folder))
+        seen = set()
+        for version in served(release):
+            schemas = specification(release, PLUGINS, (version,))["components"]["schemas"]
+            for path, key, name in (("jobs", "jobs", "job"), ("nodes", "nodes", "node"),
+                                    ("partitions", "partitions", "partition")):  # fmt: skip
+                answer = service.answer(Request("GET", f"/slurm/v0.0.{version}/{path}"))
+                document = json.loads(answer.body)
+                assert document["meta"]["plugin"]["data_parser"] == f"data_parser/v0.0.{version}"
+                assert document[key][0].keys() == schemas[f"v0.0.{version}_{name}"]["properties"].keys()
+                seen.add((version, path, len(document[key][0])))
+            shown = json.loads(made.run(["squeue", f"--json=v0.0.{version}"]).stdout)
+            again = json.loads(service.answer(Request("GET", f"/slurm/v0.0.{version}/jobs/")).body)
+            assert shown["jobs"] == again["jobs"]
+            statistics = json.loads(made.run(["sdiag", f"--json=v0.0.{version}"]).stdout)["statistics"]
+            assert ("parts_packed" in statistics) == (version < 45)
+        service.close()
+        assert len({count for _, path, count in seen if path == "jobs"}) == len(served(release))
+        for command in (["squeue"], ["sinfo"], ["scontrol", "show", "nodes"], ["sdiag"]):
+            done = made.run([*command, "--json=v0.0.99"])
+            assert done.returncode == 1 and "unable to find plugin: data_parser/v0.0.99" in done.stderr

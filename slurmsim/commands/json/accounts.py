@@ -5,6 +5,7 @@ from __future__ import annotations
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json import openapi_sacct
 from slurmsim.commands.json.frame import number
+from slurmsim.commands.json.versions import chosen
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -33,10 +34,11 @@ def dump(session: Session, key: str, records: list[Record], words: list[str]) ->
     if key == "associations":
         ids = {one["name"]: one["id"] for one in session.list("qos")}
         records = [{**one, "qos": sorted(one["qos"], key=lambda name: ids.get(name, 0))} for one in records]
-    entries = {name: [make(record, session.release) for record in records]}
+    version = chosen("sacctmgr", session.parser, session.release, session.io)
+    entries = {name: [make(record, session.release, version) for record in records]}
     command = ["sacctmgr", *words] if since(session.release, "meta_tells_whole_command") else []
     cluster = str(session.list("cluster")[0]["cluster"])
-    dump_frame.write(session.io, session.dump, session.release, entries, command, cluster)
+    dump_frame.write(session.io, session.dump, session.release, entries, command, cluster, version=version)
 
 
 def _limit(value: float | None) -> Record:
@@ -55,15 +57,15 @@ def _tres(counts: dict[str, int]) -> list[Record]:
     return openapi_sacct.tres_list(dict(counts), "")
 
 
-def _account(r: Record, release: str) -> Record:
+def _account(r: Record, release: str, version: int) -> Record:
     return {
         "associations": [], "coordinators": [{"name": name, "direct": True} for name in r["coordinators"]],
         "description": r["description"], "name": r["account"], "organization": r["organization"], "flags": [],
     }  # fmt: skip
 
 
-def _user(r: Record, release: str) -> Record:
-    default = {"qos": 0} if since(release, "data_parser_v0_0_45") else {}
+def _user(r: Record, release: str, version: int) -> Record:
+    default = {"qos": 0} if version >= 44 else {}
     return {
         "administrator_level": [_LEVELS.get(r["admin_level"], "None")], "associations": [],
         "coordinators": [{"name": name, "direct": True} for name in r["coordinates"]],
@@ -72,7 +74,7 @@ def _user(r: Record, release: str) -> Record:
     }  # fmt: skip
 
 
-def _association(r: Record, release: str) -> Record:
+def _association(r: Record, release: str, version: int) -> Record:
     new = since(release, "data_parser_v0_0_45")
     jobs = {
         "per": {
@@ -100,7 +102,7 @@ def _association(r: Record, release: str) -> Record:
     }  # fmt: skip
 
 
-def _qos(r: Record, release: str) -> Record:
+def _qos(r: Record, release: str, version: int) -> Record:
     jobs = {
         "count": _limit(r["grp_submit_jobs"]),
         "active_jobs": {"per": {"account": _limit(r["max_jobs_pa"]), "user": _limit(r["max_jobs_pu"])}},
@@ -141,18 +143,18 @@ def _qos(r: Record, release: str) -> Record:
     }  # fmt: skip
 
 
-def _one_tres(r: Record, release: str) -> Record:
+def _one_tres(r: Record, release: str, version: int) -> Record:
     return {"type": r["type"], "name": r["name"], "id": r["id"], "count": 0}
 
 
-def _cluster(r: Record, release: str) -> Record:
+def _cluster(r: Record, release: str, version: int) -> Record:
     counts = [*r["tres"].items(), *((name, 0) for name in ("energy", "fs/disk", "vmem", "pages"))]
     numbers = {name: at + 1 for at, name in enumerate(openapi_sacct.TRES)}
     tres = [
         {"type": name.partition("/")[0], "name": name.partition("/")[2], "id": numbers.get(name, 1001), "count": count}
         for name, count in sorted(counts, key=lambda one: numbers.get(one[0], 1001))
     ]
-    select = {} if since(release, "data_parser_v0_0_45") else {"select_plugin": ""}
+    select = {} if version >= 45 else {"select_plugin": ""}
     root = {"account": "root", "cluster": r["cluster"], "partition": "", "user": "", "id": r["association"]["id"]}
     return {
         "controller": {"host": r["host"], "port": r["port"]}, "flags": ["MULTIPLE_SLURMD"], "name": r["cluster"],
@@ -160,7 +162,7 @@ def _cluster(r: Record, release: str) -> Record:
     }  # fmt: skip
 
 
-_MAKERS: dict[str, Callable[[Record, str], Record]] = {
+_MAKERS: dict[str, Callable[[Record, str, int], Record]] = {
     "accounts": _account, "users": _user, "associations": _association, "qos": _qos, "tres": _one_tres,
     "clusters": _cluster,
 }  # fmt: skip

@@ -7,6 +7,7 @@ import os
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json import openapi_sacct
 from slurmsim.commands.json.frame import number
+from slurmsim.commands.json.versions import chosen
 from slurmsim.commands.sacct.fields import expanded
 from slurmsim.commands.text import array_text
 from slurmsim.release_changes import since
@@ -27,10 +28,12 @@ _SIGNALS = ("", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL
 
 def dump_jobs(jobs: list[Record], asked: Asked, argv: list[str], io: Io) -> int:
     """Print them; the exit code."""
+    version = chosen("sacct", asked.parser, asked.release, io)
     new = since(asked.release, "data_parser_v0_0_45")
-    entries = [_job(job, new) for job in jobs]
+    entries = [_job(job, new, version) for job in jobs]
     cluster = jobs[0]["cluster"] if jobs else str(io.client.call("accounting_enabled").get("cluster", ""))
-    dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, ["sacct", *argv], cluster)
+    dump_frame.write(io, asked.dump, asked.release, {"jobs": entries}, ["sacct", *argv], cluster,
+                     version=version)  # fmt: skip
     return 0
 
 
@@ -74,7 +77,7 @@ def _planned(job: Record) -> Record:
     return number(max(0, until - job["eligible"]))
 
 
-def _job(job: Record, new: bool) -> Record:
+def _job(job: Record, new: bool, version: int) -> Record:
     task = job["array_task_id"]
     association = {
         "account": "" if new else job["account"], "cluster": job["cluster"], "partition": "",
@@ -92,10 +95,10 @@ def _job(job: Record, new: bool) -> Record:
         "association": association, "block": "", "cluster": job["cluster"],
         "constraints": job["constraints"] or "", "container": job["container"] or "",
     }  # fmt: skip
-    if new:
+    if version >= 45:
         found["sluid"] = job["sluid"]
     found |= {"derived_exit_code": exit_code(job["derived_ec"]), "time": _job_times(job)}
-    if new:
+    if version >= 45:
         found["exclusive"] = _exclusive(job)
     found |= {
         "exit_code": exit_code(job["exit_code"]), "extra": job["extra"] or "", "failed_node": "",
@@ -103,7 +106,7 @@ def _job(job: Record, new: bool) -> Record:
         "het": {"job_id": 0, "job_offset": number(None)}, "job_id": job["job_id"], "name": job["name"],
         "licenses": job["licenses"] or "", "mcs": {"label": ""}, "nodes": job["nodes"],
     }  # fmt: skip
-    if new:
+    if version >= 45:
         found["oversubscribe"] = "YES" if job["shared"] in (1, "1", "yes", True) else "NO"
     found |= {
         "partition": job["partition"], "hold": job["priority"] == 0, "priority": number(job["priority"]),
@@ -113,14 +116,18 @@ def _job(job: Record, new: bool) -> Record:
             "memory_per_node": number(None if job["mem_cpu"] else job["mem_node"]),
         },
         "kill_request_user": job["killed_by_name"] or "", "restart_cnt": job["restarts"],
-        "reservation": {"id": job["resv_id"], "name": job["resv_name"] or ""} | ({"requested": ""} if new else {}),
+        "reservation": {
+            "id": job["resv_id"], "name": job["resv_name"] or "", **({"requested": ""} if version >= 43 else {})
+        },
         "script": "",
     }  # fmt: skip
-    if new:
-        found |= {"segment_size": 0, "original_sluid": job["original_sluid"]}
+    if version >= 43:
+        found["segment_size"] = 0
+    if version >= 45:
+        found["original_sluid"] = job["original_sluid"]
     return found | _streams(job, new) | {
         "state": {"current": [job["state"]], "reason": job["reason"]},
-        "steps": [_step(job, step, new) for step in job["steps"]], "submit_line": job["submit_line"] or "",
+        "steps": [_step(job, step, version) for step in job["steps"]], "submit_line": job["submit_line"] or "",
         "tres": {
             "allocated": openapi_sacct.tres_list(openapi_sacct.with_energy(job, -2), ""),
             "requested": openapi_sacct.tres_list(job["tres_req"], ""),
@@ -142,13 +149,13 @@ def _job_times(job: Record) -> Record:
     }  # fmt: skip
 
 
-def _step(job: Record, step: Record, new: bool) -> Record:
+def _step(job: Record, step: Record, version: int) -> Record:
     named = step["step_id"] < 0
     times = {
         "elapsed": step["elapsed"], "end": number(step["end"]), "start": number(step["start"]),
         "suspended": step["suspended"], "system": _none(),
     }  # fmt: skip
-    if new:
+    if version >= 43:
         times["limit"] = _limit(step["time_limit"])
     frequency = number(0 if named else None)
     found: Record = {
@@ -156,10 +163,10 @@ def _step(job: Record, step: Record, new: bool) -> Record:
         "nodes": {"count": step["n_nodes"], "range": step["nodes"], "list": step["node_names"]},
         "tasks": {"count": step["n_tasks"]},
     }  # fmt: skip
-    if not new:
+    if version < 45:
         found["pid"] = ""
     identity = {"id": f"{job['job_id']}.{step['shown_id']}", "name": step["name"]}
-    if new:
+    if version >= 43:
         out, error, into = (step[key] or "" for key in ("std_out", "std_err", "std_in"))
         identity |= {
             "stderr": error, "stdin": into, "stdout": out, "stderr_expanded": error, "stdin_expanded": into,
@@ -172,7 +179,7 @@ def _step(job: Record, step: Record, new: bool) -> Record:
         "kill_request_user": step["killed_by_name"] or "", "state": [step["state"]],
         "statistics": {"CPU": {"actual_frequency": 0}, "energy": {"consumed": number(0)}}, "step": identity,
     }  # fmt: skip
-    if new:
+    if version >= 45:
         found["submit_line"] = step["submit_line"] or ""
     return found | {
         "task": {"distribution": step["layout"]},

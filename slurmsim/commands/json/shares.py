@@ -6,6 +6,7 @@ import math
 
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json.frame import number
+from slurmsim.commands.json.versions import chosen
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -21,12 +22,14 @@ _UNSET_SHARE = 2.3283064376228985e-10  # what stands for the share of the root, 
 _ENDLESS = 1.8446744073709552e19  # 26.05 writes this for infinity, and warns
 
 
-def dump_shares(answer: Record, form: str, io: Io, release: str, argv: list[str]) -> int:
+def dump_shares(answer: Record, form: str, io: Io, release: str, argv: list[str], parser: str = "") -> int:
     """Print all; the exit code."""
+    version = chosen("sshare", parser, release, io)
     warnings: list[Record] = []
     rows = [_share(row, answer["cluster"], release, warnings) for row in answer["rows"]]
     shares = {"shares": {"shares": rows, "total_shares": 0}}
-    dump_frame.write(io, form, release, shares, ["sshare", *argv], answer["cluster"], warnings=warnings)
+    dump_frame.write(io, form, release, shares, ["sshare", *argv], answer["cluster"], warnings=warnings,
+                     version=version)  # fmt: skip
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.json import frame as dump_frame
 from slurmsim.commands.json.frame import number
-from slurmsim.release_changes import since
+from slurmsim.commands.json.versions import chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ _BF_EXIT = (
 )
 
 
-def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: list[str]) -> int:
+def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: list[str], parser: str = "") -> int:
     """Print them; the exit code."""
     known: dict[str, Any] = dict.fromkeys(_ZERO, 0)
     known |= {f"jobs_{name}": s[name] for name in ("submitted", "started", "completed", "canceled", "failed")}
@@ -111,8 +111,9 @@ def dump_statistics(s: dict[str, Any], form: str, io: Io, release: str, argv: li
         ],
         "pending_rpcs": [], "pending_rpcs_by_hostlist": [],
     }  # fmt: skip
-    left_out = {"parts_packed"} if since(release, "data_parser_v0_0_45") else set()
+    version = chosen("sdiag", parser, release, io)
+    left_out = {"parts_packed"} if version >= 45 else set()
     entries = {"statistics": {name: known[name] for name in _ORDER if name not in left_out}}
     cluster = str(io.client.call("hello").get("cluster") or "")
-    dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster)
+    dump_frame.write(io, form, release, entries, ["sdiag", *argv], cluster, version=version)
     return 0

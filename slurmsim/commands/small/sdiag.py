@@ -66,7 +66,7 @@ def run(argv: list[str], io: Io) -> int:
 
 def _run(argv: list[str], io: Io) -> int:
     release = release_of(io)
-    on, dump = _read(argv, io, release)
+    on, dump, parser = _read(argv, io, release)
     try:
         if "r" in on:
             io.client.call("reset_statistics")
@@ -79,17 +79,17 @@ def _run(argv: list[str], io: Io) -> int:
     if dump:
         from slurmsim.commands.json.statistics import dump_statistics
 
-        return dump_statistics(found, dump, io, release, argv)
+        return dump_statistics(found, dump, io, release, argv, parser)
     io.out(_text(found, release, on))
     return 0
 
 
-def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
+def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str, str]:
     options = list(_OPTIONS)
     if since(release, "data_parsers"):
         options += [_O("json", OPTIONAL, "json"), _O("yaml", OPTIONAL, "yaml")]
     on: set[str] = set()
-    dump = ""
+    dump = told = ""
     parser = Parser(options, permute=True)
     try:
         for key, value in parser.parse(argv):
@@ -103,12 +103,12 @@ def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str]:
             if key == "M":
                 _check_cluster(value or "", io)
             if key in ("json", "yaml"):
-                dump = key
+                dump, told = key, value or ""
     except OptionError as error:
         io.error(f"sdiag: {error}")
         io.error('Try "sdiag --help" for more information')
         raise Stop(1) from None
-    return on, dump
+    return on, dump, told
 
 
 def _check_cluster(names: str, io: Io) -> None:

@@ -96,7 +96,7 @@ class _Call:
         self.accounts: list[str] = []
         self.format = ""
         self.parsable = PADDED
-        self.dump = ""
+        self.dump = self.parser = ""
 
     def run(self, argv: list[str]) -> int:
         self.read(argv)
@@ -115,7 +115,7 @@ class _Call:
         if self.dump:
             from slurmsim.commands.json.shares import dump_shares
 
-            return dump_shares(answer, self.dump, self.io, self.release, argv)
+            return dump_shares(answer, self.dump, self.io, self.release, argv, self.parser)
         if "M" in self.on and answer.get("cluster"):
             self.io.out(f"CLUSTER: {answer['cluster']}\n")
         self.print(answer)
@@ -158,7 +158,7 @@ class _Call:
         elif key in ("p", "P"):
             self.parsable = ENDING if key == "p" else NO_ENDING
         elif key in ("json", "yaml"):
-            self.dump = key
+            self.dump, self.parser = key, text
         elif key == "V":
             self.io.out(releases.version_line(self.release) + "\n")
             raise Stop(0)
