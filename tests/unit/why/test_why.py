@@ -135,5 +135,6 @@ def test_every_family_of_reasons_has_its_rule() -> None:
     for reason, word in families.items():
         assert word in rule(reason)
     known = [value for name, value in vars(Reason).items() if name.isupper()]
-    ended = {Reason.NON_ZERO_EXIT, Reason.TIME_LIMIT, Reason.NODE_DOWN, Reason.DEADLINE, Reason.OUT_OF_MEMORY}
+    ended = {Reason.NON_ZERO_EXIT, Reason.TIME_LIMIT, Reason.NODE_DOWN, Reason.DEADLINE, Reason.OUT_OF_MEMORY,
+             Reason.LAUNCH_FAILURE}  # fmt: skip
     assert [reason for reason in known if not rule(reason) and reason not in ended] == []
