@@ -125,7 +125,7 @@ def test_a_folder_of_release_0_1_0_answers_as_before(old: Path) -> None:
 def test_no_id_of_a_migrated_cluster_is_given_twice(old: Path) -> None:
     engine = opened(old)
     known = {live.id for live in engine.jobs.values()} | set(engine.arrays)
-    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {}}
+    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {"HOME": "/"}}
     assert engine.execute(engine.now, "submit", {"job": job}, ROOT)["job_id"] > max(known)
 
 

@@ -54,7 +54,7 @@ def test_its_commands_answer_as_before(old: Path) -> None:
 def test_it_goes_on(old: Path) -> None:
     engine = opened(old)
     known = {live.id for live in engine.jobs.values()}
-    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {}}
+    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {"HOME": "/"}}
     assert engine.execute(engine.now, "submit", {"job": job}, ROOT)["job_id"] > max(known)
     printed(engine, "scontrol resume 2")
     engine.network.advance(engine.now + 3 * 3600)
@@ -71,7 +71,7 @@ def test_a_schema_nobody_knows_is_refused() -> None:
 def test_features_that_were_only_shown_as_active_decide(tmp_path: Path) -> None:
     """Up to 0.4.0 jobs went by the features a node has; since then by those that are active."""
     engine = opened(taken("schema3", tmp_path))
-    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {}, "nodes": "n2"}
+    job = {"name": "new", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {"HOME": "/"}, "nodes": "n2"}
     with pytest.raises(Refusal, match="Requested node configuration is not available"):
         engine.execute(engine.now, "submit", {"job": {**job, "features": "fast"}}, ROOT)
     new = engine.execute(engine.now, "submit", {"job": {**job, "features": "new"}}, ROOT)["job_id"]

@@ -284,6 +284,8 @@ class Storage:
 
     def _het(self, number: int) -> tuple[int, int, int] | None:
         """Leader, place and number of components of the heterogeneous job the job with that id is part of."""
+        if not 0 <= number < 1 << 32:
+            return None
         live = self.cluster.shown(number)
         if live is not None:
             return het_jobs.place(live.core)

@@ -83,7 +83,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(BAD_NODE_COUNT)
     if not set(names_of(get("req_nodes"))).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
-    if get("script") and get("environment") == {}:
+    if get("script") and get("environment") == {} and not cluster.network.followed:  # older ones took it
         raise SubmitError(row(_NO_ENVIRONMENT, cluster.release))
 
 

@@ -579,9 +579,12 @@ class Server:
     def _snapshot(self, arguments: dict[str, Any], person: Person) -> Answer:
         """Write the whole cluster into a file, while everybody waits (0.09 ms for each job that slurmctld has)."""
         self._owner_only(person)
+        path = Path(arguments["path"])
+        if not path.is_absolute() or not path.name:
+            raise Refusal("a snapshot goes to a file: its whole path is expected")
         try:
             note_decisions(self.engine, self.journal)
-            save(Path(arguments["path"]), self.engine, self._history, self.clock.now(), self.clock.mode,
+            save(path, self.engine, self._history, self.clock.now(), self.clock.mode,
                  self.clock.rate)  # fmt: skip
         except OutputError as error:
             raise Refusal(str(error)) from None
