@@ -164,7 +164,7 @@ _MAKERS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Row: lambda s: st.tuples(*(value_of(one) for one in s.shapes)).map(list),
     AnyObject: lambda s: st.just({}),
 }  # fmt: skip
-WAITING = ("wait_allocation", "wait_over", "wait_mail", "wait_until")
+WAITING = ("news", "wait_allocation", "wait_over", "wait_mail", "wait_until")
 LEFT_OUT = ("down", *WAITING)
 """Whoever sends `down` wants it; those who wait get no answer. `test_those_who_wait` asks for them one by one."""
 CALLS = tuple(sorted(set(REQUESTS) - set(LEFT_OUT)))
