@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import pytest
 
 import slurmsim
 from slurmsim.campaign import sweep as sweep_module
+from slurmsim.campaign.grid import read_grid
+from slurmsim.campaign.workers import run_tasks
 from slurmsim.cli import main
 from slurmsim.errors import OutputError
 from slurmsim.validate import validate_trace
@@ -162,6 +165,30 @@ def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatc
     again = slurmsim.sweep({**GRID, "policies": ["strange", "easy"], "seeds": 6}, out=tmp_path / "out", workers=2)
     assert (again.done, again.ran, again.failed) == (24, 12, [])  # another source, so other cells; easy's stay
     sys.modules.pop("strange", None)
+
+
+def test_what_is_edited_while_a_sweep_runs_is_not_filed_under_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log changes between the plan and the cells' start; so does, for Dask's workers, slurmsim itself."""
+    log = tmp_path / "log.swf"
+    row = "1 0 -1 {} 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n"
+    log.write_text("; MaxNodes: 4\n" + row.format(60))
+    grid = {"workloads": [str(log)], "policies": ["easy", "fcfs"]}
+    planned = sweep_module.plan(read_grid(grid))
+    log.write_text("; MaxNodes: 4\n" + row.format(30))
+    found = sweep_module.make(planned, tmp_path / "out", partial(run_tasks, workers=1))
+    assert found.done == 0 and len(found.failed) == 2
+    assert found.failed[0].error.startswith("its files, its policy or slurmsim differ, where it ran, from what they")
+    assert not list((tmp_path / "out" / "cells").rglob("*.*"))
+    assert slurmsim.sweep(grid, out=tmp_path / "out", workers=1).ran == 2
+    log.write_text("nonsense")  # the message is of the edit also where the run itself fails of it
+    found = sweep_module.make(planned, tmp_path / "out", partial(run_tasks, workers=1))
+    assert found.failed[0].error.startswith("its files, its policy or slurmsim differ")
+    log.write_text("; MaxNodes: 4\n" + row.format(60))
+    monkeypatch.setattr("slurmsim.campaign.keys.own_digest", lambda: "another source")
+    other = sweep_module.make(sweep_module.plan(read_grid(grid)), tmp_path / "out", partial(run_tasks, workers=1))
+    assert other.done == 0 and len(other.failed) == 2
 
 
 def test_starving_cells_are_said_and_strictly_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
