@@ -102,11 +102,13 @@ class Keys:
         if name is None:
             return None
         if name not in self._digests:
+            kind = WorkloadError if field is None else ConfigError
             try:
+                if not os.path.isfile(name) and os.path.exists(name):  # each cell reads it anew, and to its end
+                    raise kind("is no regular file", file=name, field=field, expected="a file that stays")
                 with open(name, "rb") as file:
                     self._digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
-                kind = WorkloadError if field is None else ConfigError
                 raise kind(f"cannot be read: {error.strerror}", file=name, field=field) from None
         return self._digests[name]
 
