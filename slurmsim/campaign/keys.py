@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import fields
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from slurmsim.campaign.sources import own_digest, source_digest
 from slurmsim.config.files import Remembering
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.errors import ConfigError, InputError, WorkloadError
+from slurmsim.installed import entry_points
 from slurmsim.kernel import MODULES as KERNELS
 from slurmsim.kernel import compiled as kernel_compiled
 from slurmsim.policy import configured_policy

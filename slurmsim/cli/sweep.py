@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("no folder given", field="--out", expected="a folder for results")
     planned = plan(read_grid(args.file))
     if args.dry_run:
-        _say_estimate(planned, args.out or Path(), args.workers)
-        return 0
+        return _say_estimate(planned, args.out or Path(), args.workers)
     found = run_planned(planned, args)
     if args.json:
         print((found.folder / "ranking.json").read_text("utf-8"), end="")
@@ -95,8 +94,8 @@ def finish(found: Sweep, *, strict: bool) -> int:
     return 1 if found.failed or (strict and starved) else 0
 
 
-def _say_estimate(planned: Plan, folder: Path, workers: int) -> None:
-    """Cells, hours and bytes."""
+def _say_estimate(planned: Plan, folder: Path, workers: int) -> int:
+    """Cells, hours and bytes, and which will fail; returns 1 where some will."""
     from slurmsim.campaign.estimate import estimate
     from slurmsim.campaign.memory import cores
     from slurmsim.campaign.store import Store
@@ -110,3 +109,6 @@ def _say_estimate(planned: Plan, folder: Path, workers: int) -> None:
     hours = f"about {found.seconds / 3600:,.2f} hours of one core ({basis}), {duration(found.seconds / n)}"
     print(f"\n{len(planned.cells):,} cells, {found.cells:,} to run: {hours} with {n} processes; "
           f"about {size(found.n_bytes)} on disk")  # fmt: skip
+    for line in found.failing:
+        print(f"slurmsim: will fail: {line}", file=sys.stderr)
+    return 1 if found.failing else 0

@@ -244,6 +244,18 @@ def test_a_dry_run_counts_and_runs_nothing(
     assert "10 cells, 4 to run: about" in (said := capsys.readouterr().out) and "4 of them like ones that" in said
 
 
+def test_a_dry_run_names_the_cells_whose_jobs_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.swf").write_text("nonsense\n")
+    (tmp_path / "grid.toml").write_text(TOML.format(seeds=1) + '[[workloads]]\nworkload = "bad.swf"\n')
+    assert main(["sweep", "grid.toml", "--dry-run"]) == 1
+    said = capsys.readouterr()
+    assert "4 cells, 4 to run" in said.out
+    assert said.err.startswith("slurmsim: will fail: bad.swf: bad.swf:1: ") and said.err.count("\n") == 1
+
+
 def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
     from slurmsim.campaign.store import Store
 
