@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from slurmsim.campaign.conclusions import ADDED, ALSO, MEASURES, Ranking, Row
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, fewest
@@ -158,7 +160,7 @@ def _signed(seconds: float) -> str:
 
 def headline(frame: pd.DataFrame) -> list[str]:
     """A line for each policy of which there are cells in which most jobs never started."""
-    starving = frame[starved_cells(frame)]
+    starving = frame[np.array(starved_cells(frame), bool)]
     return [
         f"{policy}: in {len(cells):,} of its cells most jobs never started: no mean says anything about them"
         for policy, cells in starving.groupby("policy", sort=True)

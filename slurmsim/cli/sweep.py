@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from slurmsim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from slurmsim.campaign.sweep import Plan, Sweep
+    from slurmsim.campaign.sweep import Failure, Plan, Sweep
 
 DESCRIPTION = """Run each combination of the workloads, windows, loads, settings, policies and seeds in FILE once, in
 processes side by side, and compare the policies. Cells that have been run are not run again, so a sweep that was
 interrupted or killed goes on where it was. Ctrl-C once finishes what runs, twice stops. The file: docs/campaigns.md."""
 
-SHOWN = 10  # failures that are printed; all are in sweep.json
+SHOWN = 10  # different failures that are printed; all are in sweep.json
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -79,11 +79,14 @@ def finish(found: Sweep, *, strict: bool) -> int:
     """Say what went wrong; the exit code."""
     from slurmsim.campaign.view import headline
 
-    for failure in found.failed[:SHOWN]:
-        print(f"slurmsim: {failure.cell}: {failure.error}\n  {failure.command}", file=sys.stderr)
-    if len(found.failed) > SHOWN:
-        print(f"slurmsim: {len(found.failed) - SHOWN:,} more cells failed: {found.folder / 'sweep.json'}",
-              file=sys.stderr)  # fmt: skip
+    alike: dict[str, list[Failure]] = {}
+    for failure in found.failed:
+        alike.setdefault(failure.error, []).append(failure)
+    for error, (first, *others) in list(alike.items())[:SHOWN]:
+        more = f" (and {len(others):,} more, in {found.folder / 'sweep.json'})" if others else ""
+        print(f"slurmsim: {first.cell}{more}: {error}\n  {first.command}", file=sys.stderr)
+    if left := sum(map(len, list(alike.values())[SHOWN:])):
+        print(f"slurmsim: {left:,} more cells failed: {found.folder / 'sweep.json'}", file=sys.stderr)
     starved = headline(found.frame())
     for line in starved:
         print(f"slurmsim: warning: {line}", file=sys.stderr)

@@ -140,6 +140,17 @@ def test_a_cell_that_fails_says_how_to_run_it_alone(tmp_path: Path, capsys: pyte
     assert main(["sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]) == 1  # tried again, not kept
 
 
+def test_cells_that_all_fail_alike_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "grid.toml"
+    (tmp_path / "bad.swf").write_text("nonsense\n")
+    file.write_text('policies = ["easy", "fcfs"]\nworkloads = ["bad.swf"]\n')
+    assert main(["sweep", str(file), "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 2 and " (and 1 more, in " in said.err and "bad.swf:1: " in said.err
+    assert said.out == f"0 of 2 cells are done, 0 of them now; in {tmp_path}/out\n"
+    assert "There is nothing to compare" in (tmp_path / "out" / "ranking.html").read_text()
+
+
 def test_a_policy_with_a_mistake_fails_its_cells_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's plug-in that meets a missing file, which is no full disk."""
     (tmp_path / "strange.py").write_text(
