@@ -27,6 +27,7 @@ from slurmsim.kernel import compiled as kernel_compiled
 from slurmsim.policy import configured_policy
 from slurmsim.replaying.jobs import GENERATE, generator_of
 from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import check_options
 from slurmsim.trace.schema import SCHEMA_VERSION
 
 RESULTS_VERSION = 2
@@ -70,6 +71,7 @@ class Keys:
         return dict(sorted(self._digests.items()))
 
     def _facts(self, options: RunOptions) -> dict[str, Any]:
+        check_options(options)
         facts: dict[str, Any] = {f.name: getattr(options, f.name) for f in fields(options) if f.name != "out"}
         facts["workload"] = self._workload(options)
         for name in _FILES:
