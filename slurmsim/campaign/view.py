@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,16 +19,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WAIT, SLOWDOWN, USE = MEASURES
-_ALSO: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "jain_users": ("Jain", lambda x: number(x, 2)),
-    "users_slowdown_spread": ("users apart", lambda x: number(x, 1)),
-    "unfair_share": ("unfair", lambda x: f"{100 * x:.1f} %"),
-    "mean_unfair_wait_s": ("later by", duration),
-    "goodput": ("goodput", lambda x: f"{100 * x:.1f} %"),
-    "lost_cpu_s": ("lost CPU h", lambda x: f"{x / 3600:,.1f}"),
-    "energy_j": ("energy kWh", lambda x: f"{x / 3.6e6:,.1f}"),
+_ALSO: Mapping[str, tuple[str, Callable[[float], str], str]] = {
+    "jain_users": ("Jain", lambda x: number(x, 2), "Jain: of the users' mean slowdowns, 1 if all are alike."),
+    "users_slowdown_spread": (
+        "users apart",
+        lambda x: number(x, 1),
+        "Users apart: the 90th percentile of the users' mean slowdowns over the 10th.",
+    ),
+    "unfair_share": (
+        "unfair",
+        lambda x: f"{100 * x:.1f} %",
+        "Unfair: jobs that started later than if nobody had come after them.",
+    ),
+    "mean_unfair_wait_s": ("later by", duration, "Later by: how much, over all jobs asked about."),
+    "goodput": ("goodput", lambda x: f"{100 * x:.1f} %", "Goodput: the share of the machine for jobs that completed."),
+    "lost_cpu_s": ("lost CPU h", lambda x: f"{x / 3600:,.1f}", "Lost: by runs that completed nothing."),
+    "energy_j": ("energy kWh", lambda x: f"{x / 3.6e6:,.1f}", ""),
 }
-"""Head and form of what is shown beside the measures that are compared."""
+"""Head and form of what is shown beside the measures that are compared, and what it is."""
+WIDTH = 118  # of the notes, characters
 
 
 def as_text(rankings: Sequence[Ranking]) -> str:
@@ -37,21 +47,17 @@ def as_text(rankings: Sequence[Ranking]) -> str:
 
 def reading(rankings: Sequence[Ranking]) -> list[str]:
     """How to read the tables, and whether anything can be told from them."""
+    shown = {name for ranking in rankings for name in _there(ranking)}
     notes = [
-        "Warm-up and cool-down are cut: wait, slowdown, use and classes are of jobs submitted after the first tenth "
-        "of all\nand before the last tenth. Waits of jobs that never started are those so far. In brackets: 95 % "
-        "interval of the mean\ndifference from the baseline, paired by window and seed. p: by Holm over all pairs of "
-        "policies. Equal places: no test\ntells them from the first of them.\nClasses: short asks for at most an hour, "
-        "narrow for at most 2 % of the CPUs. *: the 95 % interval of the difference\nfrom the baseline has no 0; of "
-        "many stars some are chance.",
+        "Warm-up and cool-down are cut: wait, slowdown, use and classes are of jobs submitted after the first tenth of "
+        "all and before the last tenth. Waits of jobs that never started are those so far. In brackets: 95 % interval "
+        "of the mean difference from the baseline, paired by window and seed. p: by Holm over all pairs of policies. "
+        "Equal places: no test tells them from the first of them.",
+        "Classes: short asks for at most an hour, narrow for at most 2 % of the CPUs. *: the 95 % interval of the "
+        "difference from the baseline has no 0; of many stars some are chance.",
+        " ".join(_ALSO[name][2] for name in ALSO if name in shown).strip(),
     ]
-    if any(also_rows(ranking) for ranking in rankings):
-        notes.append(
-            "Jain: of the users' mean slowdowns, 1 if all are alike. Users apart: the 90th percentile of these over "
-            "the 10th.\nUnfair, later by: jobs that started later than if nobody had come after them, and by how much "
-            "on average.\nGoodput: the share of the machine that jobs had which completed. Lost: runs that completed "
-            "nothing."
-        )
+    notes = [textwrap.fill(note, WIDTH) for note in filter(None, notes)]
     pairs, policies = min((ranking.rows[0].cells, len(ranking.rows)) for ranking in rankings)
     needed = fewest(policies * (policies - 1) // 2)
     if pairs < needed:
@@ -108,7 +114,7 @@ def class_rows(ranking: Ranking) -> list[list[str]]:
 
 def also_rows(ranking: Ranking) -> list[list[str]]:
     """Fairness, losses and energy, a policy a row under a header: what any of them has some of."""
-    there = [name for name in ALSO if any(row.also[name] for row in ranking.rows)]
+    there = _there(ranking)
     if not there:
         return []
     rows = [["fairness, losses", *(_ALSO[name][0] for name in there)]]
@@ -116,6 +122,10 @@ def also_rows(ranking: Ranking) -> list[list[str]]:
         known = ((_ALSO[name][1], row.also[name]) for name in there)
         rows.append([row.policy, *("–" if value is None else form(value) for form, value in known)])
     return rows
+
+
+def _there(ranking: Ranking) -> list[str]:
+    return [name for name in ALSO if any(row.also[name] for row in ranking.rows)]
 
 
 def head(ranking: Ranking) -> list[str]:
